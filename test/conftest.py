@@ -1,0 +1,39 @@
+"""What tests share: robots, golden data, random states."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vms_ph_nodes  # noqa: F401  decides the runtime before any test imports rclpy or a message
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="session")
+def panda() -> VMSModel:
+    return robots.load("panda")
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    return GOLDEN
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--campaign", action="store_true", help="run the long campaigns too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--campaign"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="a long campaign; run with --campaign"))

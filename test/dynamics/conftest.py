@@ -1,0 +1,72 @@
+"""Robots for the tests of the dynamics: all bundled ones, on all bases, and random trees."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+
+
+@pytest.fixture(params=robots.names())
+def bundled(request: pytest.FixtureRequest) -> VMSModel:
+    return robots.load(request.param)
+
+
+@pytest.fixture(params=["fixed", "planar", "floating"])
+def panda_on(request: pytest.FixtureRequest) -> VMSModel:
+    return VMSModel.from_urdf(robots.get("panda").description(), request.param, "panda_link8")
+
+
+def state_of(model: VMSModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
+
+
+def random_tree(seed: int) -> VMSModel:
+    """A random tree of two to six joints, revolute, continuous and prismatic, on a random base."""
+    rng = np.random.default_rng(seed)
+    base = ("fixed", "planar", "floating")[seed % 3]
+    model = pin.Model()
+    model.name = f"tree {seed}"
+    branch = [0]
+    if base != "fixed":
+        kind = pin.JointModelPlanar() if base == "planar" else pin.JointModelFreeFlyer()
+        root = model.addJoint(0, kind, pin.SE3.Identity(), "root")
+        model.appendBodyToJoint(root, _inertia(rng), pin.SE3.Identity())
+        branch = [root]
+    kinds = (
+        pin.JointModelRX,
+        pin.JointModelRY,
+        pin.JointModelPZ,
+        pin.JointModelRUBZ,
+        lambda: pin.JointModelRevoluteUnaligned(_unit(rng)),
+        lambda: pin.JointModelPrismaticUnaligned(_unit(rng)),
+    )
+    for i in range(int(rng.integers(2, 7))):
+        kind = kinds[int(rng.integers(len(kinds)))]()
+        # Depth first: a new joint leaves the present branch where it likes.
+        branch = branch[: int(rng.integers(len(branch))) + 1]
+        branch.append(model.addJoint(branch[-1], kind, _pose(rng), f"joint_{i}"))
+        model.appendBodyToJoint(branch[-1], _inertia(rng), pin.SE3.Identity())
+    last = model.addBodyFrame("tip", branch[-1], _pose(rng), 0)
+    return VMSModel.from_pinocchio(model, model.frames[last].name)
+
+
+def _pose(rng: np.random.Generator) -> pin.SE3:
+    return pin.exp6(rng.uniform(-1, 1, 6))
+
+
+def _unit(rng: np.random.Generator) -> np.ndarray:
+    axis = rng.normal(size=3)
+    return axis / np.linalg.norm(axis)
+
+
+def _inertia(rng: np.random.Generator) -> pin.Inertia:
+    # A cloud of point masses: any such inertia is one of a body.
+    points, masses = rng.uniform(-0.3, 0.3, (6, 3)), rng.uniform(0.1, 1.0, 6)
+    centre = masses @ points / masses.sum()
+    away = points - centre
+    tensor = sum(
+        m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, away, strict=True)
+    )
+    return pin.Inertia(float(masses.sum()), centre, tensor)

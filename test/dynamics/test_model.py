@@ -1,0 +1,167 @@
+"""The model from a URDF: sizes, names, limits, and what it refuses."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_io import robots
+
+LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
+<inertia ixx="{moments[0]}" iyy="{moments[1]}" izz="{moments[2]}" ixy="0" ixz="0" iyz="0"/>
+</inertial></link>"""
+
+
+def arm(kind: str = "revolute", mass: float = 1.0, moments: tuple = (1.0, 1.0, 1.0)) -> str:
+    """One joint between two links."""
+    limit = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
+    return (
+        '<robot name="arm">'
+        + LINK.format(name="root", mass=1, moments=(1, 1, 1))
+        + LINK.format(name="tip", mass=mass, moments=moments)
+        + f'<joint name="j" type="{kind}"><parent link="root"/><child link="tip"/>'
+        + f'<origin xyz="0.5 0 0"/><axis xyz="0 0 1"/>{limit}</joint></robot>'
+    )
+
+
+def test_the_panda_has_seven_joints_on_a_fixed_base(panda: VMSModel) -> None:
+    assert (panda.base, panda.b, panda.n, panda.nq, panda.nv) == ("fixed", 0, 7, 7, 7)
+    assert panda.joint_names == tuple(f"panda_joint{i}" for i in range(1, 8))
+    assert panda.end_effector == "panda_link8"
+    # Sum of the masses of links 1 to 7, the hand and two fingers, as the URDF gives them.
+    assert panda.total_mass == pytest.approx(
+        4.970684 + 0.646926 + 3.228604 + 3.587895 + 1.225946 + 1.666555 + 0.735522 + 0.73 + 0.03
+    )
+    assert panda.joints.effort.tolist() == [87.0] * 4 + [12.0] * 3
+    assert panda.joints.upper[5] == 3.7525
+
+
+@pytest.mark.parametrize(
+    ("base", "b", "nq"), [("fixed", 0, 7), ("planar", 3, 11), ("floating", 6, 14)]
+)
+def test_one_urdf_makes_a_robot_on_every_base(base: str, b: int, nq: int) -> None:
+    model = VMSModel.from_urdf(robots.get("panda").description(), base)
+    assert (model.base, model.b, model.n, model.nq, model.nv) == (base, b, 7, nq, b + 7)
+
+
+def test_locking_joints_leaves_the_others_as_they_were(panda: VMSModel) -> None:
+    xml = robots.get("panda").description()
+    held = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints={"panda_joint3": 0.4})
+    q = np.array([0.1, -0.3, 0.4, -1.5, 0.2, 1.5, 0.3])
+    keep = [0, 1, 3, 4, 5, 6]
+    whole = panda.evaluate(q, np.zeros(7)).M[np.ix_(keep, keep)]
+    part = held.evaluate(q[keep], np.zeros(6)).M
+    np.testing.assert_allclose(part, whole, atol=1e-13)
+
+
+def test_a_continuous_joint_is_read_and_written_by_its_angle() -> None:
+    model = VMSModel.from_urdf(arm("continuous"))
+    q = model.configuration({"j": 2.5})
+    assert model.nq == 2
+    np.testing.assert_allclose(q, [np.cos(2.5), np.sin(2.5)])
+    np.testing.assert_allclose(model.joint_positions(q), [2.5])
+    with pytest.raises(StateError, match=r"pair \[cos sin\] q\[0:2\] of 'j'"):
+        model.evaluate([1.0, 1.0], [0.0])
+
+
+def test_a_random_configuration_keeps_the_joint_limits(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    for _ in range(200):
+        q = panda.random_configuration(rng)
+        assert (q >= panda.joints.lower).all()
+        assert (q <= panda.joints.upper).all()
+
+
+def test_integrate_and_difference_are_inverse_on_every_base(rng: np.random.Generator) -> None:
+    xml = robots.get("panda").description()
+    for base in ("fixed", "planar", "floating"):
+        model = VMSModel.from_urdf(xml, base)
+        q = model.random_configuration(rng)
+        dv = rng.uniform(-1, 1, model.nv)
+        np.testing.assert_allclose(model.difference(q, model.integrate(q, dv)), dv, atol=1e-12)
+
+
+def test_a_massless_frame_and_a_point_mass_are_normal() -> None:
+    assert VMSModel.from_urdf(arm("prismatic", moments=(0, 0, 0))).n == 1
+
+
+@pytest.mark.parametrize(
+    ("xml", "said"),
+    [
+        (arm(mass=-1.0), "mass"),
+        (arm(moments=(1.0, 1.0, 5.0)), "tip|j"),
+        (arm(mass=0.0, moments=(0, 0, 0)), "moves no inertia"),
+        ("<robot", "not a URDF"),
+        ('<robot name="x"><link name="a"/></robot>', "no joint that moves"),
+    ],
+    ids=["negative mass", "triangle", "massless", "broken", "no joints"],
+)
+def test_an_unphysical_robot_is_refused_by_name(xml: str, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        VMSModel.from_urdf(xml)
+
+
+def test_joint_types_with_moving_subspaces_are_refused_by_name() -> None:
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "shoulder")
+    model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Identity())
+    with pytest.raises(ModelError, match=r"'shoulder'.*SphericalZYX"):
+        VMSModel.from_pinocchio(model)
+
+
+def test_a_second_tree_beside_a_floating_base_is_refused() -> None:
+    model = pin.Model()
+    for kind, name in ((pin.JointModelFreeFlyer(), "base"), (pin.JointModelRX(), "stray")):
+        joint = model.addJoint(0, kind, pin.SE3.Identity(), name)
+        model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Identity())
+    with pytest.raises(ModelError, match="'stray' hangs on the world"):
+        VMSModel.from_pinocchio(model)
+
+
+def test_a_wrong_state_is_refused_with_expected_and_given(panda: VMSModel) -> None:
+    good = np.zeros(7)
+    with pytest.raises(StateError, match=r"q .* must have shape \(7,\); given: shape \(3,\)"):
+        panda.evaluate(np.zeros(3), good)
+    with pytest.raises(StateError, match=r"v must have shape \(7,\)"):
+        panda.evaluate(good, np.zeros(6))
+    with pytest.raises(StateError, match=r"entries \[2\] are \[nan\]"):
+        panda.evaluate(np.where(np.arange(7) == 2, np.nan, 0.0), good)
+    with pytest.raises(StateError, match="must be 7 numbers"):
+        panda.evaluate(["a"] * 7, good)
+
+
+def test_a_quaternion_of_wrong_length_is_refused_and_can_be_normalised() -> None:
+    model = VMSModel.from_urdf(robots.get("panda").description(), "floating")
+    q = model.neutral_configuration()
+    q[3:7] *= 1.1
+    with pytest.raises(StateError, match=r"length is 1\.1"):
+        model.evaluate(q, np.zeros(13))
+    model.evaluate(model.normalise_configuration(q), np.zeros(13))
+    q[3:7] = 0.0
+    with pytest.raises(StateError, match="length zero"):
+        model.normalise_configuration(q)
+
+
+def test_unknown_names_are_answered_with_the_known_ones(panda: VMSModel) -> None:
+    with pytest.raises(ModelError, match="panda_link7"):
+        panda.frame_id("panda_link99")
+    with pytest.raises(StateError, match="panda_joint7"):
+        panda.joint_index("elbow")
+    with pytest.raises(ModelError, match="fixed, planar or floating"):
+        VMSModel.from_urdf(arm(), "flying")  # type: ignore[arg-type]
+
+
+def test_a_snapshot_cannot_be_changed(panda: VMSModel) -> None:
+    d = panda.evaluate(np.zeros(7), np.ones(7))
+    for array in (d.q, d.v, d.M, d.M_m, d.C, d.g, d.momentum, d.pi, d.J_end_effector):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+
+
+def test_a_snapshot_keeps_its_state_when_the_callers_arrays_change(panda: VMSModel) -> None:
+    q, v = np.zeros(7), np.ones(7)
+    d = panda.evaluate(q, v)
+    q += 1.0
+    np.testing.assert_array_equal(d.q, np.zeros(7))
+    np.testing.assert_array_equal(d.M, panda.evaluate(np.zeros(7), v).M)

@@ -1,0 +1,327 @@
+"""Parameters: declaring, setting, describing, and what other nodes can do with them."""
+
+import pytest
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    ParameterEvent,
+    ParameterValue,
+    SetParametersResult,
+)
+from rclpy.exceptions import (
+    InvalidParameterException,
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
+    ParameterAlreadyDeclaredException,
+    ParameterImmutableException,
+    ParameterNotDeclaredException,
+    ParameterUninitializedException,
+)
+from rclpy.parameter import (
+    Parameter,
+    get_parameter_value,
+    parameter_dict_from_yaml_file,
+    parameter_value_to_python,
+)
+from rclpy.parameter_client import AsyncParameterClient
+
+Type = Parameter.Type
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (True, Type.BOOL),
+        (1, Type.INTEGER),
+        (1.0, Type.DOUBLE),
+        ("one", Type.STRING),
+        ([b"a"], Type.BYTE_ARRAY),
+        ([True], Type.BOOL_ARRAY),
+        ([1], Type.INTEGER_ARRAY),
+        ([1.0], Type.DOUBLE_ARRAY),
+        (["one"], Type.STRING_ARRAY),
+    ],
+)
+def test_a_parameter_has_the_type_of_its_value(value, type_):
+    parameter = Parameter("p", value=value)
+    assert parameter.type_ == type_
+    assert parameter.type_.value == parameter.get_parameter_value().type
+    back = Parameter.from_parameter_msg(parameter.to_parameter_msg())
+    assert (back.name, back.type_, back.get_parameter_value()) == (
+        "p",
+        type_,
+        parameter.get_parameter_value(),
+    )
+    assert parameter_value_to_python(parameter.get_parameter_value()) == value
+
+
+def test_a_parameter_cannot_be_anything():
+    with pytest.raises(TypeError):
+        Parameter("p", value={})
+    with pytest.raises(TypeError):
+        Parameter("p", value=[1, 2.0])
+    with pytest.raises(ValueError, match="do not agree"):
+        Parameter("p", Type.INTEGER, 1.0)
+    assert Parameter("p").type_ == Type.NOT_SET
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True),
+        ("3", 3),
+        ("3.5", 3.5),
+        ("word", "word"),
+        ("[1, 2]", [1, 2]),
+        ("[1.5, 2.0]", [1.5, 2.0]),
+        ("[a, b]", ["a", "b"]),
+        ("[a, 1]", "[a, 1]"),
+    ],
+)
+def test_a_text_is_taken_for_what_it_looks_like(text, value):
+    assert parameter_value_to_python(get_parameter_value(text)) == value
+
+
+def test_a_declared_parameter_has_its_default(ros):
+    node = ros.node()
+    assert node.declare_parameter("gain", 2.0).value == 2.0
+    assert node.get_parameter("gain").value == 2.0
+    assert node.get_parameter("gain").type_ == Type.DOUBLE
+    assert node.has_parameter("gain")
+    assert not node.has_parameter("other")
+    assert node.get_parameter("use_sim_time").value is False
+    declared = node.declare_parameters(
+        "arm", [("speed", 1, ParameterDescriptor()), ("name", "a", ParameterDescriptor())]
+    )
+    assert [parameter.name for parameter in declared] == ["arm.speed", "arm.name"]
+    assert {k: p.value for k, p in node.get_parameters_by_prefix("arm").items()} == {
+        "speed": 1,
+        "name": "a",
+    }
+    assert [p.value for p in node.get_parameters(["gain", "arm.speed"])] == [2.0, 1]
+
+
+def test_declaring_goes_wrong_in_named_ways(ros):
+    node = ros.node()
+    node.declare_parameter("twice", 1)
+    with pytest.raises(ParameterAlreadyDeclaredException):
+        node.declare_parameter("twice", 1)
+    with pytest.raises(InvalidParameterException):
+        node.declare_parameter("", 1)
+    with pytest.raises(ParameterNotDeclaredException):
+        node.get_parameter("missing")
+    with pytest.raises(ParameterNotDeclaredException):
+        node.set_parameters([Parameter("missing", value=1)])
+    with pytest.raises(ValueError, match="NOT_SET"):
+        node.declare_parameter("untyped", None, ParameterDescriptor())
+    assert node.get_parameter_or("missing", Parameter("missing", value=5)).value == 5
+
+
+def test_a_parameter_may_have_a_type_and_no_value(ros):
+    node = ros.node()
+    node.declare_parameter("later", Type.INTEGER)
+    with pytest.raises(ParameterUninitializedException):
+        node.get_parameter("later")
+    assert node.set_parameters([Parameter("later", value=3)])[0].successful
+    assert node.get_parameter("later").value == 3
+
+
+def test_the_type_of_a_parameter_stays(ros):
+    node = ros.node()
+    node.declare_parameter("count", 1)
+    result = node.set_parameters([Parameter("count", value="many")])[0]
+    assert not result.successful
+    assert result.reason.startswith("Wrong parameter type")
+    assert node.get_parameter("count").value == 1
+    node.declare_parameter("any", 1, ParameterDescriptor(dynamic_typing=True))
+    assert node.set_parameters([Parameter("any", value="many")])[0].successful
+    assert node.get_parameter("any").value == "many"
+
+
+def test_an_override_replaces_the_default(ros):
+    node = ros.node(parameter_overrides=[Parameter("gain", value=5.0), Parameter("n", value="x")])
+    assert node.declare_parameter("gain", 2.0).value == 5.0
+    assert node.declare_parameter("rate", 2.0).value == 2.0
+    with pytest.raises(InvalidParameterTypeException):
+        node.declare_parameter("n", 1)
+    free = ros.node(
+        "free",
+        parameter_overrides=[Parameter("gain", value=5.0)],
+        automatically_declare_parameters_from_overrides=True,
+    )
+    assert free.get_parameter("gain").value == 5.0
+    with pytest.raises(ParameterAlreadyDeclaredException):
+        free.declare_parameter("gain", 2.0)
+
+
+def test_undeclared_parameters_may_be_allowed(ros):
+    node = ros.node(allow_undeclared_parameters=True)
+    assert node.get_parameter("new").type_ == Type.NOT_SET
+    assert node.set_parameters([Parameter("new", value=1)])[0].successful
+    assert node.get_parameter("new").value == 1
+
+
+def test_a_parameter_can_be_undeclared(ros):
+    node = ros.node()
+    node.declare_parameter("p", 1)
+    node.undeclare_parameter("p")
+    assert not node.has_parameter("p")
+    with pytest.raises(ParameterNotDeclaredException):
+        node.undeclare_parameter("p")
+
+
+def test_a_read_only_parameter_stays_as_it_is(ros):
+    node = ros.node()
+    node.declare_parameter("p", 1, ParameterDescriptor(read_only=True))
+    result = node.set_parameters([Parameter("p", value=2)])[0]
+    assert not result.successful
+    assert "read-only" in result.reason
+    with pytest.raises(ParameterImmutableException):
+        node.undeclare_parameter("p")
+    with pytest.raises(ParameterImmutableException):
+        node.set_descriptor("p", ParameterDescriptor())
+
+
+def test_values_stay_in_their_range(ros):
+    node = ros.node()
+    span = FloatingPointRange(from_value=0.0, to_value=1.0, step=0.25)
+    node.declare_parameter("x", 0.5, ParameterDescriptor(floating_point_range=[span]))
+    outcome = {
+        value: node.set_parameters([Parameter("x", value=value)])[0].successful
+        for value in (0.0, 0.25, 0.3, 1.0, 1.1, -0.1)
+    }
+    assert outcome == {0.0: True, 0.25: True, 0.3: False, 1.0: True, 1.1: False, -0.1: False}
+    steps = IntegerRange(from_value=0, to_value=10, step=5)
+    node.declare_parameter("n", 5, ParameterDescriptor(integer_range=[steps]))
+    assert node.set_parameters([Parameter("n", value=10)])[0].successful
+    assert "out of range" in node.set_parameters([Parameter("n", value=11)])[0].reason
+    assert "not a valid step" in node.set_parameters([Parameter("n", value=3)])[0].reason
+    with pytest.raises(InvalidParameterValueException):
+        node.declare_parameter("y", 2.0, ParameterDescriptor(floating_point_range=[span]))
+
+
+def test_a_descriptor_is_completed_and_can_be_replaced(ros):
+    node = ros.node()
+    node.declare_parameter("x", 0.5, ParameterDescriptor(description="a number"))
+    descriptor = node.describe_parameter("x")
+    assert (descriptor.name, descriptor.type, descriptor.description) == ("x", 3, "a number")
+    span = FloatingPointRange(from_value=0.0, to_value=0.1)
+    strict = ParameterDescriptor(type=3, floating_point_range=[span])
+    with pytest.raises(InvalidParameterValueException):
+        node.set_descriptor("x", strict)
+    value = node.set_descriptor("x", strict, ParameterValue(type=3, double_value=0.1))
+    assert value.double_value == node.get_parameter("x").value == 0.1
+    assert node.describe_parameters(["x"])[0].floating_point_range[0].to_value == 0.1
+
+
+def test_callbacks_change_judge_and_learn_what_is_set(ros):
+    node, learnt = ros.node(), []
+    node.declare_parameters("", [(name, 1, ParameterDescriptor()) for name in "abc"])
+
+    def judge(parameters):
+        bad = [p.name for p in parameters if p.value < 0]
+        return SetParametersResult(successful=not bad, reason=f"negative: {bad}" if bad else "")
+
+    def double(parameters):
+        return [Parameter(p.name, value=2 * p.value) for p in parameters]
+
+    node.add_on_set_parameters_callback(judge)
+    node.add_post_set_parameters_callback(lambda ps: learnt.extend((p.name, p.value) for p in ps))
+    results = node.set_parameters([Parameter("a", value=5), Parameter("b", value=-5)])
+    assert [result.successful for result in results] == [True, False]
+    assert results[1].reason == "negative: ['b']"
+    together = node.set_parameters_atomically([Parameter("a", value=6), Parameter("b", value=-6)])
+    assert not together.successful
+    assert [node.get_parameter(name).value for name in "ab"] == [5, 1]
+    node.add_pre_set_parameters_callback(double)
+    assert node.set_parameters([Parameter("c", value=4)])[0].successful
+    assert learnt == [("a", 5), ("c", 8)]
+    node.remove_on_set_parameters_callback(judge)
+    assert node.set_parameters([Parameter("b", value=-5)])[0].successful
+    with pytest.raises(ValueError):  # noqa: PT011  it is not in the list
+        node.remove_on_set_parameters_callback(judge)
+
+
+def test_parameters_can_be_listed_by_prefix_and_depth(ros):
+    node = ros.node()
+    for name in ("a", "arm.x", "arm.y", "arm.tool.z"):
+        node.declare_parameter(name, 1)
+    everything = node.list_parameters([], 0)
+    assert set(everything.names) >= {"a", "arm.x", "arm.y", "arm.tool.z", "use_sim_time"}
+    assert set(everything.prefixes) == {"arm", "arm.tool"}
+    assert "arm.x" not in node.list_parameters([], 1).names
+    assert node.list_parameters(["arm"], 0).names == ["arm.x", "arm.y", "arm.tool.z"]
+    assert node.list_parameters(["arm"], 1).names == ["arm.x", "arm.y"]
+    assert node.list_parameters(["a"], 0).names == ["a"]
+
+
+def test_changes_are_announced(ros):
+    node, listener, events = ros.node("speaker"), ros.node("listener"), []
+    subscription = listener.create_subscription(
+        ParameterEvent,
+        "/parameter_events",
+        lambda event: events.append(event) if event.node == "/speaker" else None,
+        100,
+    )
+    assert ros.spin_until(lambda: subscription.get_publisher_count() == 2)
+    node.declare_parameter("p", 1, ParameterDescriptor(dynamic_typing=True))
+    node.set_parameters([Parameter("p", value=2)])
+    node.set_parameters([Parameter("p")])
+    assert ros.spin_until(lambda: len(events) == 3)
+    assert [parameter.name for parameter in events[0].new_parameters] == ["p"]
+    assert events[1].changed_parameters[0].value.integer_value == 2
+    assert [parameter.name for parameter in events[2].deleted_parameters] == ["p"]
+    assert events[0].stamp.sec > 0
+
+
+def test_another_node_can_use_the_parameters(ros):
+    node, other = ros.node("owner", namespace="ns"), ros.node("other")
+    node.declare_parameter("gain", 2.0, ParameterDescriptor(description="of the loop"))
+    node.declare_parameter("names", ["a", "b"])
+    client = AsyncParameterClient(other, "/ns/owner")
+    assert ros.spin_until(client.services_are_ready)
+    values = ros.result(client.get_parameters(["gain", "names"])).values
+    assert [parameter_value_to_python(value) for value in values] == [2.0, ["a", "b"]]
+    assert len(ros.result(client.get_parameters(["gain", "missing"])).values) < 2
+    assert list(ros.result(client.get_parameter_types(["gain", "names"])).types) == [3, 9]
+    assert "gain" in ros.result(client.list_parameters()).result.names
+    described = ros.result(client.describe_parameters(["gain"])).descriptors
+    assert described[0].description == "of the loop"
+    results = ros.result(
+        client.set_parameters([Parameter("gain", value=3.0), Parameter("gain", value="no")])
+    ).results
+    assert [result.successful for result in results] == [True, False]
+    assert node.get_parameter("gain").value == 3.0
+    missing = ros.result(client.set_parameters([Parameter("missing", value=1)])).results[0]
+    assert not missing.successful
+    assert "undeclared parameter" in missing.reason
+    both = client.set_parameters_atomically(
+        [Parameter("gain", value=4.0), Parameter("names", value=1)]
+    )
+    assert not ros.result(both).result.successful
+    assert node.get_parameter("gain").value == 3.0
+
+
+def test_a_file_can_be_loaded_into_another_node(ros, tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text(
+        "/**:\n  ros__parameters: {everywhere: 1}\n"
+        "/owner:\n  ros__parameters:\n    gain: 3.5\n    arm: {names: [a, b]}\n"
+    )
+    found = parameter_dict_from_yaml_file(str(file), target_nodes=["/owner"])
+    assert {k: parameter_value_to_python(p.value) for k, p in found.items()} == {
+        "gain": 3.5,
+        "arm.names": ["a", "b"],
+    }
+    assert "everywhere" in parameter_dict_from_yaml_file(str(file), use_wildcard=True)
+    with pytest.raises(RuntimeError, match="does not contain parameters for /nobody"):
+        parameter_dict_from_yaml_file(str(file), target_nodes=["/nobody"])
+    node, other = ros.node("owner"), ros.node("other")
+    node.declare_parameters("", [("gain", 0.0), ("arm.names", [""])])
+    client = AsyncParameterClient(other, "/owner")
+    assert client.wait_for_services(timeout_sec=10.0)
+    answer = ros.result(client.load_parameter_file(str(file)))
+    assert all(result.successful for result in answer.results)
+    assert node.get_parameter("gain").value == 3.5
+    assert list(node.get_parameter("arm.names").value) == ["a", "b"]

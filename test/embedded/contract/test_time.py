@@ -1,0 +1,136 @@
+"""Times, durations, clocks, and simulated time."""
+
+import threading
+import time
+
+import pytest
+import rclpy
+from builtin_interfaces.msg import Duration as DurationMsg
+from builtin_interfaces.msg import Time as TimeMsg
+from rclpy.clock import Clock, ClockChange, JumpThreshold, ROSClock
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration, Infinite
+from rclpy.parameter import Parameter
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock as ClockMsg
+
+
+def test_durations_are_counted_in_nanoseconds():
+    assert Duration(seconds=1, nanoseconds=5).nanoseconds == 1_000_000_005
+    assert Duration(seconds=-0.5) < Duration()
+    assert Duration(seconds=1.5).to_msg() == DurationMsg(sec=1, nanosec=500_000_000)
+    assert Duration.from_msg(DurationMsg(sec=2, nanosec=3)) == Duration(nanoseconds=2_000_000_003)
+    assert str(Infinite) == "Infinite"
+    assert repr(Duration(nanoseconds=3)) == "Duration(nanoseconds=3)"
+    with pytest.raises(OverflowError):
+        Duration(seconds=2**63)
+
+
+def test_times_of_one_clock_can_be_compared_and_subtracted():
+    one = Time(seconds=1, clock_type=ClockType.ROS_TIME)
+    two = Time(seconds=2, nanoseconds=5, clock_type=ClockType.ROS_TIME)
+    assert one < two
+    assert one <= one
+    assert two - one == Duration(seconds=1, nanoseconds=5)
+    assert one + Duration(seconds=1, nanoseconds=5) == two
+    assert two - Duration(seconds=1, nanoseconds=5) == one
+    assert two.seconds_nanoseconds() == (2, 5)
+    assert two.to_msg() == TimeMsg(sec=2, nanosec=5)
+    assert Time.from_msg(TimeMsg(sec=2, nanosec=5)) == two
+    with pytest.raises(TypeError, match="different clock types"):
+        one < Time(seconds=1)  # noqa: B015
+    with pytest.raises(TypeError, match="different clock types"):
+        one - Time(seconds=1)
+    with pytest.raises(ValueError, match="negative"):
+        Time(seconds=-1)
+    with pytest.raises(ValueError, match="negative"):
+        one - Duration(seconds=2)
+    with pytest.raises(OverflowError):
+        Time(seconds=2**63)
+
+
+def test_clocks_show_the_time_of_their_type():
+    before = time.time_ns()
+    assert before <= Clock().now().nanoseconds <= time.time_ns()
+    assert Clock().now().clock_type == ClockType.SYSTEM_TIME
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    assert steady.now() <= steady.now()
+    assert isinstance(Clock(clock_type=ClockType.ROS_TIME), ROSClock)
+    assert ROSClock().now().clock_type == ClockType.ROS_TIME
+    assert not ROSClock().ros_time_is_active
+    with pytest.raises(TypeError):
+        Clock(clock_type="steady")
+
+
+def test_a_clock_can_be_slept_by(ros):
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    started = time.monotonic()
+    assert steady.sleep_for(Duration(seconds=0.05))
+    assert 0.05 <= time.monotonic() - started < 5.0
+    assert steady.sleep_until(steady.now())
+    with pytest.raises(ValueError, match="clock type"):
+        steady.sleep_until(Time(seconds=1))
+
+
+def test_a_shutdown_wakes_who_sleeps_by_a_clock(ros):
+    timer = threading.Timer(0.1, rclpy.shutdown)
+    timer.start()
+    assert not Clock().sleep_for(Duration(seconds=30.0))
+    timer.join()
+
+
+def test_a_node_can_live_in_simulated_time(ros):
+    node = ros.node("sim", parameter_overrides=[Parameter("use_sim_time", value=True)])
+    publisher = ros.node("world").create_publisher(ClockMsg, "/clock", 10)
+    ticks = []
+    assert node.get_clock().ros_time_is_active
+    assert node.get_clock().now().nanoseconds == 0
+    assert ros.spin_until(lambda: publisher.get_subscription_count() == 1)
+
+    def show(seconds):
+        publisher.publish(ClockMsg(clock=TimeMsg(sec=seconds)))
+        wanted = Time(seconds=seconds, clock_type=ClockType.ROS_TIME)
+        assert ros.spin_until(lambda: node.get_clock().now() == wanted)
+
+    show(100)
+    node.create_timer(10.0, lambda: ticks.append(node.get_clock().now().nanoseconds))
+    ros.spin_for(0.1)
+    show(109)
+    ros.spin_for(0.05)
+    assert ticks == []
+    show(110)
+    assert ros.spin_until(lambda: ticks)
+    assert ticks == [110_000_000_000]
+
+
+def test_simulated_time_can_be_switched_while_running(ros):
+    node, changes = ros.node(), []
+    clock = node.get_clock()
+    threshold = JumpThreshold(min_forward=None, min_backward=None, on_clock_change=True)
+    handle = clock.create_jump_callback(
+        threshold, post_callback=lambda jump: changes.append(jump.clock_change)
+    )
+    assert not clock.ros_time_is_active
+    assert node.set_parameters([Parameter("use_sim_time", value=True)])[0].successful
+    assert clock.ros_time_is_active
+    assert node.set_parameters([Parameter("use_sim_time", value=False)])[0].successful
+    assert not clock.ros_time_is_active
+    assert changes == [ClockChange.ROS_TIME_ACTIVATED, ClockChange.ROS_TIME_DEACTIVATED]
+    handle.unregister()
+    assert not node.set_parameters([Parameter("use_sim_time", value="yes")])[0].successful
+
+
+def test_jumps_beyond_a_threshold_are_told():
+    clock, jumps = ROSClock(), []
+    clock._set_ros_time_is_active(True)
+    threshold = JumpThreshold(
+        min_forward=Duration(seconds=5), min_backward=Duration(seconds=-1), on_clock_change=False
+    )
+    with clock.create_jump_callback(
+        threshold, post_callback=lambda jump: jumps.append(jump.delta.nanoseconds // 10**9)
+    ):
+        for seconds in (1, 7, 8, 6, 20):
+            clock.set_ros_time_override(Time(seconds=seconds, clock_type=ClockType.ROS_TIME))
+    assert jumps == [6, -2, 14]
+    with pytest.raises(ValueError, match="min_forward"):
+        JumpThreshold(min_forward=Duration(), min_backward=None)

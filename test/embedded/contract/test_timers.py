@@ -1,0 +1,114 @@
+"""Timers and rates."""
+
+import threading
+import time
+
+import pytest
+import rclpy
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.exceptions import InvalidHandle, ROSInterruptException
+
+
+def test_a_timer_fires_at_its_period(ros):
+    stamps = []
+    ros.node().create_timer(0.05, lambda: stamps.append(time.monotonic()))
+    started = time.monotonic()
+    assert ros.spin_until(lambda: len(stamps) == 10)
+    # Never early; how late depends on the machine, but lateness does not add up.
+    assert stamps[0] - started > 0.045
+    assert 0.4 < stamps[-1] - stamps[0] < 0.65
+
+
+def test_a_slow_callback_does_not_shift_the_schedule(ros):
+    stamps = []
+
+    def slow():
+        stamps.append(time.monotonic())
+        if len(stamps) == 1:
+            time.sleep(0.13)  # lets a period pass, and part of the next
+
+    ros.node().create_timer(0.05, slow)
+    assert ros.spin_until(lambda: len(stamps) == 4)
+    since = [stamp - stamps[0] for stamp in stamps]
+    # The call that was due meanwhile comes late and once; then the old schedule goes on.
+    assert since[1] == pytest.approx(0.13, abs=0.03)
+    assert since[2] == pytest.approx(0.15, abs=0.03)
+    assert since[3] == pytest.approx(0.20, abs=0.03)
+
+
+def test_a_cancelled_timer_rests_until_it_is_reset(ros):
+    calls = []
+    timer = ros.node().create_timer(0.02, lambda: calls.append(timer.cancel()))
+    assert not timer.is_canceled()
+    assert ros.spin_until(lambda: calls)
+    assert timer.is_canceled()
+    ros.spin_for(0.1)
+    assert len(calls) == 1
+    timer.reset()
+    assert not timer.is_canceled()
+    assert 0 < timer.time_until_next_call() <= 20_000_000
+    assert ros.spin_until(lambda: len(calls) == 2)
+
+
+def test_a_timer_may_wait_for_its_reset_to_start(ros):
+    calls = []
+    timer = ros.node().create_timer(0.01, lambda: calls.append(1), autostart=False)
+    assert timer.is_canceled()
+    ros.spin_for(0.05)
+    assert calls == []
+    timer.reset()
+    assert ros.spin_until(lambda: calls)
+
+
+def test_a_timer_knows_its_times(ros):
+    timer = ros.node().create_timer(10.0, lambda: None)
+    assert timer.timer_period_ns == 10_000_000_000
+    assert not timer.is_ready()
+    assert 0 <= timer.time_since_last_call() < 5_000_000_000
+    assert 5_000_000_000 < timer.time_until_next_call() <= 10_000_000_000
+    timer.timer_period_ns = 5_000_000
+    assert timer.timer_period_ns == 5_000_000
+
+
+def test_a_destroyed_timer_does_not_fire(ros):
+    node, calls = ros.node(), []
+    timer = node.create_timer(0.01, lambda: calls.append(1))
+    assert node.destroy_timer(timer)
+    ros.spin_for(0.05)
+    assert calls == []
+    with pytest.raises(InvalidHandle):
+        timer.is_canceled()
+
+
+def test_a_timer_can_go_by_a_steady_clock(ros):
+    calls = []
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    timer = ros.node().create_timer(0.01, lambda: calls.append(1), clock=steady)
+    assert timer.clock is steady
+    assert ros.spin_until(lambda: len(calls) == 3)
+
+
+def test_a_rate_lets_a_thread_sleep_until_shutdown(ros):
+    rate = ros.node().create_rate(50.0)
+    slept, ended = [], []
+
+    def sleep():
+        try:
+            while True:
+                rate.sleep()
+                slept.append(1)
+        except ROSInterruptException:
+            ended.append(1)
+
+    thread = threading.Thread(target=sleep)
+    thread.start()
+    assert ros.spin_until(lambda: len(slept) >= 3)
+    rclpy.shutdown()
+    thread.join(10.0)
+    assert ended == [1]
+
+
+def test_a_rate_needs_a_positive_frequency(ros):
+    with pytest.raises(ValueError, match="frequency must be > 0"):
+        ros.node().create_rate(0.0)

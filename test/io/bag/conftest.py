@@ -1,0 +1,25 @@
+from pathlib import Path
+
+import pytest
+from bag_samples import SHARE, Sampler
+
+from vms_ph_io.bag import MessageTypes
+
+
+@pytest.fixture(scope="session")
+def types() -> MessageTypes:
+    """Standard types and those of this project."""
+    known = MessageTypes()
+    known.register_folder("vms_ph", SHARE / "msg")
+    return known
+
+
+@pytest.fixture(scope="session")
+def sampler(types: MessageTypes) -> Sampler:
+    return Sampler(types)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a bag may go; not made yet."""
+    return tmp_path / "recording"

@@ -1,0 +1,259 @@
+"""Bags that were cut off or damaged: everything whole is read, and they can be made whole again."""
+
+import io
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from bag_samples import TOPICS, Sampler, read, record
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcap.reader import make_reader
+from rosbags.rosbag2 import Reader
+
+from vms_ph_io.bag import (
+    BagError,
+    BagMessage,
+    BagReader,
+    BagWriter,
+    MessageTypes,
+    bag_info,
+    recover,
+)
+from vms_ph_io.bag.mcap_reader import McapReader
+from vms_ph_io.bag.metadata import BagMetadata
+
+FILE = "recording_0.mcap"
+
+
+def test_a_bag_cut_at_any_byte_gives_the_messages_of_its_whole_chunks(
+    folder: Path, sampler: Sampler
+) -> None:
+    written = record(folder, sampler, count=14)
+    file = folder / FILE
+    size = file.stat().st_size
+    counts = []
+    for length in range(size, -1, -1):
+        os.truncate(file, length)
+        reader = BagReader(file)
+        messages = list(reader.messages())
+        assert messages == written[: len(messages)]
+        assert reader.is_complete == (length == size)
+        assert 0 <= reader.unreadable_bytes <= length
+        counts.append(len(messages))
+    assert counts == sorted(counts, reverse=True)
+    assert set(counts) == {0, 4, 8, 12, 14}  # chunks of four, and never a part of one
+
+
+def records_of(file: Path) -> list[int]:
+    """Where the records of a file begin."""
+    content, places, at = file.read_bytes(), [], 8
+    while at < len(content) - 8:
+        places.append(at)
+        at += 9 + int.from_bytes(content[at + 1 : at + 9], "little")
+    return places
+
+
+def test_a_bag_cut_at_any_record_is_made_whole_for_seeking_readers(
+    folder: Path, sampler: Sampler, tmp_path: Path
+) -> None:
+    written = record(folder, sampler, count=10)
+    places = records_of(folder / FILE)
+    lengths = sorted({0, 1, 8} | {place + d for place in places for d in (0, 12)})
+    for length in lengths:
+        cut = tmp_path / "cut"
+        shutil.copytree(folder, cut)
+        file = cut / FILE
+        os.truncate(file, length)
+        whole = read(cut)
+        report = recover(cut)
+        assert_whole(cut, file, whole)
+        assert whole == written[: len(whole)]
+        assert report.message_count == len(whole)
+        assert report.rewritten == (file,)
+        assert report.originals[0].stat().st_size == length
+        assert recover(cut).rewritten == ()  # once is enough
+        shutil.rmtree(cut)
+
+
+def assert_whole(bag: Path, file: Path, messages: list[BagMessage]) -> None:
+    reader = BagReader(bag)
+    assert list(reader.messages()) == messages
+    assert reader.is_complete
+    assert reader.unreadable_bytes == 0
+    expected = [(m.topic, m.log_time, m.data) for m in messages]
+    with Reader(bag) as rosbags:
+        assert [(c.topic, t, bytes(d)) for c, t, d in rosbags.messages()] == expected
+        assert rosbags.message_count == len(messages)
+    with file.open("rb") as stream:
+        seeking = make_reader(stream, validate_crcs=True)
+        assert [(c.topic, m.log_time, m.data) for _, c, m in seeking.iter_messages()] == expected
+    metadata = BagMetadata.read(bag)
+    assert metadata.message_count == len(messages)
+    assert "vms_ph_state" not in metadata.custom
+
+
+def test_a_bag_that_was_never_closed_is_recovered_with_all_its_topics(
+    folder: Path, sampler: Sampler
+) -> None:
+    written = record(folder, sampler, close=False, compression="zstd")
+    before = bag_info(folder)
+    assert not before.is_complete
+    assert before.message_count == 30
+    recover(folder)
+    assert_whole(folder, folder / FILE, written)
+    after = bag_info(folder)
+    assert after.compression == "zstd"
+    assert [t.topic for t in after.topics] == [t.topic for t in before.topics]
+
+
+def test_a_bag_is_recovered_into_a_new_folder_and_left_alone(
+    folder: Path, sampler: Sampler, tmp_path: Path
+) -> None:
+    written = record(folder, sampler, close=False)
+    content = (folder / FILE).read_bytes()
+    report = recover(folder, tmp_path / "rescued")
+    assert report.path == tmp_path / "rescued"
+    assert report.originals == ()
+    assert_whole(report.path, report.path / "rescued_0.mcap", written)
+    assert (folder / FILE).read_bytes() == content
+    with pytest.raises(BagError, match="rescued exists"):
+        recover(folder, tmp_path / "rescued")
+
+
+def test_a_single_file_without_metadata_is_recovered(
+    folder: Path, sampler: Sampler, tmp_path: Path
+) -> None:
+    written = record(folder, sampler, close=False)
+    file = tmp_path / "alone.mcap"
+    shutil.copy(folder / FILE, file)
+    assert recover(file).message_count == 30
+    assert read(file) == written
+    assert BagReader(file).files == (file,)
+    with Reader(file) as reader:
+        assert reader.message_count == 30
+
+
+def test_the_file_of_a_bag_stands_for_the_bag(folder: Path, sampler: Sampler) -> None:
+    written = record(folder, sampler, close=False)
+    assert recover(folder / FILE).path == folder
+    assert_whole(folder, folder / FILE, written)
+
+
+def test_missing_metadata_is_written_anew(folder: Path, sampler: Sampler) -> None:
+    record(folder, sampler)
+    good = (folder / "metadata.yaml").read_text()
+    for content in (None, "", "nonsense: [", good.replace("message_count: 30", "message_count: 3")):
+        if content is None:
+            (folder / "metadata.yaml").unlink()
+        else:
+            (folder / "metadata.yaml").write_text(content)
+        assert recover(folder).rewritten == ()
+        assert (folder / "metadata.yaml").read_text() == good
+
+
+def test_a_whole_bag_is_left_as_it_is(folder: Path, sampler: Sampler) -> None:
+    record(folder, sampler)
+    before = {f.name: (f.stat().st_ino, f.stat().st_mtime_ns) for f in folder.iterdir()}
+    recover(folder)
+    assert {f.name: (f.stat().st_ino, f.stat().st_mtime_ns) for f in folder.iterdir()} == before
+
+
+def test_the_first_original_is_never_overwritten(folder: Path, sampler: Sampler) -> None:
+    record(folder, sampler, close=False)
+    original = recover(folder).originals[0]
+    content = original.read_bytes()
+    os.truncate(folder / FILE, 2000)
+    with pytest.raises(BagError, match=r"orig exists.*move that file away"):
+        recover(folder)
+    assert original.read_bytes() == content
+    assert (folder / FILE).stat().st_size == 2000
+
+
+def test_a_bag_that_is_still_being_recorded_is_left_to_its_recorder(
+    folder: Path, types: MessageTypes, tmp_path: Path
+) -> None:
+    with BagWriter(folder, flush_period=3600) as writer:
+        writer.add_topic("/t", types.definition("std_msgs/msg/Bool"))
+        writer.write("/t", b"\0\1\0\0\1", 1)
+        writer.flush()
+        with pytest.raises(BagError, match="is being recorded; stop the recorder first"):
+            recover(folder)
+        assert recover(folder, tmp_path / "so_far").message_count == 1
+        writer.write("/t", b"\0\1\0\0\0", 2)
+    assert len(read(folder)) == 2
+    assert recover(folder).rewritten == ()
+
+
+def test_only_mcap_bags_are_recovered() -> None:
+    with pytest.raises(BagError, match="not an MCAP bag"):
+        recover(Path(__file__).parent / "rosbag2/sqlite")
+
+
+def test_a_real_rosbag2_file_that_was_cut_is_recovered(tmp_path: Path) -> None:
+    file = tmp_path / "zstd_0.mcap"
+    shutil.copy(Path(__file__).parent / "rosbag2/zstd/zstd_0.mcap", file)
+    os.truncate(file, file.stat().st_size - 3000)
+    before = read(file)
+    assert before
+    recover(file)
+    assert read(file) == before
+    assert BagReader(file).files == (file,)
+
+
+def test_zeros_after_a_power_cut_are_no_messages(folder: Path, sampler: Sampler) -> None:
+    written = record(folder, sampler, close=False)
+    with (folder / FILE).open("ab") as file:
+        file.write(bytes(5000))
+    reader = BagReader(folder)
+    assert list(reader.messages()) == written
+    assert reader.unreadable_bytes == 5000
+
+
+def test_a_damaged_chunk_costs_its_own_messages_only(folder: Path, sampler: Sampler) -> None:
+    written = record(folder, sampler)
+    file = folder / FILE
+    content = bytearray(file.read_bytes())
+    chunks = [place for place in records_of(file) if content[place] == 6]
+    content[chunks[2] + 200] ^= 0xFF
+    file.write_bytes(content)
+    reader = BagReader(folder)
+    assert list(reader.messages()) == written[:8] + written[12:]
+    assert reader.is_complete
+    assert reader.unreadable_bytes > 0
+    recover(folder)
+    assert_whole(folder, file, written[:8] + written[12:])
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_no_damage_makes_the_reader_fail(data: st.DataObject, tmp_path_factory, sampler) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damage" / "recording"
+    if not folder.exists():
+        record(folder, sampler)
+    content = bytearray((folder / FILE).read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(8, len(content) - 1))] = data.draw(st.integers(0, 255))
+    reader = McapReader(io.BytesIO(bytes(content)), len(content), "damaged")
+    for _ in reader.records():
+        pass
+    assert reader.unreadable_bytes <= len(content)
+
+
+def test_files_of_a_killed_recorder_are_read_in_the_order_of_their_numbers(
+    folder: Path, sampler: Sampler, tmp_path: Path
+) -> None:
+    written = record(folder, sampler)
+    bag = tmp_path / "split"
+    bag.mkdir()
+    for number in (0, 2, 10):
+        shutil.copy(folder / FILE, bag / f"split_{number}.mcap")
+    names = [file.name for file in BagReader(bag).files]
+    assert names == ["split_0.mcap", "split_2.mcap", "split_10.mcap"]
+    assert read(bag) == written * 3
+    recover(bag)
+    metadata = BagMetadata.read(bag)
+    assert [file.path for file in metadata.files] == names
+    assert metadata.message_count == 90
+    assert {t.name: t.message_count for t in metadata.topics} == dict.fromkeys(TOPICS, 30)

@@ -1,0 +1,172 @@
+"""What URDF files are refused, by name, and what passes with a warning."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import ModelError, VmsPhError
+from vms_ph_io import load_urdf, read_urdf, robots
+from vms_ph_io.packages import package_directory, resolve
+from vms_ph_io.urdf import UrdfWarning, check_urdf
+
+INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+SOLID = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
+LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+
+
+def robot(*parts: str) -> str:
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def link(name: str, content: str = SOLID) -> str:
+    return f'<link name="{name}">{content}</link>'
+
+
+def joint(name: str, parent: str, child: str, kind: str = "revolute") -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<axis xyz="0 0 1"/>{LIMIT}</joint>'
+    )
+
+
+def inertia(mass: str, ixx: str = "1") -> str:
+    return (
+        f'<inertial><mass value="{mass}"/>'
+        f'<inertia ixx="{ixx}" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("xml", "said"),
+    [
+        ("<robot", "not well-formed XML"),
+        ("<model/>", "root element must be <robot>; given: <model>"),
+        (robot(), "no links"),
+        (robot(link("a"), link("b")), "disconnected: 'a', 'b'"),
+        (robot(link("a"), joint("j", "a", "z")), "child link 'z' of joint 'j' does not exist"),
+        (robot(link("a"), joint("j", "z", "a")), "parent link 'z' of joint 'j' does not exist"),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")),
+            "'b' has two parents",
+        ),
+        (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "form a loop"),
+        (robot(link("a"), link("a")), "two links are named 'a'"),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b", "wobble")),
+            "joint 'j' has the unknown type 'wobble'",
+        ),
+        (
+            robot(link("a"), link("b", inertia("-2")), joint("j", "a", "b")),
+            "mass of 'b' must not be negative; given: -2",
+        ),
+        (robot(link("a"), link("b", inertia("nan")), joint("j", "a", "b")), "'b' must be finite"),
+        (
+            robot(link("a"), link("b", inertia("1", "5")), joint("j", "a", "b")),
+            "rotational inertia of 'b' belongs to no rigid body",
+        ),
+        (
+            robot(link("a", ""), link("b", ""), joint("j", "a", "b")),
+            "no link has an <inertial> with a mass",
+        ),
+        (
+            robot(link("a"), link("b", ""), joint("j", "a", "b")),
+            "joint 'j' moves no mass: none of b has an <inertial>",
+        ),
+        (robot(link("a", '<inertial><mass value="abc"/></inertial>')), "abc"),
+        (robot("<link/>"), "name"),
+    ],
+)
+def test_a_broken_urdf_is_refused_by_name(tmp_path: Path, xml: str, said: str) -> None:
+    file = tmp_path / "broken.urdf"
+    file.write_text(xml)
+    with pytest.raises(ModelError) as refusal:
+        load_urdf(file)
+    assert said in str(refusal.value)
+    assert "broken.urdf" in str(refusal.value)
+
+
+def test_every_error_is_named_at_once() -> None:
+    findings = check_urdf(
+        robot(link("a"), link("b", inertia("-1")), link("c", inertia("nan"))).replace(
+            "</robot>", joint("j", "a", "b") + joint("k", "b", "c") + "</robot>"
+        )
+    )
+    assert len(findings.errors) == 2
+
+
+def test_the_parser_says_nothing_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    extension = '<ros2_control name="x" type="system"><hardware/></ros2_control><gazebo/>'
+    assert check_urdf(robot(link("a"), "<unheard_of/>", extension)).errors == ()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_capsules_and_ros2_control_tags_are_no_hindrance(tmp_path: Path) -> None:
+    capsule = '<collision><geometry><capsule radius="1" length="1"/></geometry></collision>'
+    xml = robot(link("a"), link("b", SOLID + capsule), joint("j", "a", "b"))
+    assert check_urdf(xml).errors == ()
+
+
+def test_an_unreadable_mesh_is_a_warning_not_an_error(tmp_path: Path) -> None:
+    mesh = '<visual><geometry><mesh filename="package://nowhere/a.stl"/></geometry></visual>'
+    file = tmp_path / "arm.urdf"
+    file.write_text(robot(link("a"), link("b", SOLID + mesh), joint("j", "a", "b")))
+    with pytest.warns(UrdfWarning, match="package://nowhere/a.stl"):
+        model = load_urdf(file)
+    assert model.n == 1
+
+
+def test_the_real_panda_file_is_sound_with_all_its_meshes() -> None:
+    findings = check_urdf(read_urdf(robots.get("panda").path()))
+    assert findings.errors == ()
+    assert findings.warnings == ()
+
+
+def test_a_bundled_robot_is_its_file_with_the_fingers_locked() -> None:
+    whole = load_urdf(robots.get("panda").path(), end_effector="panda_link8")
+    held = robots.load("panda")
+    # The second finger mimics the first.
+    assert (whole.n, held.n) == (8, 7)
+    q = held.random_configuration(np.random.default_rng(1))
+    v = np.ones(7)
+    ours, theirs = held.evaluate(q, v), whole.evaluate([*q, 0.0], [*v, 0.0])
+    np.testing.assert_allclose(ours.M, theirs.M[:7, :7], atol=1e-13)
+
+
+def test_every_mesh_of_a_bundled_robot_has_a_file_address() -> None:
+    description = robots.get("panda").description()
+    assert "package://" not in description
+    assert description.count("file://") > 10
+
+
+def test_a_xacro_file_is_processed_with_its_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf.xacro"
+    body = robot(
+        '<xacro:arg name="mass" default="1"/>',
+        link("a"),
+        link("b", inertia("$(arg mass)")),
+        joint("j", "a", "b"),
+    )
+    file.write_text(body.replace("<robot", '<robot xmlns:xacro="http://wiki.ros.org/xacro"'))
+    assert load_urdf(file).total_mass == 1.0
+    assert load_urdf(file, xacro_arguments={"mass": "3"}).total_mass == 3.0
+
+
+def test_missing_files_and_unknown_robots_get_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(VmsPhError, match=r"there is no file .*nothing\.urdf"):
+        load_urdf(tmp_path / "nothing.urdf")
+    with pytest.raises(VmsPhError, match="there is no robot 'pandora'; bundled are panda"):
+        robots.load("pandora")
+    broken = tmp_path / "broken.xacro"
+    broken.write_text("<robot><xacro:nothing/>")
+    with pytest.raises(ModelError, match="not a xacro file"):
+        load_urdf(broken)
+
+
+def test_addresses_resolve_through_the_installed_packages() -> None:
+    folder = package_directory("example-robot-data")
+    assert folder is not None
+    assert resolve("package://example-robot-data/robots") == folder / "robots"
+    assert resolve("file:///a/b.stl") == Path("/a/b.stl")
+    assert resolve("package://nowhere/x") is None
+    assert resolve("http://example.org/x.stl") is None

@@ -1,0 +1,113 @@
+"""Running nodes as a user does: as processes, on a DDS domain of their own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
+
+
+class Program:
+    """A process whose output is kept and can be waited for."""
+
+    def __init__(self, words: list[str], environment: dict[str, str], folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *words],
+            env=environment,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._lines: list[str] = []
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def output(self) -> str:
+        with self._changed:
+            return "".join(self._lines)
+
+    def await_output(self, pattern: str, seconds: float = 30.0) -> "re.Match[str]":
+        """Wait for a line that matches."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            while not (match := re.search(pattern, "".join(self._lines))):
+                left = end - time.monotonic()
+                if left <= 0 or (not self._reader.is_alive() and not self._changed.wait(0.2)):
+                    raise AssertionError(f"no {pattern!r} in:\n{''.join(self._lines)}")
+                self._changed.wait(min(left, 0.5))
+        return match
+
+    def interrupt(self, seconds: float = 20.0) -> int:
+        """Press Ctrl-C and return the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.wait(seconds)
+
+    def wait(self, seconds: float) -> int:
+        code = self.process.wait(seconds)
+        self._reader.join(5.0)
+        return code
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(15.0)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait(5.0)
+        self._reader.join(5.0)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+
+
+def environment(domain: int) -> dict[str, str]:
+    """The environment of a user on a DDS domain of our own, nothing else of ROS in it."""
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS", "RMW"))}
+    return {**ours, "ROS_DOMAIN_ID": str(domain), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
+
+
+_domains = iter(range(100 + os.getpid() % 60, 232))
+
+
+@pytest.fixture(scope="module")
+def domain() -> int:
+    return next(_domains)
+
+
+Start = Callable[..., Program]
+
+
+@pytest.fixture(scope="module")
+def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    """Start a vms-ph command; it is stopped at the end of the module at the latest."""
+    folder = tmp_path_factory.mktemp("home")
+    programs: list[Program] = []
+
+    def begin(*words: str, **more: str) -> Program:
+        log = {"ROS_LOG_DIR": str(folder / "log")}
+        program = Program(list(words), {**environment(domain), **log, **more}, folder)
+        programs.append(program)
+        return program
+
+    yield begin
+    for program in reversed(programs):
+        program.close()

@@ -1,0 +1,54 @@
+"""Between messages and arrays."""
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Wrench
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_nodes.conversions import (
+    by_name,
+    from_joint_state,
+    from_stamp,
+    from_wrench,
+    to_joint_state,
+    to_stamp,
+)
+
+
+def test_a_state_survives_the_way_there_and_back(panda: VMSModel, rng: np.random.Generator) -> None:
+    q, v, torque = panda.random_configuration(rng), rng.normal(size=7), rng.normal(size=7)
+    message = to_joint_state(panda, Header(stamp=to_stamp(7_000_000_003)), q, v, torque)
+    back = from_joint_state(panda, message)
+    for given, got in zip((q, v, torque), back, strict=True):
+        np.testing.assert_array_equal(got, given)
+    assert from_stamp(message.header.stamp) == 7_000_000_003
+
+
+def test_joints_the_model_does_not_have_are_passed_over(panda: VMSModel) -> None:
+    names = ["panda_finger_joint1", *panda.joint_names]
+    message = JointState(name=names, position=[0.04, *range(1, 8)])
+    q, v, torque = from_joint_state(panda, message)
+    assert q.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert not v.any()
+    assert not torque.any()
+
+
+def test_missing_joints_are_named(panda: VMSModel) -> None:
+    message = JointState(name=["panda_joint1"], position=[1.0])
+    with pytest.raises(StateError, match="lacks panda_joint2, panda_joint3"):
+        from_joint_state(panda, message)
+    q, _, _ = from_joint_state(panda, message, all_joints=False)
+    assert q.tolist() == [1, 0, 0, 0, 0, 0, 0]
+
+
+def test_entries_that_are_not_finite_are_named(panda: VMSModel) -> None:
+    with pytest.raises(StateError, match="effort must be finite; it is not for panda_joint2"):
+        by_name(panda, ["panda_joint1", "panda_joint2"], [1.0, np.nan], "effort")
+    with pytest.raises(StateError, match="3 entries for 1 joint names"):
+        by_name(panda, ["panda_joint1"], [1.0, 2.0, 3.0], "position")
+    bad = Wrench()
+    bad.force.y = float("inf")
+    with pytest.raises(StateError, match="a wrench must be finite"):
+        from_wrench(bad)

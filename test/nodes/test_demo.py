@@ -1,0 +1,278 @@
+"""The demo as a user runs it: processes on a real wire, looked at from outside."""
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from mcap.reader import make_reader
+from rosbags.rosbag2 import Reader
+
+from vms_ph_io.bag import bag_info
+from vms_ph_io.run_record import read_run
+
+from .conftest import Program, Start
+
+pytestmark = pytest.mark.wire
+
+TOPICS = ("/joint_states", "/tf", "/vms_ph/energy", "/vms_ph/power", "/controller/state")
+
+
+@dataclass
+class Demo:
+    program: Program
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def demo(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    folder = tmp_path_factory.mktemp("run")
+    program = start("demo", "--headless", "--push", "2", "--out", str(folder))
+    program.await_output(r"first energy message after [\d.]+ s")
+    yield Demo(program, folder)
+    program.close()
+
+
+def test_another_process_sees_its_nodes_and_topics(demo: Demo, start: Start) -> None:
+    nodes = start("node", "list")
+    assert nodes.wait(20) == 0
+    assert set(nodes.output.split()) >= {
+        "/simulator",
+        "/controller",
+        "/energy_monitor",
+        "/model_server",
+        "/bag_recorder",
+    }
+    topics = start("topic", "list", "-t")
+    assert topics.wait(20) == 0
+    assert set(TOPICS) <= {line.split()[0] for line in topics.output.splitlines()}
+    assert "/vms_ph/energy [vms_ph/msg/Energy]" in topics.output
+    info = start("node", "info", "/energy_monitor")
+    assert info.wait(20) == 0
+    published = info.output.partition("Publishers:")[2].partition("Subscribers:")[0]
+    assert "/vms_ph/energy: vms_ph/msg/Energy" in published
+
+
+def test_another_process_reads_an_energy_message(demo: Demo, start: Start) -> None:
+    echo = start("topic", "echo", "--once", "/vms_ph/energy")
+    assert echo.wait(20) == 0
+    energy = yaml.safe_load(echo.output.partition("---")[0])
+    assert energy["total"] == pytest.approx(energy["kinetic"] + energy["potential"])
+    assert energy["header"]["frame_id"] == "panda_link0"
+    assert energy["kinetic"] == pytest.approx(energy["kinetic_task"] + energy["kinetic_null"])
+
+
+def test_another_process_calls_the_model_server(demo: Demo, start: Start) -> None:
+    ask = "{joint_state: {name: [panda_joint2], position: [-0.3], velocity: [1.0]}}"
+    call = start("service", "call", "/model_server/get_dynamics", "", ask)
+    assert call.wait(20) == 0
+    answer = yaml.safe_load(call.output)
+    assert answer["success"] is True
+    assert len(answer["mass_matrix"]) == 49
+    assert answer["kinetic_energy"] == pytest.approx(answer["mass_matrix"][8] / 2)
+    bad = start("service", "call", "/model_server/get_dynamics", "", "{joint_state: {name: [a]}}")
+    assert bad.wait(20) == 0
+    assert yaml.safe_load(bad.output)["message"] == "position has 0 entries for 1 joint names"
+
+
+def test_the_topics_come_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
+    hz = start("topic", "hz", "/joint_states", "--seconds", "6")
+    assert hz.wait(30) == 0
+    rates = [float(r) for r in re.findall(r"average rate: ([\d.]+)", hz.output)]
+    assert len(rates) >= 3
+    assert rates[-1] == pytest.approx(100.0, abs=2.0)
+
+
+STRANGER = """
+    from dataclasses import dataclass
+    from cyclonedds.core import Policy, Qos
+    from cyclonedds.domain import DomainParticipant
+    from cyclonedds.idl import IdlStruct
+    from cyclonedds.idl.types import float64, int32, sequence, uint32
+    from cyclonedds.sub import DataReader
+    from cyclonedds.topic import Topic
+    from cyclonedds.util import duration
+    import os
+
+    @dataclass
+    class Time(IdlStruct, typename="builtin_interfaces::msg::dds_::Time_"):
+        sec: int32
+        nanosec: uint32
+
+    @dataclass
+    class Header(IdlStruct, typename="std_msgs::msg::dds_::Header_"):
+        stamp: Time
+        frame_id: str
+
+    @dataclass
+    class JointState(IdlStruct, typename="sensor_msgs::msg::dds_::JointState_"):
+        header: Header
+        name: sequence[str]
+        position: sequence[float64]
+        velocity: sequence[float64]
+        effort: sequence[float64]
+
+    participant = DomainParticipant(int(os.environ["ROS_DOMAIN_ID"]))
+    qos = Qos(Policy.DataRepresentation(use_cdrv0_representation=True))
+    reader = DataReader(participant, Topic(participant, "rt/joint_states", JointState), qos=qos)
+    for state in reader.take_iter(timeout=duration(seconds=15)):
+        print(",".join(state.name), len(state.effort))
+        break
+"""
+
+
+def test_a_stranger_reads_the_joint_states_with_the_line_that_was_printed(
+    demo: Demo, tmp_path: Path
+) -> None:
+    line = demo.program.await_output(r"  (export .*)")[1]
+    script = tmp_path / "stranger.py"
+    script.write_text(textwrap.dedent(STRANGER))
+    shell = f"{line}\nexec {sys.executable} {script}"
+    seen = subprocess.run(
+        ["sh", "-c", shell], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert seen.stdout.split() == [",".join(f"panda_joint{i}" for i in range(1, 8)), "7"]
+
+
+def test_commands_move_the_arm_and_bad_ones_do_not(demo: Demo, start: Start) -> None:
+    home = "{pose: {position: {x: 0.40, y: 0.1, z: 0.75}}}"
+    sent = start(
+        "topic", "pub", "--once", "/controller/reference_pose", "geometry_msgs/msg/PoseStamped",
+        home,
+    )  # fmt: skip
+    assert sent.wait(20) == 0
+    bad = start(
+        "topic", "pub", "--once", "/controller/reference_pose", "geometry_msgs/msg/PoseStamped",
+        "{pose: {position: {x: .nan}}}",
+    )  # fmt: skip
+    assert bad.wait(20) == 0
+    demo.program.await_output(r"ignored: a reference pose must be finite; given: \[nan")
+    effort = "{name: [panda_joint1], effort: [.nan]}"
+    bad = start(
+        "topic", "pub", "--once", "/simulator/joint_effort", "sensor_msgs/msg/JointState", effort
+    )
+    assert bad.wait(20) == 0
+    demo.program.await_output(r"ignored: effort must be finite; it is not for panda_joint1")
+    wrench = "{header: {frame_id: moon}, wrench: {force: {x: 1}}}"
+    bad = start(
+        "topic", "pub", "--once", "/simulator/wrench", "geometry_msgs/msg/WrenchStamped", wrench
+    )
+    assert bad.wait(20) == 0
+    demo.program.await_output(r"given: frame_id 'moon'")
+
+
+def test_gains_can_be_changed_within_their_bounds(demo: Demo, start: Start) -> None:
+    changed = start("param", "set", "/controller", "damping_null", "5")
+    assert changed.wait(20) == 0
+    read = start("param", "get", "/controller", "damping_null")
+    assert read.wait(20) == 0
+    assert read.output.strip() == "5.0"
+    refused = start("param", "set", "/controller", "stiffness", "-1")
+    assert refused.wait(20) == 1
+    assert "did not take stiffness = -1.0" in refused.output
+    assert "Traceback" not in refused.output
+    fixed = start("param", "set", "/simulator", "step", "0.01")
+    assert fixed.wait(20) == 1
+
+
+def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, start: Start) -> None:
+    step = "/simulator/step"
+    early = start("service", "call", step, "", "{steps: 5}")
+    assert early.wait(20) == 0
+    assert "pause it before stepping" in early.output
+    for words, said in (
+        (("/simulator/pause", "", "{data: true}"), "paused"),
+        ((step, "", "{steps: 1000}"), "success: true"),
+        (("/simulator/pause", "", "{data: false}"), "running"),
+        (("/simulator/reset",), "audit begins anew"),
+    ):
+        call = start("service", "call", *words)
+        assert call.wait(20) == 0
+        assert said in call.output
+
+
+def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo) -> None:
+    # The last test of the module: it ends the demo.
+    assert demo.program.interrupt() == 0
+    output = demo.program.output
+    assert "Traceback" not in output
+    residual = re.search(r"largest power-balance residual +([\d.e+-]+) W", output)
+    drift = re.search(r"integrated drift +([\d.e+-]+) J", output)
+    assert residual
+    assert float(residual[1]) < 1e-6
+    assert drift
+    assert abs(float(drift[1])) < 1e-5
+    assert (demo.folder / "energy.png").stat().st_size > 20_000
+    bag = demo.folder / "bag"
+    info = bag_info(bag)
+    assert info.is_complete
+    recorded = {t.topic.name: t.message_count for t in info.topics}
+    assert all(recorded[topic] > 100 for topic in TOPICS)
+    with Reader(bag) as reader:
+        assert set(TOPICS) <= set(reader.topics)
+        assert sum(1 for _ in reader.messages()) == info.message_count
+    with (bag / "bag_0.mcap").open("rb") as file:
+        summary = make_reader(file).get_summary()
+    assert summary is not None
+    assert set(TOPICS) <= {channel.topic for channel in summary.channels.values()}
+    assert read_run(bag).seconds > 5
+
+
+def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
+    start: Start, tmp_path: Path
+) -> None:
+    program = start(
+        "demo", "--headless", "--seconds", "10.5", "--push", "3", "--out", str(tmp_path)
+    )
+    assert program.wait(60) == 0
+    script = Path(__file__).with_name("independent_audit.py")
+    ran = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "bag/bag_0.mcap")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    found = json.loads(ran.stdout)
+    assert found["samples"] > 900
+    assert found["seconds"] > 9
+    assert found["work_end_effector"] > 0.05
+    assert found["energy"] < 1e-9
+    assert found["power"] < 1e-9
+    assert abs(found["imbalance"]) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--robot", "nobody"), "there is no robot 'nobody'; bundled are panda"),
+        (("--robot", "/no/such.urdf"), "there is no robot '/no/such.urdf'"),
+        (("--rate", "0"), "greater than or equal to 0.1"),
+    ],
+)
+def test_wishes_that_cannot_be_met_get_one_sentence(
+    start: Start, words: tuple[str, ...], said: str
+) -> None:
+    program = start("demo", "--headless", "--seconds", "1", *words)
+    assert program.wait(20) != 0
+    assert said in " ".join(program.output.replace("│", " ").split())
+    assert "Traceback" not in program.output
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(start: Start) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        program = start("demo", "--port", str(port), "--seconds", "1")
+        assert program.wait(20) == 1
+    assert f"port {port} on 127.0.0.1 is taken" in program.output
+    assert "process started" not in program.output

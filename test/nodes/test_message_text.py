@@ -1,0 +1,62 @@
+"""Messages as YAML and back."""
+
+import numpy as np
+import pytest
+import yaml
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from tf2_msgs.msg import TFMessage
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_nodes.message_text import fill, load_interface, parse, to_plain, to_yaml
+
+
+def test_a_message_and_its_text_are_the_same() -> None:
+    message = JointState(name=["a", "b"], position=[1.0, 2.5], effort=[0.1, np.pi])
+    message.header.stamp.sec = 12
+    again = fill(JointState(), yaml.safe_load(to_yaml(message)))
+    assert again == message
+
+
+def test_numbers_in_sequences_stay_on_one_line() -> None:
+    text = to_yaml(JointState(name=["a", "b"], position=[1.0, 2.0]))
+    assert "name: [a, b]" in text
+    assert "position: [1.0, 2.0]" in text
+
+
+def test_nested_sequences_of_messages_are_filled() -> None:
+    values = parse("transforms: [{child_frame_id: a, transform: {translation: {x: 1}}}]")
+    message = fill(TFMessage(), values)
+    assert message.transforms[0].child_frame_id == "a"
+    assert message.transforms[0].transform.translation.x == 1.0
+
+
+def test_whole_numbers_are_taken_where_floats_are_meant() -> None:
+    message = fill(PoseStamped(), parse("pose: {position: {x: 1, y: -2}}"))
+    assert message.pose.position.x == 1.0
+    assert to_plain(fill(Float64MultiArray(), {"data": [1, 2]}))["data"] == [1.0, 2.0]
+    assert fill(String(), {"data": 3}).data == "3"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ("poze: {}", "there is no field 'poze'; there are header, pose"),
+        ("pose: {position: {w: 1}}", "there is no field 'pose.position.w'"),
+        ("pose: 3", "pose takes fields"),
+        ("pose: {position: {x: [1]}}", "'pose.position.x' is a double"),
+    ],
+)
+def test_a_wrong_field_is_answered_with_its_place(values: str, said: str) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        fill(PoseStamped(), parse(values))
+
+
+def test_text_that_is_no_yaml_and_names_that_are_no_type_are_refused() -> None:
+    with pytest.raises(VmsPhError, match="not YAML"):
+        parse("{a: [1")
+    for name in ("sensor_msgs/msg/Jointstate", "nowhere/msg/X", "Odd", "a/b/c/d"):
+        with pytest.raises(VmsPhError, match=f"no interface '{name}'"):
+            load_interface(name, "msg")
+    assert load_interface("sensor_msgs/JointState", "msg") is JointState

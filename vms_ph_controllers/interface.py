@@ -1,0 +1,131 @@
+"""What a controller is: from state, reference and time step to a command with its energy."""
+
+import enum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+
+
+@dataclass(frozen=True, slots=True)
+class RobotState:
+    """What is measured.
+
+    Attributes:
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+    """
+
+    q: Array
+    v: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is wanted of the end effector; None means: stay as you were told before.
+
+    Attributes:
+        position: (3,) in the inertial frame, m.
+        velocity: (3,) in the inertial frame, m/s; the reference moves on with it.
+    """
+
+    position: Array | None = None
+    velocity: Array | None = None
+
+
+class Status(enum.IntEnum):
+    """How the last update went; the numbers are those of the ControllerState message."""
+
+    OK = 0
+    SATURATED = 1
+    HOLDING = 2
+    DEGRADED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ControlEnergy:
+    """The energy bookkeeping of one update; energies in J, powers in W.
+
+    Attributes:
+        closed_loop: the storage function that the law shapes.
+        shaped_potential: its potential part.
+        kinetic_task, kinetic_null: its kinetic part, split by the task.
+        damping_task, damping_null: taken out by the injected damping; never negative.
+        reference_power: put in by a moving reference.
+        clipped_power: changed by the limits.
+    """
+
+    closed_loop: float = 0.0
+    shaped_potential: float = 0.0
+    kinetic_task: float = 0.0
+    kinetic_null: float = 0.0
+    damping_task: float = 0.0
+    damping_null: float = 0.0
+    reference_power: float = 0.0
+    clipped_power: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What one update gives.
+
+    Attributes:
+        wrench_base: (b,) in the base frame, linear first, N and N m.
+        torque: (n,) N m or N.
+        energy: the bookkeeping.
+        status: how it went.
+        reason: in words, empty when all is well.
+        task_error: distance between task and reference, m.
+        smallest_singular_value: of the task Jacobian.
+    """
+
+    wrench_base: Array
+    torque: Array
+    energy: ControlEnergy = field(default_factory=ControlEnergy)
+    status: Status = Status.OK
+    reason: str = ""
+    task_error: float = 0.0
+    smallest_singular_value: float = np.inf
+
+
+class Controller(ABC):
+    """A control law. It never raises, prints or blocks on the path of :meth:`update`.
+
+    Attributes:
+        Gains: a frozen dataclass; every field has metadata ``description`` and, for numbers,
+            ``low`` and ``high``. Hosts expose them as parameters.
+        gains: the present values; replace the whole record to change one.
+    """
+
+    Gains: ClassVar[type[Any]]
+    gains: Any
+
+    def __init__(self, model: VMSModel) -> None:
+        self.model = model
+
+    @abstractmethod
+    def reset(self, state: RobotState) -> None:
+        """Forget everything and hold the present pose.
+
+        Raises:
+            StateError: the state is not one of the model.
+        """
+
+    @abstractmethod
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the command for a state.
+
+        Args:
+            state: measured; with an entry that is not finite the safe output is given.
+            reference: what is wanted.
+            dt: time since the last update, s.
+        """
+
+
+def gain(default: float, description: str, low: float, high: float) -> Any:
+    """Declare a scalar field of a ``Gains`` record with its bounds."""
+    return field(default=default, metadata={"description": description, "low": low, "high": high})

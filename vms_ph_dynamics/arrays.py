@@ -1,0 +1,41 @@
+"""Checks on the arrays a user hands in, and arrays nobody can change by accident."""
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import StateError
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+def vector(value: Any, size: int, name: str) -> Array:
+    """Return ``value`` as a float vector of the given size with finite entries.
+
+    Args:
+        value: anything numpy can make a vector of.
+        size: the number of entries it must have.
+        name: what it is called in the error.
+
+    Raises:
+        StateError: wrong shape, not numeric, or an entry that is not finite.
+    """
+    try:
+        x = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be {size} numbers; given: {value!r}") from None
+    if x.shape != (size,):
+        raise StateError(f"{name} must have shape ({size},); given: shape {x.shape}")
+    # The square is not finite when an entry is not; the other way round it may only be large.
+    if not isfinite(x.dot(x)) and not np.isfinite(x).all():
+        bad = [i for i in range(size) if not isfinite(x[i])]
+        raise StateError(f"{name} must be finite; entries {bad} are {x[bad].tolist()}")
+    return x
+
+
+def frozen(x: Array) -> Array:
+    """Return ``x`` with its write flag cleared."""
+    x.flags.writeable = False
+    return x

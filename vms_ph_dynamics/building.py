@@ -1,0 +1,63 @@
+"""From URDF text to a Pinocchio model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from .arrays import vector
+from .errors import ModelError
+from .joints import BASE_DIMENSION, base_of, make_root_joint
+from .mimic import Mimic, read_mimics, resolve_mimics
+
+
+def build(
+    xml: str,
+    base: str,
+    gravity: Sequence[float],
+    locked_joints: Iterable[str] | Mapping[str, float],
+) -> tuple[Any, dict[str, Mimic]]:
+    """Return a Pinocchio model and the mimics among its joints.
+
+    The arguments are those of :meth:`VMSModel.from_urdf`.
+
+    Raises:
+        ModelError: text that is no URDF, a base it does not have, or an unknown joint.
+    """
+    if base not in ("auto", *BASE_DIMENSION):
+        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+    try:
+        root = make_root_joint(base)
+        model = pin.buildModelFromXML(xml) if root is None else pin.buildModelFromXML(xml, root)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"the text is not a URDF that can be built: {error}") from None
+    found = base_of(model)
+    if base == "fixed" and found != "fixed":
+        raise ModelError(
+            f"base='fixed' was asked for, but the first joint '{model.names[1]}' of "
+            f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
+        )
+    model.gravity.linear = vector(gravity, 3, "gravity")
+    locked = _positions(locked_joints)
+    mimics, locked = resolve_mimics(read_mimics(xml), locked)
+    return _lock(model, locked), mimics
+
+
+def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+    return dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
+
+
+def _lock(model: Any, positions: Mapping[str, float]) -> Any:
+    if not positions:
+        return model
+    v = np.zeros(model.nv)
+    for name, position in positions.items():
+        if not model.existJointName(name):
+            raise ModelError(
+                f"'{name}' cannot be locked: the joints of '{model.name}' are "
+                f"{', '.join(list(model.names)[1:])}"
+            )
+        v[model.idx_vs[model.getJointId(name)]] = position
+    ids = [model.getJointId(name) for name in positions]
+    return pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))

@@ -1,0 +1,148 @@
+"""A fluid around the robot: added mass, buoyancy, drag.
+
+The standard model of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics and Motion
+Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and without bounds; bodies do not disturb
+the flow around each other.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from .arrays import Array, frozen
+from .errors import ModelError
+from .groups import SE3
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
+    from .model import VMSModel
+
+WATER = 1000.0  # kg/m^3
+
+_SE3 = SE3()
+
+
+def _no_mass() -> Array:
+    return frozen(np.zeros((6, 6)))
+
+
+def _no_drag() -> Array:
+    return frozen(np.zeros(6))
+
+
+def _at_origin() -> Array:
+    return frozen(np.zeros(3))
+
+
+@dataclass(frozen=True)
+class ImmersedBody:
+    """What a fluid does to one link; all in the axes and about the origin of the link's frame.
+
+    Attributes:
+        link: its name.
+        added_mass: (6,6) symmetric, linear first, kg, kg m, kg m^2.
+        volume: displaced, m^3.
+        centre_of_buoyancy: (3,) m.
+        linear_drag: (6,) resistance to each component of the twist, N s/m and N m s.
+        quadratic_drag: (6,) resistance to its square, N s^2/m^2 and N m s^2.
+    """
+
+    link: str
+    added_mass: Array = field(default_factory=_no_mass)
+    volume: float = 0.0
+    centre_of_buoyancy: Array = field(default_factory=_at_origin)
+    linear_drag: Array = field(default_factory=_no_drag)
+    quadratic_drag: Array = field(default_factory=_no_drag)
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """A fluid and the links that are in it.
+
+    Attributes:
+        bodies: the links.
+        density: kg/m^3.
+    """
+
+    bodies: tuple[ImmersedBody, ...]
+    density: float = WATER
+
+    def check(self, model: "VMSModel") -> None:
+        """Refuse a fluid that does not fit a robot.
+
+        Raises:
+            ModelError: an unknown link, or a value that is not physical.
+        """
+        for body in self.bodies:
+            model.frame_id(body.link)
+            mass = np.asarray(body.added_mass)
+            if mass.shape != (6, 6) or not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
+                raise ModelError(
+                    f"the added mass of '{body.link}' must be a symmetric (6,6) matrix"
+                )
+            if np.linalg.eigvalsh(mass)[0] < -1e-9 * np.abs(mass).max():
+                raise ModelError(
+                    f"the added mass of '{body.link}' must be positive semi-definite; its smallest "
+                    f"eigenvalue is {np.linalg.eigvalsh(mass)[0]:.4g}"
+                )
+            if min(body.volume, *body.linear_drag, *body.quadratic_drag) < 0:
+                raise ModelError(f"volume and drag of '{body.link}' must not be negative")
+
+    @property
+    def displaced_mass(self) -> float:
+        """Mass of the fluid that the robot displaces, kg."""
+        return self.density * sum(body.volume for body in self.bodies)
+
+    def added_mass(self, d: "Evaluation") -> Array:
+        """Return what the fluid adds to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
+        total = np.zeros((d.model.nv, d.model.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            total += jacobian.T @ body.added_mass @ jacobian
+        return total
+
+    def coriolis(self, d: "Evaluation") -> Array:
+        """Return what the fluid adds to the Coriolis matrix, (nv,nv).
+
+        Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, through its
+        Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the rate of
+        the added mass.
+        """
+        total = np.zeros((d.model.nv, d.model.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            rate = d.frame_jacobian_rate(d.model.frame_id(body.link))
+            momentum = body.added_mass @ (jacobian @ d.v)
+            total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
+        return total
+
+    def buoyancy(self, d: "Evaluation") -> Array:
+        """Return the generalised force of buoyancy, (nv,)."""
+        total = np.zeros(d.model.nv)
+        for body in self.bodies:
+            up = -self.density * body.volume * d.model.gravity
+            force = d.placement(body.link)[:3, :3].T @ up
+            torque = np.cross(body.centre_of_buoyancy, force)
+            total += d.jacobian(body.link).T @ np.concatenate([force, torque])
+        return total
+
+    def buoyancy_potential(self, d: "Evaluation") -> float:
+        """Return the potential of buoyancy with the base at the origin, J."""
+        model, data, total = d.model, d.model.workspace(), 0.0
+        pin.forwardKinematics(model._pin, data, d.q_origin)
+        for body in self.bodies:
+            frame = pin.updateFramePlacement(model._pin, data, model.frame_id(body.link))
+            centre = frame.act(np.asarray(body.centre_of_buoyancy))
+            total += self.density * body.volume * float(model.gravity @ centre)
+        return total
+
+    def drag(self, d: "Evaluation") -> Array:
+        """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``."""
+        total = np.zeros(d.model.nv)
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            twist = jacobian @ d.v
+            total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
+        return total

@@ -1,0 +1,103 @@
+"""What a Lie group is here: a small interface of arrays, the same for every group."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from ..arrays import Array
+
+
+class Group(ABC):
+    """A matrix Lie group; elements are matrices, algebra elements are vectors, linear part first.
+
+    Velocities are body velocities: ``gdot = g hat(v)``. The differentials ``dexp`` and ``dcayley``
+    are left-trivialised accordingly: along a curve x(t), ``exp(x)`` has the body velocity
+    ``dexp(x) xdot``.
+
+    Attributes:
+        name: as in "SE(3)".
+        dimension: of the algebra.
+    """
+
+    name: str
+    dimension: int
+
+    @abstractmethod
+    def identity(self) -> Array:
+        """Return the neutral element."""
+
+    def compose(self, g: Array, h: Array) -> Array:
+        """Return the product g h."""
+        return g @ h
+
+    @abstractmethod
+    def inverse(self, g: Array) -> Array:
+        """Return the inverse of g."""
+
+    @abstractmethod
+    def exp(self, x: Array) -> Array:
+        """Return the exponential of an algebra element."""
+
+    @abstractmethod
+    def log(self, g: Array) -> Array:
+        """Return the algebra element, rotation angle at most pi, whose exponential is g."""
+
+    @abstractmethod
+    def dexp(self, x: Array) -> Array:
+        """Return the left-trivialised differential of the exponential, (d,d)."""
+
+    @abstractmethod
+    def dexp_inverse(self, x: Array) -> Array:
+        """Return the inverse of :meth:`dexp`, (d,d); rotation angles below 2 pi."""
+
+    @abstractmethod
+    def cayley(self, x: Array) -> Array:
+        """Return the Cayley map of an algebra element; its Ad is the Cayley transform of ad_x."""
+
+    @abstractmethod
+    def cayley_inverse(self, g: Array) -> Array:
+        """Return the algebra element whose Cayley map is g; rotation angles below pi."""
+
+    @abstractmethod
+    def dcayley(self, x: Array) -> Array:
+        """Return the left-trivialised differential of the Cayley map, (d,d)."""
+
+    @abstractmethod
+    def dcayley_inverse(self, x: Array) -> Array:
+        """Return the inverse of :meth:`dcayley`, (d,d); exists for every x."""
+
+    @abstractmethod
+    def Ad(self, g: Array) -> Array:
+        """Return the adjoint of g, (d,d): ``hat(Ad_g v) = g hat(v) g^-1``."""
+
+    @abstractmethod
+    def ad(self, x: Array) -> Array:
+        """Return the adjoint of an algebra element, (d,d): ``ad_x y = [x, y]``."""
+
+    @abstractmethod
+    def hat(self, x: Array) -> Array:
+        """Return the matrix of an algebra element."""
+
+    @abstractmethod
+    def vee(self, matrix: Array) -> Array:
+        """Return the algebra element of a matrix; the inverse of :meth:`hat`."""
+
+    def coAd(self, g: Array) -> Array:
+        """Return ``Ad_g^T``: takes momenta at g, in space axes, to body axes, (d,d)."""
+        return self.Ad(g).T
+
+    def coad(self, x: Array) -> Array:
+        """Return ``ad_x^T``, (d,d): the rate of a conserved momentum in body axes."""
+        return self.ad(x).T
+
+    def lie_poisson(self, p: Array) -> Array:
+        """Return the skew matrix of the map ``v -> ad_v^T p``, (d,d) [A (38)]."""
+        unit = np.eye(self.dimension)
+        return np.stack([self.coad(e) @ p for e in unit], axis=1)
+
+    def random(self, rng: np.random.Generator) -> Array:
+        """Return a random element: rotations uniform, positions within a cube of 2 m."""
+        return self.exp(np.pi * rng.uniform(-1, 1, self.dimension) / np.sqrt(3))
+
+    def __repr__(self) -> str:
+        return self.name

@@ -1,0 +1,173 @@
+"""Rotations and rigid motions in the plane."""
+
+from math import atan2
+
+import numpy as np
+
+from ..arrays import Array
+from .group import Group
+from .stumpff import stumpff
+
+_QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+class SO2(Group):
+    """Rotations of the plane, (2,2); the algebra is the angular velocity, (1,)."""
+
+    name = "SO(2)"
+    dimension = 1
+
+    def identity(self) -> Array:
+        """Return the unit matrix."""
+        return np.eye(2)
+
+    def inverse(self, g: Array) -> Array:
+        """Return the transpose."""
+        return g.T
+
+    def exp(self, x: Array) -> Array:
+        """Return the rotation by an angle."""
+        return _rotation(np.cos(x[0]), np.sin(x[0]))
+
+    def log(self, g: Array) -> Array:
+        """Return the angle, within (-pi, pi]."""
+        return np.array([atan2(g[1, 0], g[0, 0])])
+
+    def dexp(self, x: Array) -> Array:
+        """Return 1: the group is abelian."""
+        return np.eye(1)
+
+    def dexp_inverse(self, x: Array) -> Array:
+        """Return 1."""
+        return np.eye(1)
+
+    def cayley(self, x: Array) -> Array:
+        """Return the rotation by ``2 atan(x/2)``."""
+        return _cayley_rotation(x[0])
+
+    def cayley_inverse(self, g: Array) -> Array:
+        """Return ``2 tan(angle/2)``."""
+        return np.array([2.0 * g[1, 0] / (1.0 + g[0, 0])])
+
+    def dcayley(self, x: Array) -> Array:
+        """Return ``1 / (1 + x^2/4)``."""
+        return np.eye(1) / (1.0 + 0.25 * x[0] ** 2)
+
+    def dcayley_inverse(self, x: Array) -> Array:
+        """Return ``1 + x^2/4``."""
+        return np.eye(1) * (1.0 + 0.25 * x[0] ** 2)
+
+    def Ad(self, g: Array) -> Array:
+        """Return 1."""
+        return np.eye(1)
+
+    def ad(self, x: Array) -> Array:
+        """Return 0."""
+        return np.zeros((1, 1))
+
+    def hat(self, x: Array) -> Array:
+        """Return the skew matrix of an angular velocity."""
+        return x[0] * _QUARTER
+
+    def vee(self, matrix: Array) -> Array:
+        """Return the angular velocity of a skew matrix."""
+        return np.array([0.5 * (matrix[1, 0] - matrix[0, 1])])
+
+
+class SE2(Group):
+    """Rigid motions of the plane, (3,3); the algebra is (vx, vy, w) in the body, (3,)."""
+
+    name = "SE(2)"
+    dimension = 3
+
+    def identity(self) -> Array:
+        """Return the unit matrix."""
+        return np.eye(3)
+
+    def inverse(self, g: Array) -> Array:
+        """Return the inverse pose."""
+        rotation = g[:2, :2].T
+        return _pose(rotation, -rotation @ g[:2, 2])
+
+    def exp(self, x: Array) -> Array:
+        """Return the pose reached by the twist x in unit time."""
+        v, w = x[:2], x[2]
+        c = stumpff(w * w).c
+        return _pose(_rotation(np.cos(w), np.sin(w)), c[1] * v + c[2] * w * (_QUARTER @ v))
+
+    def log(self, g: Array) -> Array:
+        """Return the twist that reaches g in unit time."""
+        w = atan2(g[1, 0], g[0, 0])
+        e = stumpff(w * w).inverse().value
+        # V^-1 = I - w J/2 + e w^2 J^2 with J the quarter turn, J^2 = -I.
+        t = g[:2, 2]
+        return np.append((1.0 - e * w * w) * t - 0.5 * w * (_QUARTER @ t), w)
+
+    def dexp(self, x: Array) -> Array:
+        """Return ``I - c_2 ad + c_3 ad^2``."""
+        c, ad = stumpff(x[2] ** 2).c, self.ad(x)
+        return np.eye(3) - c[2] * ad + c[3] * ad @ ad
+
+    def dexp_inverse(self, x: Array) -> Array:
+        """Return ``I + ad/2 + e ad^2``."""
+        e, ad = stumpff(x[2] ** 2).inverse().value, self.ad(x)
+        return np.eye(3) + 0.5 * ad + e * ad @ ad
+
+    def cayley(self, x: Array) -> Array:
+        """Return the Cayley map, that of SE(3) within the plane."""
+        v, w = x[:2], x[2]
+        position = (v + 0.5 * w * (_QUARTER @ v)) / (1.0 + 0.25 * w * w)
+        return _pose(_cayley_rotation(w), position)
+
+    def cayley_inverse(self, g: Array) -> Array:
+        """Return the twist whose Cayley map is g."""
+        w, t = 2.0 * g[1, 0] / (1.0 + g[0, 0]), g[:2, 2]
+        return np.append(t - 0.5 * w * (_QUARTER @ t), w)
+
+    def dcayley(self, x: Array) -> Array:
+        """Return ``(I - ad/2) / (1 + w^2/4)``."""
+        return (np.eye(3) - 0.5 * self.ad(x)) / (1.0 + 0.25 * x[2] ** 2)
+
+    def dcayley_inverse(self, x: Array) -> Array:
+        """Return ``I + ad/2 + w (x e_3^T + ...)/4``, the planar part of that of SE(3)."""
+        v, w = x[:2], x[2]
+        squared = np.zeros((3, 3))
+        squared[:2, 2], squared[2, 2] = w * v, w * w
+        return np.eye(3) + 0.5 * self.ad(x) + 0.25 * squared
+
+    def Ad(self, g: Array) -> Array:
+        """Return ``[[R, -J p], [0, 1]]`` with J the quarter turn."""
+        matrix = g.copy()
+        matrix[:2, 2] = -_QUARTER @ g[:2, 2]
+        return matrix
+
+    def ad(self, x: Array) -> Array:
+        """Return ``[[w J, -J v], [0, 0]]``."""
+        matrix = np.zeros((3, 3))
+        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER, -_QUARTER @ x[:2]
+        return matrix
+
+    def hat(self, x: Array) -> Array:
+        """Return ``[[w J, v], [0, 0]]``."""
+        matrix = np.zeros((3, 3))
+        matrix[:2, :2], matrix[:2, 2] = x[2] * _QUARTER, x[:2]
+        return matrix
+
+    def vee(self, matrix: Array) -> Array:
+        """Return the twist of a matrix."""
+        return np.append(matrix[:2, 2], 0.5 * (matrix[1, 0] - matrix[0, 1]))
+
+
+def _rotation(cosine: float, sine: float) -> Array:
+    return np.array([[cosine, -sine], [sine, cosine]])
+
+
+def _cayley_rotation(w: float) -> Array:
+    scale = 1.0 + 0.25 * w * w
+    return _rotation((1.0 - 0.25 * w * w) / scale, w / scale)
+
+
+def _pose(rotation: Array, position: Array) -> Array:
+    matrix = np.eye(3)
+    matrix[:2, :2], matrix[:2, 2] = rotation, position
+    return matrix

@@ -1,0 +1,24 @@
+"""What one integration step gives."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..structure import PHState, Ports
+
+PortFunction = Callable[[float, PHState], Ports]
+"""Efforts at the ports as a function of time (s) and state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The state after a step and the energy that crossed the ports during it.
+
+    Attributes:
+        state: at the end of the step.
+        supplied: energy into the robot at every port, J, by the scheme's own quadrature.
+        dissipated: energy that friction took, J.
+    """
+
+    state: PHState
+    supplied: Mapping[str, float]
+    dissipated: float

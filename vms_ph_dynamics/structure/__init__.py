@@ -1,0 +1,29 @@
+"""Port-Hamiltonian forms of a robot: energy, momenta, interconnection and ports."""
+
+from .decoupled import DecoupledForm
+from .decoupled_evaluation import DecoupledEvaluation
+from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
+from .form import Form
+from .ports import Ports, PowerBalance
+from .standard import CanonicalForm, StandardForm
+from .state import PHRate, PHState
+from .task_evaluation import TaskEvaluation
+from .task_space import TaskSpaceForm
+
+__all__ = [
+    "BaseShapeEnergy",
+    "CanonicalForm",
+    "DecoupledEvaluation",
+    "DecoupledForm",
+    "Energy",
+    "Form",
+    "PHRate",
+    "PHState",
+    "Ports",
+    "PowerBalance",
+    "StandardForm",
+    "TaskEnergy",
+    "TaskEvaluation",
+    "TaskSpaceForm",
+    "WholeEnergy",
+]

@@ -1,0 +1,140 @@
+"""Dirac structures: power-conserving relations between the flows and efforts of ports."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numpy.linalg import svd
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+
+# Directions with a smaller share than this of the largest are rounding.
+_RANK = 1e-9
+
+
+@dataclass(frozen=True)
+class DiracStructure:
+    """A maximal subspace of flows f and efforts e on which the power ``e^T f`` is zero.
+
+    Attributes:
+        ports: names with their sizes, in the order of the rows below.
+        flows, efforts: (N,N) bases of the subspace, a column for each of its N dimensions.
+    """
+
+    ports: Mapping[str, int]
+    flows: Array
+    efforts: Array
+
+    @classmethod
+    def from_matrix(cls, matrix: Array, ports: Mapping[str, int]) -> "DiracStructure":
+        """Return the structure ``f = matrix e`` of a skew-symmetric matrix.
+
+        Raises:
+            ModelError: the matrix is not skew-symmetric, or not of the size of the ports.
+        """
+        size = sum(ports.values())
+        if matrix.shape != (size, size):
+            raise ModelError(f"ports of size {size} need a matrix of that size, not {matrix.shape}")
+        if not np.allclose(matrix, -matrix.T, atol=1e-9 * (1.0 + np.abs(matrix).max(initial=0.0))):
+            raise ModelError("the matrix from efforts to flows must be skew-symmetric")
+        return cls(dict(ports), frozen(matrix.copy()), frozen(np.eye(size)))
+
+    def matrix(self) -> Array:
+        """Return the skew matrix from efforts to flows.
+
+        Raises:
+            ModelError: the efforts are constrained, so that there is no such matrix.
+        """
+        if np.linalg.matrix_rank(self.efforts) < len(self.efforts):
+            raise ModelError("the efforts of this Dirac structure are constrained; it is no matrix")
+        return self.flows @ np.linalg.inv(self.efforts)
+
+    def power(self, weights: Array) -> float:
+        """Return ``e^T f`` of a combination (N,) of the basis; zero for every Dirac structure."""
+        return float((self.efforts @ weights) @ (self.flows @ weights))
+
+    def contains(self, flows: Array, efforts: Array, tolerance: float = 1e-9) -> bool:
+        """Return whether flows (N,) and efforts (N,) belong to the structure."""
+        basis, given = np.vstack([self.flows, self.efforts]), np.concatenate([flows, efforts])
+        weights = np.linalg.lstsq(basis, given, rcond=None)[0]
+        return bool(np.abs(basis @ weights - given).max() <= tolerance * (1 + np.abs(given).max()))
+
+    def reordered(self, names: Sequence[str]) -> "DiracStructure":
+        """Return the same structure with its ports in another order."""
+        rows = np.concatenate([self._rows(name) for name in names])
+        ports = {name: self.ports[name] for name in names}
+        return DiracStructure(ports, frozen(self.flows[rows]), frozen(self.efforts[rows]))
+
+    def _rows(self, name: str) -> npt.NDArray[np.intp]:
+        if name not in self.ports:
+            raise ModelError(f"there is no port '{name}'; there are {', '.join(self.ports)}")
+        names = list(self.ports)
+        start = sum(self.ports[n] for n in names[: names.index(name)])
+        return np.arange(start, start + self.ports[name])
+
+
+def direct_product(a: DiracStructure, b: DiracStructure) -> DiracStructure:
+    """Return two structures side by side, nothing exchanged between them.
+
+    Raises:
+        ModelError: a port name that both have.
+    """
+    shared = a.ports.keys() & b.ports.keys()
+    if shared:
+        raise ModelError(f"both structures have a port '{sorted(shared)[0]}'; rename one")
+
+    def beside(x: Array, y: Array) -> Array:
+        zero = np.zeros((len(x), y.shape[1]))
+        other = np.zeros((len(y), x.shape[1]))
+        return frozen(np.block([[x, zero], [other, y]]))
+
+    ports = {**a.ports, **b.ports}
+    return DiracStructure(ports, beside(a.flows, b.flows), beside(a.efforts, b.efforts))
+
+
+def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]) -> DiracStructure:
+    """Return two structures with ports of the one connected to ports of the other.
+
+    Connected ports share their effort, and the flow out of one flows into the other. The result is
+    a Dirac structure on the ports that are left (van der Schaft 2000).
+
+    Args:
+        a: one structure.
+        b: the other; its port names differ from those of ``a``.
+        connections: ports of ``a`` with their counterparts in ``b``.
+
+    Raises:
+        ModelError: an unknown port, or ports of different sizes.
+    """
+    both = direct_product(a, b)
+    constraints = []
+    for one, other in connections.items():
+        rows, counterparts = both._rows(one), both._rows(other)
+        if len(rows) != len(counterparts):
+            raise ModelError(
+                f"port '{one}' has size {len(rows)}, port '{other}' {len(counterparts)}"
+            )
+        constraints += [
+            both.efforts[rows] - both.efforts[counterparts],
+            both.flows[rows] + both.flows[counterparts],
+        ]
+    connected = {*connections.keys(), *connections.values()}
+    left = [name for name in both.ports if name not in connected]
+    allowed = _kernel(np.vstack(constraints)) if constraints else np.eye(both.flows.shape[1])
+    rest = both.reordered(left)
+    image = _image(np.vstack([rest.flows, rest.efforts]) @ allowed)
+    size = len(rest.flows)
+    return DiracStructure(rest.ports, frozen(image[:size]), frozen(image[size:]))
+
+
+def _kernel(matrix: Array) -> Array:
+    _, values, right = svd(matrix)
+    rank = int(np.sum(values > _RANK * max(values.max(initial=0.0), 1e-300)))
+    return right[rank:].T
+
+
+def _image(matrix: Array) -> Array:
+    left, values, _ = svd(matrix, full_matrices=False)
+    return left[:, values > _RANK * values.max(initial=0.0)]

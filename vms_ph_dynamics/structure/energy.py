@@ -1,0 +1,61 @@
+"""The Hamiltonian and its parts."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+
+class Energy(ABC):
+    """Value of the Hamiltonian, J."""
+
+    potential: float
+
+    @property
+    @abstractmethod
+    def kinetic(self) -> float:
+        """Of the whole motion, J."""
+
+    @property
+    def total(self) -> float:
+        """Kinetic and potential together, J."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class WholeEnergy(Energy):
+    """Energy whose kinetic part is not split, J."""
+
+    whole: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Of the whole motion, J."""
+        return self.whole
+
+
+@dataclass(frozen=True)
+class BaseShapeEnergy(Energy):
+    """Energy split into that of the locked motion and that of the shape [A (60)], J."""
+
+    kinetic_base: float
+    kinetic_shape: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Of the whole motion, J."""
+        return self.kinetic_base + self.kinetic_shape
+
+
+@dataclass(frozen=True)
+class TaskEnergy(Energy):
+    """Energy split into that of a task and that of its null space [D, after (26)], J."""
+
+    kinetic_task: float
+    kinetic_null: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Of the whole motion, J."""
+        return self.kinetic_task + self.kinetic_null

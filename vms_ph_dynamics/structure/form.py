@@ -1,0 +1,117 @@
+"""What every port-Hamiltonian form of a robot has in common."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, vector
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from .energy import Energy
+from .ports import Ports, PowerBalance
+from .state import PHRate, PHState
+
+
+class Form(ABC):
+    """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
+
+    H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms hold no
+    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are found
+    without any derivative tensor; the matrices of the source are there to be looked at, and as the
+    oracle of the rates in the tests.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self.model = model
+
+    @abstractmethod
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state with configuration ``q`` (nq,) and velocity ``v`` (nv,)."""
+
+    @abstractmethod
+    def hamiltonian(self, x: PHState) -> Energy:
+        """Return the energy of a state, J."""
+
+    @abstractmethod
+    def gradient(self, x: PHState) -> Array:
+        """Return the gradient of the kinetic Hamiltonian, laid out as the form's source does."""
+
+    @abstractmethod
+    def interconnection(self, x: PHState) -> Array:
+        """Return the skew-symmetric matrix J(x) that acts on :meth:`gradient`."""
+
+    @abstractmethod
+    def input_map(self, x: PHState) -> Array:
+        """Return the matrix G(x) from generalised forces (nv,) to rates of the state."""
+
+    @abstractmethod
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure as a matrix from efforts to flows; it is skew-symmetric."""
+
+    @abstractmethod
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+        """Return ``(qdot, zdot)`` without checking anything, for integrators."""
+
+    @abstractmethod
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return the velocity without checking anything."""
+
+    @abstractmethod
+    def layout(self, rate: PHRate) -> Array:
+        """Return a rate laid out as :meth:`gradient` is."""
+
+    def velocity(self, x: PHState) -> Array:
+        """Return the velocity (nv,) of a state.
+
+        Raises:
+            StateError: wrong shape, or not finite.
+        """
+        x = self.checked_state(x)
+        return self.velocity_arrays(x.q, x.z)
+
+    def evaluation(self, x: PHState) -> Evaluation:
+        """Return the terms of the equations of motion at a state."""
+        return self.model.evaluate(x.q, self.velocity(x))
+
+    def rate(self, x: PHState, ports: Ports) -> PHRate:
+        """Return the time derivative of a state under the efforts at the ports.
+
+        Raises:
+            StateError: a state or effort of the wrong shape, or not finite.
+        """
+        x = self.checked_state(x)
+        qdot, zdot = self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
+        return PHRate(qdot, zdot)
+
+    def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
+        """Return where the power at the ports goes; its residual is zero but for rounding.
+
+        Raises:
+            StateError: a state or effort of the wrong shape, or not finite.
+        """
+        rate = self.rate(x, ports)
+        d = self.model.evaluate(x.q, rate.qdot)
+        stored = float(self.gradient(x) @ self.layout(rate))
+        if ports.gravity:
+            stored += float(d.g @ d.v)
+        return PowerBalance(stored, ports.supplied(d), ports.dissipated(d))
+
+    def checked_state(self, x: PHState) -> PHState:
+        """Return ``x`` after checking its shapes and entries.
+
+        Raises:
+            StateError: naming what is wrong.
+        """
+        model = self.model
+        return PHState(model.checked_configuration(x.q), vector(x.z, model.nv, "z"))
+
+
+def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
+    """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
+    if model.is_plain:
+        data = model.workspace()
+        pin.crba(model._pin, data, model.at_origin(q))
+        pin.cholesky.decompose(model._pin, data)
+        return pin.cholesky.solve(model._pin, data, momentum)
+    return np.linalg.solve(Evaluation(model, q, 0.0 * momentum).M, momentum)

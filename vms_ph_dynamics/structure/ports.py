@@ -1,0 +1,105 @@
+"""What acts on the robot from outside, and the balance of the power it brings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, vector
+from ..evaluation import Evaluation
+from ..friction import Friction
+from ..model import VMSModel
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The efforts at the robot's power ports; positive power flows into the robot.
+
+    Attributes:
+        torque: (n,) at the joints, N m or N; none when None.
+        wrench_base: (b,) at the base in the base frame, linear first, N and N m.
+        wrench_end_effector: (6,) at the end effector in its own frame, linear first, N and N m.
+        gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
+        friction: in the joints; none when None.
+        drag: whether the drag of a fluid acts on a robot that is in one.
+    """
+
+    torque: Array | None = None
+    wrench_base: Array | None = None
+    wrench_end_effector: Array | None = None
+    gravity: bool = True
+    friction: Friction | None = None
+    drag: bool = True
+
+    @classmethod
+    def checked(cls, model: VMSModel, ports: "Ports") -> "Ports":
+        """Return ``ports`` after checking every effort against the model.
+
+        Raises:
+            StateError: wrong shape, or not finite.
+        """
+
+        def effort(value: Any, size: int, name: str) -> Array | None:
+            return None if value is None else vector(value, size, name)
+
+        return replace(
+            ports,
+            torque=effort(ports.torque, model.n, "torque"),
+            wrench_base=effort(ports.wrench_base, model.b, f"wrench_base of a {model.base} base"),
+            wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
+        )
+
+    def force(self, d: Evaluation) -> Array:
+        """Return the generalised force of everything that acts, (nv,), gravity included."""
+        b = d.model.b
+        force = -d.g if self.gravity else np.zeros(d.model.nv)
+        if self.torque is not None:
+            force[b:] += self.torque
+        if self.wrench_base is not None:
+            force[:b] += self.wrench_base
+        if self.wrench_end_effector is not None:
+            force += d.J_end_effector.T @ self.wrench_end_effector
+        if self.friction is not None:
+            force[b:] += self.friction.force(d.v[b:])
+        if self.drag and d.model.fluid is not None:
+            force += d.model.fluid.drag(d)
+        return force
+
+    def supplied(self, d: Evaluation) -> dict[str, float]:
+        """Return the power into the robot at every port, W."""
+        b, v = d.model.b, d.v
+        torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
+        return {
+            "joint_torque": 0.0 if torque is None else float(torque @ v[b:]),
+            "base": 0.0 if base is None else float(base @ v[:b]),
+            "end_effector": 0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+        }
+
+    def dissipated(self, d: Evaluation) -> float:
+        """Return the power that friction and drag take, W; never negative."""
+        lost = 0.0
+        if self.friction is not None:
+            rates = d.v[d.model.b :]
+            lost -= float(rates @ self.friction.force(rates))
+        if self.drag and d.model.fluid is not None:
+            lost -= float(d.v @ d.model.fluid.drag(d))
+        return lost
+
+
+@dataclass(frozen=True, slots=True)
+class PowerBalance:
+    """Where the power goes: ``stored = sum(supplied) - dissipated + residual``, all in W.
+
+    ``stored`` is the time derivative of the Hamiltonian along the motion, found from its gradient;
+    the residual is therefore a check, at the level of rounding for a sound model.
+    """
+
+    stored: float
+    supplied: Mapping[str, float]
+    dissipated: float
+
+    @property
+    def residual(self) -> float:
+        """What the balance misses, W."""
+        return self.stored - sum(self.supplied.values()) + self.dissipated

@@ -1,0 +1,134 @@
+"""The standard form: momenta conjugate to the base twist and the joint rates."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from ..groups import SE2, SE3
+from ..model import VMSModel
+from .energy import WholeEnergy
+from .form import Form, velocity_of_momentum
+from .ports import Ports
+from .state import PHRate, PHState
+
+_BASE_GROUP = {"planar": SE2(), "floating": SE3()}
+
+
+class _ConjugateForm(Form):
+    """Forms in the momenta ``z = (p, pi) = M(q) v``; both public ones share all of this."""
+
+    @abstractmethod
+    def __init__(self, model: VMSModel) -> None:
+        super().__init__(model)
+
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, M(q) v)``; see :meth:`Form.state`."""
+        d = self.model.evaluate(q, v)
+        return PHState(d.q, d.momentum)
+
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return ``M(q)^-1 z``, (nv,)."""
+        return velocity_of_momentum(self.model, q, z)
+
+    def hamiltonian(self, x: PHState) -> WholeEnergy:
+        """Return ``1/2 z^T M(q)^-1 z + V(q)`` [A (49)]."""
+        d = self.evaluation(x)
+        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+
+    def gradient(self, x: PHState) -> Array:
+        """Return ``(dH/dp, dH/dq at fixed z, dH/dpi)``, (b+2n,) [A (47)].
+
+        They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
+        """
+        d, b = self.evaluation(x), self.model.b
+        return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
+
+    def interconnection(self, x: PHState) -> Array:
+        """Return ``diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
+        b, n = self.model.b, self.model.n
+        matrix = np.zeros((b + 2 * n, b + 2 * n))
+        matrix[:b, :b] = lie_poisson(self.model, x.z[:b])
+        matrix[b : b + n, b + n :] = np.eye(n)
+        matrix[b + n :, b : b + n] = -np.eye(n)
+        return matrix
+
+    def input_map(self, x: PHState) -> Array:
+        """Return G, (b+2n,b+n): forces act on the momenta [A (48)]."""
+        b, n = self.model.b, self.model.n
+        matrix = np.zeros((b + 2 * n, b + n))
+        matrix[:b, :b] = np.eye(b)
+        matrix[b + n :, b:] = np.eye(n)
+        return matrix
+
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure with all ports, [A fig. 5, after (33), (43)].
+
+        From the efforts ``(dH/dx, dV, (w, tau), W_e)`` of sizes b+2n, b+n, b+n, 6 to the flows
+        ``(xdot, v, -v, -V_e)``; dV is the gradient of the potential in the base frame and the
+        joints. The source prints the last two flows without the sign; with it the matrix is
+        skew-symmetric.
+        """
+        return with_ports(
+            self.interconnection(x),
+            self.input_map(x),
+            self.model.evaluate(x.q, np.zeros(self.model.nv)).J_end_effector,
+        )
+
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+        """Return ``(v, C^T v + force)``; see :meth:`Form.rate_arrays`.
+
+        The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
+        energy at fixed velocity: (47) without its derivative tensor.
+        """
+        v = self.velocity_arrays(q, z)
+        d = Evaluation(self.model, q, v)
+        return v, v.dot(d.C) + ports.force(d)
+
+    def layout(self, rate: PHRate) -> Array:
+        """Return ``(pdot, qdot, pidot)``, (b+2n,)."""
+        b = self.model.b
+        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
+
+
+class StandardForm(_ConjugateForm):
+    """A robot on any base, in the momenta conjugate to base twist and joint rates [A (47)-(50)].
+
+    The momenta are ``z = (p, pi)``; gradient and structure are laid out as ``(p, q, pi)``. On a
+    fixed base the form is the canonical one.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        super().__init__(model)
+
+
+class CanonicalForm(_ConjugateForm):
+    """Hamilton's equations of an arm on a fixed base [A (23), D (3)].
+
+    The momenta are ``z = pi = M(q) qdot``; gradient and structure are laid out as ``(q, pi)``:
+    ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        if model.base != "fixed":
+            raise ModelError(
+                f"the canonical form is that of a fixed base; '{model.name}' has a {model.base} "
+                "base: use StandardForm or DecoupledForm"
+            )
+        super().__init__(model)
+
+
+def lie_poisson(model: VMSModel, p: Array) -> Array:
+    """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
+    if model.base == "fixed":
+        return np.zeros((0, 0))
+    return _BASE_GROUP[model.base].lie_poisson(p)
+
+
+def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:
+    """Return the Dirac structure of an interconnection with potential, input and tool ports."""
+    ports = np.hstack([-input_map, input_map, input_map @ tool_jacobian.T])
+    size = ports.shape[1]
+    return np.block([[interconnection, ports], [-ports.T, np.zeros((size, size))]])

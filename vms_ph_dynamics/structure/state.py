@@ -1,0 +1,31 @@
+"""States of a port-Hamiltonian system, and how they change."""
+
+from dataclasses import dataclass
+
+from ..arrays import Array
+
+
+@dataclass(frozen=True, slots=True)
+class PHState:
+    """A configuration and the momenta of a form.
+
+    Attributes:
+        q: (nq,) configuration.
+        z: (nv,) momenta, as the form stacks them.
+    """
+
+    q: Array
+    z: Array
+
+
+@dataclass(frozen=True, slots=True)
+class PHRate:
+    """The time derivative of a :class:`PHState`.
+
+    Attributes:
+        qdot: (nv,) velocity, base part in the base frame.
+        zdot: (nv,) rate of the momenta.
+    """
+
+    qdot: Array
+    zdot: Array

@@ -1,0 +1,6 @@
+"""Differential tasks eta = J(q) v."""
+
+from .position import PositionTask
+from .task import Task
+
+__all__ = ["PositionTask", "Task"]

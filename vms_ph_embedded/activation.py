@@ -1,0 +1,136 @@
+"""Whether this process runs on a real ROS 2 or on the embedded runtime: all or nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from vms_ph_embedded import packages, subset
+from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
+
+SITE = Path(__file__).with_name("site")
+STAND_INS = ("rclpy", "tf2_ros", "ament_index_python")
+OWN_PACKAGE = "vms_ph"
+VARIABLE = "VMS_PH_RUNTIME"
+
+
+def activate(share: Path) -> bool:
+    """Serve rclpy and the message packages from here, unless a real rclpy can be imported.
+
+    Args:
+        share: the folder with the msg and srv folders of vms_ph.
+
+    Returns:
+        Whether the embedded runtime is active.
+
+    Raises:
+        RuntimeError: parts of a real ROS 2 are already loaded, or VMS_PH_RUNTIME is no runtime.
+    """
+    if is_active():
+        return True
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "embedded", "ros2"):
+        raise RuntimeError(f"{VARIABLE}={wanted!r} is no runtime: give embedded or ros2.")
+    if wanted == "ros2" or (not wanted and _real_rclpy()):
+        return False
+    _make_room()
+    packages.register(OWN_PACKAGE, share)
+    sys.meta_path.insert(0, _Finder(share))
+    return True
+
+
+def is_active() -> bool:
+    """Whether this process runs on the embedded runtime."""
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
+def _real_rclpy() -> bool:
+    spec = importlib.util.find_spec("rclpy")
+    # A mere folder named rclpy somewhere on the path has no file of its own.
+    return spec is not None and spec.origin is not None
+
+
+def _make_room() -> None:
+    served = {*STAND_INS, *STANDARD_PACKAGES, OWN_PACKAGE}
+    for name in [name for name in sys.modules if name.partition(".")[0] in served]:
+        module = sys.modules[name]
+        if getattr(module, "__file__", None) is not None:
+            raise RuntimeError(
+                f"{name} of another ROS 2 is already loaded from {module.__file__}; import "
+                "vms_ph_nodes first, or use the colcon build of vms_ph with that ROS 2."
+            )
+        del sys.modules[name]  # a folder that happens to have this name
+
+
+class _Finder(MetaPathFinder):
+    """Finds the stand-ins in our site folder, and makes up the message packages."""
+
+    def __init__(self, share: Path) -> None:
+        self._loader = _InterfaceLoader(share)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> ModuleSpec | None:
+        package, *below = fullname.split(".")
+        if package in STAND_INS:
+            spec = PathFinder.find_spec(fullname, path if below else [str(SITE)])
+            if spec is None:
+                raise ImportError(subset.sentence(fullname), name=fullname)
+            return spec
+        if package != OWN_PACKAGE and package not in STANDARD_PACKAGES:
+            return None
+        if not below or below in (["msg"], ["srv"]):
+            return ModuleSpec(fullname, self._loader, is_package=True)
+        if package in STANDARD_PACKAGES:
+            # Also asked for by `from std_msgs.msg import Name` when there is no such message.
+            raise ImportError(subset.sentence(fullname), name=fullname)
+        return None
+
+
+class _InterfaceLoader(Loader):
+    """Loads a message package, or its modules of messages and services."""
+
+    def __init__(self, share: Path) -> None:
+        self._share = share
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        if "." not in spec.name:
+            return None
+        from vms_ph_embedded.interfaces import store
+
+        store.add_package(OWN_PACKAGE, self._share)
+        return _Interfaces(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to execute."""
+
+
+class _Interfaces(ModuleType):
+    """A module of messages or services, whose classes are built when they are first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        from vms_ph_embedded.interfaces import messages, store
+
+        package, kind = self.__name__.split(".")
+        if name == "__all__":
+            return store.interfaces(package, kind)
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        is_message = kind == "msg" or name.endswith(("_Request", "_Response"))
+        build = messages.message_class if is_message else messages.service_class
+        try:
+            built = build(f"{package}/{kind}/{name}")
+        except KeyError as error:
+            raise AttributeError(str(error.args[0])) from None
+        setattr(self, name, built)
+        return built
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.__all__]

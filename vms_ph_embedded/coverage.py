@@ -1,0 +1,106 @@
+"""What of rclpy is covered; ``python -m vms_ph_embedded.coverage`` writes it down."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from pathlib import Path
+
+from vms_ph_embedded.rclpy_names import NAMES
+
+FILE = Path(__file__).parents[1] / "COVERAGE.md"
+
+_HEAD = """\
+# What the embedded ROS runtime covers
+
+Where no ROS 2 is installed, the nodes of vms_ph run on a small runtime of their own: a part of
+rclpy, over Eclipse Cyclone DDS, on the wire like ROS 2 with rmw_cyclonedds. This list is made from
+the code by `python -m vms_ph_embedded.coverage`. What is missing fails with a sentence that names
+it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
+
+## Limits that no list of names shows
+
+- Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
+  the default of several distributions, correlates requests in another way: topics and the names of
+  nodes work with it, services and parameters do not.
+- No actions, no lifecycle nodes, no composition, no security, no intra-process shortcut, no log
+  files; logs go to stderr and to /rosout.
+- Field checks of messages are always on. The message classes have no `SLOT_TYPES`.
+- Fields of type `wstring`, and interfaces in .idl or .action files, are not read.
+- `create_publisher` and `create_subscription` take no `event_callbacks` and no
+  `qos_overriding_options`; a peer with a quality of service that does not match is warned of.
+- A message that a reliable subscriber does not take within 100 ms is dropped with a warning; ROS 2
+  would wait for ever.
+- `received_timestamp` of a message is 0.
+- Of the services of standard packages there are those of rcl_interfaces and std_srvs.
+- Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
+  otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
+
+"""
+
+
+@functools.cache
+def lacking(qualified_name: str) -> frozenset[str]:
+    """The names that rclpy has in a module or class and the subset lacks."""
+    names = frozenset(NAMES.get(qualified_name, "").split())
+    if not names:
+        return names
+    holder = _find(qualified_name)
+    if holder is None:
+        return names
+    return names - {name for name in names if _has(holder, name)}
+
+
+def report() -> str:
+    """The text of COVERAGE.md."""
+    sections: dict[str, list[str]] = {"Missing": [], "In part": [], "Whole": []}
+    for qualified_name, text in NAMES.items():
+        names, missing = text.split(), sorted(lacking(qualified_name))
+        if len(missing) == len(names):
+            sections["Missing"].append(f"- `{qualified_name}`: {_listed(missing)}")
+        elif missing:
+            covered = f"{len(names) - len(missing)} of {len(names)}"
+            sections["In part"].append(
+                f"- `{qualified_name}`: {covered}; missing: {_listed(missing)}"
+            )
+        else:
+            sections["Whole"].append(f"- `{qualified_name}`: {_listed(names)}")
+    return _HEAD + "\n".join(
+        f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in sections.items()
+    )
+
+
+def _find(qualified_name: str) -> object | None:
+    """The module or class of a name, or None when the subset has neither."""
+    try:
+        return importlib.import_module(qualified_name)
+    except ImportError:
+        module, _, name = qualified_name.rpartition(".")
+    try:
+        return vars(importlib.import_module(module)).get(name)
+    except ImportError:
+        return None
+
+
+def _has(holder: object, name: str) -> bool:
+    try:
+        inspect.getattr_static(holder, name)
+    except AttributeError:
+        # What a constructor sets shows in its source only.
+        init = getattr(holder, "__init__", None)
+        return inspect.isfunction(init) and f"self.{name} = " in inspect.getsource(init)
+    return True
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+if __name__ == "__main__":
+    from vms_ph_embedded.activation import activate
+
+    if not activate(Path(__file__).parents[1]):
+        raise SystemExit("a real rclpy is in the way: run this where there is no ROS 2")
+    FILE.write_text(report(), encoding="utf-8")
+    print(f"wrote {FILE}")

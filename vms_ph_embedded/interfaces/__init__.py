@@ -1,0 +1,1 @@
+"""Messages and services: definitions, Python classes, CDR bytes and DDS types."""

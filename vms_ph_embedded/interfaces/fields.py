@@ -1,0 +1,222 @@
+"""The fields of message classes: what they accept, start with, and look like on the wire."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections import UserList, UserString
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+from rosbags.interfaces import Nodetype
+
+from vms_ph_embedded.interfaces.elements import NUMBERS, Element, make_element, require
+
+
+class Field(ABC):
+    """One field of a message class."""
+
+    passes_through = False  # rosbags can read and write the Python value as it is
+
+    def __init__(self, name: str, element: Element, type_name: str) -> None:
+        self.name = name
+        self.slot = f"_{name}"
+        self.element = element
+        self.type_name = type_name
+
+    @abstractmethod
+    def check(self, value: Any) -> Any:
+        """The value to store, or AssertionError."""
+
+    @abstractmethod
+    def default(self) -> Any:
+        """A fresh default value."""
+
+    @abstractmethod
+    def to_wire(self, value: Any) -> Any:
+        """The value as rosbags serialises it."""
+
+    @abstractmethod
+    def from_wire(self, value: Any) -> Any:
+        """The value to store for what rosbags has deserialised."""
+
+    def construct(self, value: Any) -> Any:
+        """The value to store for a constructor argument; numeric collections take more there."""
+        return self.check(value)
+
+
+class ScalarField(Field):
+    """A single value."""
+
+    def __init__(self, name: str, element: Element) -> None:
+        super().__init__(name, element, element.idl_name)
+        self.passes_through = element.passes_through
+
+    def check(self, value: Any) -> Any:
+        """The value, if its type and range are right."""
+        self.element.check(self.name, value)
+        return value
+
+    def default(self) -> Any:
+        """The default of the element."""
+        return self.element.default()
+
+    def to_wire(self, value: Any) -> Any:
+        """The element as rosbags serialises it."""
+        return self.element.to_wire(value)
+
+    def from_wire(self, value: Any) -> Any:
+        """The element as Python holds it."""
+        return self.element.from_wire(value)
+
+
+class CollectionField(Field):
+    """An array or a sequence; a length is exact for an array and a limit for a sequence."""
+
+    def __init__(self, name: str, element: Element, length: int, *, is_array: bool) -> None:
+        if is_array:
+            type_name, size = f"{element.idl_name}[{length}]", f"with length {length}"
+        else:
+            limit = f", {length}" if length else ""
+            type_name, size = f"sequence<{element.idl_name}{limit}>", f"with length <= {length}"
+        super().__init__(name, element, type_name)
+        self.length = length
+        self.is_array = is_array
+        words = [
+            "a set or sequence",
+            size if length else "",
+            f"and each string value not longer than {element.limit}" if element.limit else "",
+            f"and each value of type '{element.python_type.__name__}'",
+            element.element_rule,
+        ]
+        self._rule = f"The '{name}' field must be {' '.join(word for word in words if word)}"
+
+    def require_accepted(self, value: Any) -> None:
+        """Raise AssertionError unless a collection of any kind has the right size and elements."""
+        require(self._accepts(value), self._rule)
+
+    def _accepts(self, value: Any) -> bool:
+        if not isinstance(value, (Sequence, Set, UserList)) or isinstance(value, (str, UserString)):
+            return False
+        size = len(value)
+        if self.length and (size != self.length if self.is_array else size > self.length):
+            return False
+        kind, fits = self.element.python_type, self.element.fits
+        return all(isinstance(item, kind) for item in value) and (
+            fits is None or all(map(fits, value))
+        )
+
+
+class ListField(CollectionField):
+    """Strings, messages, booleans and bytes: a Python list."""
+
+    def __init__(self, name: str, element: Element, length: int, *, is_array: bool) -> None:
+        super().__init__(name, element, length, is_array=is_array)
+        self._packed = element.python_type in (bool, bytes)  # rosbags wants these as numpy bytes
+        self.passes_through = element.passes_through and not self._packed
+
+    def check(self, value: Any) -> Any:
+        """The collection as it is, if its elements are right."""
+        self.require_accepted(value)
+        return value
+
+    def default(self) -> Any:
+        """As many defaults as an array has elements."""
+        return [self.element.default() for _ in range(self.length)] if self.is_array else []
+
+    def to_wire(self, value: Any) -> Any:
+        """The elements as rosbags serialises them."""
+        items = list(map(self.element.to_wire, value))
+        return np.array(items, dtype=np.int8) if self._packed else items
+
+    def from_wire(self, value: Any) -> Any:
+        """The elements as Python holds them."""
+        return list(map(self.element.from_wire, value.tolist() if self._packed else value))
+
+
+class NumericArrayField(CollectionField):
+    """A fixed number of numbers: a numpy array."""
+
+    passes_through = True
+
+    def __init__(self, name: str, element: Element, ros_name: str, length: int) -> None:
+        super().__init__(name, element, length, is_array=True)
+        self._dtype = np.dtype(ros_name)
+
+    def check(self, value: Any) -> Any:
+        """A numpy array of the right type as it is, or a new one from any collection."""
+        if not isinstance(value, np.ndarray):
+            self.require_accepted(value)
+            return np.array(value, dtype=self._dtype)
+        must = f"The '{self.name}' numpy.ndarray() must have"
+        require(value.dtype == self._dtype, f"{must} the dtype of 'numpy.{self._dtype.name}'")
+        require(value.size == self.length, f"{must} a size of {self.length}")
+        return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+
+    def default(self) -> Any:
+        """Zeros."""
+        return np.zeros(self.length, dtype=self._dtype)
+
+    def construct(self, value: Any) -> Any:
+        """A new array from whatever numpy takes."""
+        stored = self.check(np.array(value, dtype=self._dtype))
+        require(stored.shape == (self.length,), f"The '{self.name}' array must be flat")
+        return stored
+
+    def to_wire(self, value: Any) -> Any:
+        """The array itself."""
+        return value
+
+    def from_wire(self, value: Any) -> Any:
+        """A copy: what rosbags gives is a read-only view of the bytes."""
+        return value.copy()
+
+
+class NumericSequenceField(CollectionField):
+    """Any number of numbers: an array.array."""
+
+    def __init__(self, name: str, element: Element, ros_name: str, limit: int) -> None:
+        super().__init__(name, element, limit, is_array=False)
+        self._code = NUMBERS[ros_name][1]
+
+    def check(self, value: Any) -> Any:
+        """An array.array of the right type as it is, or a new one from any collection."""
+        if not isinstance(value, array):
+            self.require_accepted(value)
+            return array(self._code, value)
+        must = f"The '{self.name}' array.array() must have"
+        require(value.typecode == self._code, f"{must} the type code of '{self._code}'")
+        require(not self.length or len(value) <= self.length, f"{must} a size <= {self.length}")
+        return value
+
+    def default(self) -> Any:
+        """Nothing."""
+        return array(self._code)
+
+    def construct(self, value: Any) -> Any:
+        """A new array from whatever array.array takes, numpy arrays included."""
+        return self.check(array(self._code, value))
+
+    def to_wire(self, value: Any) -> Any:
+        """A numpy view of the numbers."""
+        return np.asarray(value)
+
+    def from_wire(self, value: Any) -> Any:
+        """The numbers as array.array."""
+        return array(self._code, value.tobytes())
+
+
+def make_field(name: str, desc: Any, message_class: Callable[[str], Any]) -> Field:
+    """The field for a description of rosbags; `message_class` gives the class of a nested type."""
+    kind, detail = desc
+    if kind not in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        return ScalarField(name, make_element(desc, message_class))
+    inner, length = detail
+    element = make_element(inner, message_class)
+    ros_name = inner[1][0] if inner[0] == Nodetype.BASE else ""
+    if ros_name in NUMBERS and kind == Nodetype.ARRAY:
+        return NumericArrayField(name, element, ros_name, length)
+    if ros_name in NUMBERS:
+        return NumericSequenceField(name, element, ros_name, length)
+    return ListField(name, element, length, is_array=kind == Nodetype.ARRAY)

@@ -1,0 +1,30 @@
+"""The standard services as .srv text, which the store of rosbags does not have."""
+
+_LOGGER_LEVELS = {
+    "GetLoggerLevels": "string[] names\n---\nLoggerLevel[] levels\n",
+    "SetLoggerLevels": "LoggerLevel[] levels\n---\nSetLoggerLevelsResult[] results\n",
+}
+
+_PARAMETERS = {
+    "DescribeParameters": "string[] names\n---\nParameterDescriptor[] descriptors\n",
+    "GetParameters": "string[] names\n---\nParameterValue[] values\n",
+    "GetParameterTypes": "string[] names\n---\nuint8[] types\n",
+    "ListParameters": (
+        "uint64 DEPTH_RECURSIVE=0\nstring[] prefixes\nuint64 depth\n---\n"
+        "ListParametersResult result\n"
+    ),
+    "SetParameters": "Parameter[] parameters\n---\nSetParametersResult[] results\n",
+    "SetParametersAtomically": "Parameter[] parameters\n---\nSetParametersResult result\n",
+}
+
+_STD_SRVS = {
+    "Empty": "---\n",
+    "SetBool": "bool data\n---\nbool success\nstring message\n",
+    "Trigger": "---\nbool success\nstring message\n",
+}
+
+STANDARD_SERVICES: dict[str, str] = {
+    **{f"rcl_interfaces/srv/{name}": text for name, text in _PARAMETERS.items()},
+    **{f"rcl_interfaces/srv/{name}": text for name, text in _LOGGER_LEVELS.items()},
+    **{f"std_srvs/srv/{name}": text for name, text in _STD_SRVS.items()},
+}

@@ -1,0 +1,153 @@
+"""Where the definitions of all interfaces come from, and the CDR bytes they stand for.
+
+Standard messages come from the type store of rosbags, standard services from texts of ours, and
+the interfaces of a package of ours from its msg and srv folders.
+"""
+
+from __future__ import annotations
+
+import functools
+from ast import literal_eval
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from vms_ph_embedded.interfaces.standard_services import STANDARD_SERVICES
+
+# The type store does not keep the default values of fields; these are all that differ from zero.
+STANDARD_DEFAULTS: dict[str, dict[str, Any]] = {
+    "geometry_msgs/msg/Quaternion": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
+    "rcl_interfaces/msg/ParameterDescriptor": {"read_only": False, "dynamic_typing": False},
+    "sensor_msgs/msg/NavSatStatus": {"status": -2},
+    "type_description_interfaces/msg/FieldType": {"type_id": 0},
+}
+
+FieldDesc = tuple[int, Any]
+
+_shares: dict[str, Path] = {}
+_defaults: dict[str, dict[str, Any]] = dict(STANDARD_DEFAULTS)
+
+
+def add_package(package: str, share: Path) -> None:
+    """Let the interfaces of a package come from the msg and srv folders of its share."""
+    _shares[package] = share
+
+
+def interfaces(package: str, kind: str) -> list[str]:
+    """The names of all interfaces of a kind ("msg" or "srv") in a package."""
+    if package in _shares:
+        return sorted(path.stem for path in (_shares[package] / kind).glob(f"*.{kind}"))
+    known = _store().fielddefs if kind == "msg" else STANDARD_SERVICES
+    prefix = f"{package}/{kind}/"
+    return sorted(name[len(prefix) :] for name in known if name.startswith(prefix))
+
+
+def fields(typename: str) -> list[tuple[str, FieldDesc]]:
+    """The fields of a message, each with its description as rosbags writes it."""
+    return _definition(typename)[1]
+
+
+def constants(typename: str) -> dict[str, Any]:
+    """The constants of a message by name."""
+    return {
+        name: bytes([value]) if kind == "byte" else value
+        for name, kind, value in _definition(typename)[0]
+    }
+
+
+def defaults(typename: str) -> dict[str, Any]:
+    """The default values that the definition of a message gives to some of its fields."""
+    _definition(typename)
+    return _defaults.get(typename, {})
+
+
+@functools.cache
+def type_hash(typename: str) -> str:
+    """The RIHS01 hash of a message type, which ROS nodes show each other."""
+    _definition(typename)
+    hashed: str = _store().hash_rihs01(typename)
+    return hashed
+
+
+def set_factory(typename: str, factory: Callable[..., Any]) -> None:
+    """Let deserialisation of a type build its results by a function of the field values."""
+    _store().types[typename] = factory
+
+
+def serialize(wire_message: object, typename: str) -> bytes:
+    """The CDR bytes of an object whose fields rosbags can read."""
+    return bytes(_store().serialize_cdr(wire_message, typename, little_endian=True))
+
+
+def deserialize(data: bytes, typename: str) -> Any:
+    """What the factory of a type makes of CDR bytes."""
+    return _store().deserialize_cdr(data, typename)
+
+
+@functools.cache
+def _store() -> Any:
+    store: Any = get_typestore(Stores.ROS2_JAZZY)
+    for typename, (consts, described) in store.fielddefs.items():
+        if any("char" in str(desc) for _, desc in described):
+            # char is another name of uint8 in ROS 2 and hashes like it.
+            store.fielddefs[typename] = (consts, [(n, _char_as_uint8(d)) for n, d in described])
+    return store
+
+
+def _char_as_uint8(desc: FieldDesc) -> FieldDesc:
+    if desc[0] in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        return (desc[0], (_char_as_uint8(desc[1][0]), desc[1][1]))
+    return (desc[0], ("uint8", 0)) if desc[1] == ("char", 0) else desc
+
+
+def _definition(typename: str) -> tuple[list[tuple[str, str, Any]], list[tuple[str, FieldDesc]]]:
+    store = _store()
+    if typename not in store.fielddefs:
+        text = _text(typename)
+        store.register({typename: _parse(text, typename)})
+        _defaults[typename] = _field_defaults(text)
+    consts, described = store.fielddefs[typename]
+    return consts, described
+
+
+def _parse(text: str, typename: str) -> Any:
+    package, _, name = typename.split("/")
+    # Types named without a package are messages of the same package, also in a service.
+    (definition,) = get_types_from_msg(text, f"{package}/msg/{name}").values()
+    consts, described = definition
+    return consts, [(name, _char_as_uint8(desc)) for name, desc in described]
+
+
+def _text(typename: str) -> str:
+    package, kind, name = typename.split("/")
+    if kind == "msg":
+        path = _shares.get(package, Path()) / "msg" / f"{name}.msg"
+        if package not in _shares or not path.is_file():
+            raise KeyError(f"there is no message {typename}")
+        return path.read_text(encoding="utf-8")
+    service, _, part = name.rpartition("_")
+    if package in _shares:
+        path = _shares[package] / "srv" / f"{service}.srv"
+        text = path.read_text(encoding="utf-8") if path.is_file() else None
+    else:
+        text = STANDARD_SERVICES.get(f"{package}/srv/{service}")
+    if text is None:
+        raise KeyError(f"there is no service {package}/srv/{service}")
+    lines = text.splitlines()
+    split = lines.index("---")
+    return "\n".join(lines[:split] if part == "Request" else lines[split + 1 :]) + "\n"
+
+
+def _field_defaults(text: str) -> dict[str, Any]:
+    """Read ``type name value`` lines, which rosbags parses but does not keep."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split("#")[0].split(None, 2)
+        if len(words) == 3 and "=" not in words[1] and not words[2].startswith("="):
+            value = {"true": "True", "false": "False"}.get(words[2].strip(), words[2].strip())
+            is_float = words[0].startswith("float") and "[" not in words[0]
+            found[words[1]] = float(value) if is_float else literal_eval(value)
+    return found

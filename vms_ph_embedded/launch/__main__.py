@@ -1,0 +1,69 @@
+"""``python -m vms_ph_embedded.launch FILE [name:=value ...]``: what ``ros2 launch FILE`` does."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_embedded.launch.context import FindShare, Resolver
+from vms_ph_embedded.launch.description import LaunchDescription, ProcessDescription, YamlFile
+from vms_ph_embedded.launch.launcher import Launcher
+from vms_ph_embedded.launch.loading import load, show_arguments
+
+
+def main(
+    words: Sequence[str] | None = None,
+    *,
+    resolve: Resolver | None = None,
+    find_share: FindShare | None = None,
+) -> int:
+    """Run a launch file from a command line.
+
+    Args:
+        words: The command line; default: that of this process.
+        resolve: As for ``load``.
+        find_share: As for ``load``.
+
+    Returns:
+        The exit code: of the launch, or 1 when the file or the arguments are not accepted.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m vms_ph_embedded.launch",
+        description="Run a launch file without ROS 2. Ctrl-C stops every process it started.",
+    )
+    parser.add_argument("file", help="a *.launch.xml file")
+    parser.add_argument("arguments", nargs="*", help="its arguments: name:=value")
+    parser.add_argument("-s", "--show-args", action="store_true", help="list its arguments and end")
+    parser.add_argument("-p", "--print", action="store_true", help="show what would be run and end")
+    options = parser.parse_intermixed_args(words)
+    try:
+        if options.show_args:
+            print(show_arguments(options.file, find_share=find_share))
+            return 0
+        description = load(options.file, options.arguments, resolve=resolve, find_share=find_share)
+    except VmsPhError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if options.print:
+        print(show(description))
+        return 0
+    return Launcher(description).run()
+
+
+def show(description: LaunchDescription) -> str:
+    """What a launch would do, as text."""
+    lines = [f"warning: {warning}" for warning in description.warnings]
+    for step in description.steps:
+        if isinstance(step, ProcessDescription):
+            words = [
+                f"<{w.text!r}>" if isinstance(w, YamlFile) else shlex.quote(w) for w in step.command
+            ]
+            lines.append(f"{step.name}: {' '.join(words)}")
+        else:
+            lines.append(f"log: {step.message}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

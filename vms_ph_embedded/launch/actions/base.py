@@ -1,0 +1,62 @@
+"""What every action has: a place in the file, a condition, and something to do."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from vms_ph_embedded.launch.attributes import Text, optional
+from vms_ph_embedded.launch.context import Context
+from vms_ph_embedded.launch.document import Element
+from vms_ph_embedded.launch.errors import LaunchError, Location
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``if`` or ``unless``."""
+
+    text: Text
+    expected: bool
+
+    @classmethod
+    def read(cls, element: Element) -> "Condition | None":
+        """The condition of a tag, None when it has none."""
+        for name, expected in (("if", True), ("unless", False)):
+            text = optional(element, name)
+            if text is not None:
+                return cls(text, expected)
+        return None
+
+    def holds(self, context: Context) -> bool:
+        """Whether the tag takes part.
+
+        Raises:
+            LaunchError: The text comes to neither true nor false.
+        """
+        given = self.text.evaluate(context)
+        word = given.strip().lower()
+        if word in ("true", "1"):
+            return self.expected
+        if word in ("false", "0"):
+            return not self.expected
+        raise LaunchError(
+            f"the condition comes to {given!r}; accepted are true, 1, false, 0", self.text.location
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Action(ABC):
+    """One tag, read and checked, not yet carried out."""
+
+    location: Location
+    condition: Condition | None
+
+    def run(self, context: Context) -> None:
+        """Carry the tag out if its condition holds.
+
+        Raises:
+            LaunchError: Something it needs is missing or wrong.
+        """
+        if self.condition is None or self.condition.holds(context):
+            self._execute(context)
+
+    @abstractmethod
+    def _execute(self, context: Context) -> None: ...

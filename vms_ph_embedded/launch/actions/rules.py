@@ -1,0 +1,82 @@
+"""Tags that hold for the nodes after them: push_ros_namespace, set_remap, set_parameter."""
+
+from dataclasses import dataclass
+
+from vms_ph_embedded.launch import names, values
+from vms_ph_embedded.launch.actions.base import Action, Condition
+from vms_ph_embedded.launch.attributes import Text, wanted
+from vms_ph_embedded.launch.context import Context
+from vms_ph_embedded.launch.document import Element
+from vms_ph_embedded.launch.errors import LaunchError
+
+NAMESPACE = "ros_namespace"
+"""The variable that holds the namespace pushed so far; files can read it, as in ``ros2 launch``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushNamespace(Action):
+    """``<push_ros_namespace>``: nodes go below this namespace, to the end of the group."""
+
+    namespace: Text
+
+    @classmethod
+    def read(cls, element: Element) -> "PushNamespace":
+        """Read the tag."""
+        return cls(element.location, Condition.read(element), wanted(element, "namespace"))
+
+    def _execute(self, context: Context) -> None:
+        joined = names.join(context.configurations.get(NAMESPACE), self.namespace.evaluate(context))
+        assert joined is not None
+        names.check_namespace(joined, self.namespace.location)
+        context.configurations[NAMESPACE] = joined
+
+
+@dataclass(frozen=True, slots=True)
+class SetRemap(Action):
+    """``<set_remap>``: a remapping for the nodes that follow."""
+
+    source: Text
+    target: Text
+
+    @classmethod
+    def read(cls, element: Element) -> "SetRemap":
+        """Read the tag."""
+        source, target = wanted(element, "from"), wanted(element, "to")
+        return cls(element.location, Condition.read(element), source, target)
+
+    def _execute(self, context: Context) -> None:
+        source, target = self.source.evaluate(context), self.target.evaluate(context)
+        context.add_remap(source, target, self.location)
+
+
+@dataclass(frozen=True, slots=True)
+class SetParameter(Action):
+    """``<set_parameter>``: a parameter for the nodes that follow.
+
+    ``ros2 launch`` hands it over as ``-p name:=value``, unquoted; lists, and text that reads as
+    something else, arrive changed there. They are refused here.
+    """
+
+    name: Text
+    value: Text
+
+    @classmethod
+    def read(cls, element: Element) -> "SetParameter":
+        """Read the tag."""
+        name, value = wanted(element, "name"), wanted(element, "value")
+        return cls(element.location, Condition.read(element), name, value)
+
+    def _execute(self, context: Context) -> None:
+        given = self.value.evaluate(context)
+        try:
+            value = values.coerce(given or "''", values.ANY)
+            survives = values.coerce(str(value), values.ANY) == value and value != ""
+        except ValueError as error:
+            raise LaunchError(str(error), self.value.location) from None
+        if isinstance(value, list) or not survives:
+            raise LaunchError(
+                f"<set_parameter> cannot carry {given!r} unchanged: ros2 launch hands lists and "
+                "quoted text over without their brackets and quotes. Use <param> in the nodes",
+                self.value.location,
+            )
+        context.add_parameter(self.name.evaluate(context), str(value), self.location)

@@ -1,0 +1,31 @@
+"""What can be wrong with a launch file, and where."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a launch file; lines and columns count from one."""
+
+    file: Path
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class LaunchError(VmsPhError):
+    """A launch file, or the arguments given to it, cannot be carried out.
+
+    Args:
+        message: What was given, what is accepted, what to do.
+        location: Where in a launch file; None when no file is to blame.
+    """
+
+    def __init__(self, message: str, location: Location | None = None) -> None:
+        super().__init__(f"{location}: {message}" if location else message)
+        self.location = location

@@ -1,0 +1,88 @@
+"""``$(eval ...)``: the part of Python's expressions that a launch file needs, and nothing else.
+
+The expression is checked before Python evaluates it: within the part that is accepted the result is
+by construction that of ``ros2 launch``, which evaluates any Python. A launch file is a program (it
+may run commands), so the check is there for clarity, not for security.
+"""
+
+import ast
+import builtins
+import math
+from collections.abc import Iterable, Mapping
+
+_FUNCTIONS = {
+    name: getattr(builtins, name)
+    for name in ("abs", "bool", "float", "int", "len", "max", "min", "round", "str", "sum")
+}
+_METHODS = {"lower", "upper", "strip", "startswith", "endswith", "split", "replace", "join"}
+_NODES = (
+    ast.Expression,
+    ast.Constant,
+    ast.Name,
+    ast.Load,
+    ast.Attribute,
+    ast.Call,
+    ast.UnaryOp,
+    ast.unaryop,
+    ast.BinOp,
+    ast.operator,
+    ast.BoolOp,
+    ast.boolop,
+    ast.Compare,
+    ast.cmpop,
+    ast.IfExp,
+    ast.List,
+    ast.Tuple,
+    ast.Subscript,
+    ast.Slice,
+)
+
+
+class ExpressionError(Exception):
+    """The expression is not accepted, or has no value."""
+
+
+def evaluate(source: str, *, with_math: bool = True) -> str:
+    """The value of an expression, as text.
+
+    Args:
+        source: The expression.
+        with_math: Whether the functions of ``math`` are known, by their names and as ``math.sin``.
+
+    Raises:
+        ExpressionError: It is malformed, uses more of Python than is accepted, or fails.
+    """
+    names: dict[str, object] = dict(_FUNCTIONS)
+    if with_math:
+        names |= {name: value for name, value in vars(math).items() if not name.startswith("_")}
+        names["math"] = math
+    try:
+        tree = ast.parse(source.strip(), mode="eval")
+    except (SyntaxError, ValueError) as error:
+        raise ExpressionError(f"{source!r} is not an expression: {error}") from None
+    for node in ast.walk(tree):
+        _check(node, source, names)
+    try:
+        return str(eval(compile(tree, "<launch file>", "eval"), {"__builtins__": {}}, names))
+    except Exception as error:
+        raise ExpressionError(f"{source!r} has no value: {error}") from None
+
+
+def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:
+    if not isinstance(node, _NODES):
+        raise ExpressionError(
+            f"{type(node).__name__} in {source!r} is not accepted; numbers, text, comparisons, "
+            "and/or/not, if/else, + - * / // % ** and the functions of math are"
+        )
+    if isinstance(node, ast.Name) and node.id not in names:
+        raise ExpressionError(f"{node.id!r} in {source!r} is unknown; known are {_listed(names)}")
+    if isinstance(node, ast.Attribute):
+        of_math = isinstance(node.value, ast.Name) and node.value.id == "math"
+        if of_math and (node.attr.startswith("_") or not hasattr(math, node.attr)):
+            raise ExpressionError(f"math has no {node.attr!r}")
+        if not of_math and node.attr not in _METHODS:
+            raise ExpressionError(f".{node.attr} is not accepted; {_listed(_METHODS)} are")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,147 @@
+"""The grammar of ``$(name argument ...)`` inside an attribute.
+
+    template      = { text | substitution }
+    substitution  = "$(" name { " " value } ")"
+    value         = part { part } | "'" { text | substitution } "'" | '"' { ... } '"'
+    part          = text without space, quote or parenthesis | substitution
+
+Exactly one space stands between arguments. A ``$`` that no parenthesis follows is text. The
+character after a backslash is text, whatever it is; the backslash itself then vanishes. Inside
+quotes, the arguments of a nested substitution cannot be quoted again: quotes are plain characters
+there, as in ``ros2 launch``.
+"""
+
+import re
+from dataclasses import dataclass
+
+from vms_ph_embedded.launch.errors import LaunchError, Location
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``$(name argument ...)``, each argument again a template."""
+
+    name: str
+    arguments: tuple["Template", ...]
+
+
+Template = tuple["str | Call", ...]
+"""Text and substitutions, to be joined once each has been carried out."""
+
+
+def parse(text: str, location: Location | None = None) -> Template:
+    """Split the text of an attribute into plain text and substitutions.
+
+    Args:
+        text: The value of the attribute.
+        location: Where it stands, for error messages.
+
+    Raises:
+        LaunchError: The text breaks the grammar.
+    """
+    if not text:
+        return ("",)
+    return _Reader(text, location).template(stop=None)
+
+
+def is_plain(template: Template) -> bool:
+    """Whether no substitution is in it."""
+    return all(isinstance(part, str) for part in template)
+
+
+def unescape(text: str) -> str:
+    r"""Text with ``\x`` replaced by ``x``."""
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+class _Reader:
+    """A recursive descent over the text; the position only moves forward."""
+
+    def __init__(self, text: str, location: Location | None) -> None:
+        self._text = text
+        self._location = location
+        self._at = 0
+
+    def template(self, stop: str | None) -> Template:
+        """Fragments up to the quote character ``stop``, or to the end of the text."""
+        fragments: list[str | Call] = []
+        while self._at < len(self._text):
+            if stop and self._is_special(stop):
+                break
+            if self._opens_substitution():
+                fragments.append(self._substitution(stop))
+            else:
+                fragments.append(self._plain(stop or ""))
+        return tuple(fragments)
+
+    def _substitution(self, quote: str | None) -> Call:
+        begin = self._at
+        self._at += 2
+        name = _NAME.match(self._text, self._at)
+        if not name:
+            raise self._error(begin, "a name must follow '$(' at once, as in $(var robot)")
+        self._at = name.end()
+        arguments: list[Template] = []
+        while self._next() == " ":
+            self._at += 1
+            arguments.append(self._value(begin, quote))
+        if self._next() != ")":
+            raise self._error(begin, "')' or one space and an argument expected", here=True)
+        self._at += 1
+        return Call(name[0], tuple(arguments))
+
+    def _value(self, begin: int, quote: str | None) -> Template:
+        opening = self._next()
+        if quote is None and opening in ("'", '"'):
+            self._at += 1
+            inside = self.template(stop=opening)
+            if self._next() != opening:
+                raise self._error(begin, f"the quote {opening} is not closed")
+            self._at += 1
+            return inside
+        stops = " ()" + (quote or "'\"")
+        parts: list[str | Call] = []
+        while self._at < len(self._text):
+            if self._opens_substitution():
+                parts.append(self._substitution(quote))
+            elif any(self._is_special(stop) for stop in stops):
+                break
+            else:
+                parts.append(self._plain(stops))
+        if not parts:
+            raise self._error(
+                begin, "an argument expected; quote it if it is empty or has a space", here=True
+            )
+        return tuple(parts)
+
+    def _plain(self, stops: str) -> str:
+        begin = self._at
+        while self._at < len(self._text) and not self._opens_substitution():
+            if any(self._is_special(stop) for stop in stops):
+                break
+            self._at += 1
+        return unescape(self._text[begin : self._at])
+
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _escaped(self) -> bool:
+        return self._at > 0 and self._text[self._at - 1] == "\\"
+
+    def _is_special(self, character: str) -> bool:
+        # A space cannot be escaped: ros2 launch ends the argument there.
+        return self._next() == character and (character == " " or not self._escaped())
+
+    def _opens_substitution(self) -> bool:
+        return self._text.startswith("$(", self._at) and not self._escaped()
+
+    def _error(self, begin: int, problem: str, *, here: bool = False) -> LaunchError:
+        if here and self._at < len(self._text):
+            problem += f", not {self._text[self._at : self._at + 12]!r}"
+        return LaunchError(
+            f"substitution {self._text[begin : begin + 40]!r} is malformed: {problem}",
+            self._location,
+        )

@@ -1,0 +1,42 @@
+"""Where packages keep their shared files: launch files, robots, interfaces."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+_registered: dict[str, Path] = {}
+
+
+def register(package: str, share: Path) -> None:
+    """Let a package be found by name although it is not installed below a known prefix."""
+    _registered[package] = Path(share).resolve()
+
+
+def prefixes() -> list[Path]:
+    """Where to look for ``share/<package>``: AMENT_PREFIX_PATH, then this environment."""
+    ament = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    # Robot models on PyPI (example-robot-data) install into a prefix of their own.
+    cmeel = Path(sysconfig.get_path("purelib")) / "cmeel.prefix"
+    return [*ament, Path(sys.prefix), cmeel]
+
+
+def share_directory(package: str) -> Path | None:
+    """The folder of shared files of a package, or None when there is no such package."""
+    if package in _registered:
+        return _registered[package]
+    for prefix in prefixes():
+        share = prefix / "share" / package
+        if (share / "package.xml").is_file():
+            return share
+    return None
+
+
+def names() -> list[str]:
+    """The names of all packages that can be found."""
+    found = {
+        path.parent.name for prefix in prefixes() for path in prefix.glob("share/*/package.xml")
+    }
+    return sorted(found | _registered.keys())

@@ -1,0 +1,20 @@
+"""Finding the shared files of packages."""
+
+from ament_index_python.packages import (
+    PackageNotFoundError,
+    get_package_prefix,
+    get_package_share_directory,
+    get_package_share_path,
+    get_packages_with_prefixes,
+)
+
+from vms_ph_embedded import subset
+
+__all__ = [
+    "PackageNotFoundError",
+    "get_package_prefix",
+    "get_package_share_directory",
+    "get_package_share_path",
+    "get_packages_with_prefixes",
+]
+__getattr__ = subset.missing_from(__name__)

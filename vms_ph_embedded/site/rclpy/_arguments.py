@@ -1,0 +1,247 @@
+"""What stands behind --ros-args: remapping, parameters, log levels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from rclpy import _names
+from rclpy.exceptions import RCLError
+from rclpy.logging import get_logging_severity_from_string
+
+from vms_ph_embedded import subset
+
+_LACKING = {
+    *("--log-config-file", "--log-file-name"),
+    *(
+        f"--{verb}-{kind}-logs"
+        for verb in ("enable", "disable")
+        for kind in ("stdout", "external-lib")
+    ),
+}
+
+
+@dataclass
+class RemapRule:
+    """``[node:][rostopic://|rosservice://]from:=to``."""
+
+    kind: str  # topic, service, any (topic or service), __node or __ns
+    node: str | None
+    match: str
+    replacement: str
+
+
+@dataclass
+class Arguments:
+    """The ROS arguments of a process or of a node, and the arguments that are not for ROS."""
+
+    others: list[str] = field(default_factory=list)
+    remap: list[RemapRule] = field(default_factory=list)
+    # node pattern -> parameter -> value; patterns apply in the order in which they first appear
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    log_levels: list[tuple[str, int]] = field(default_factory=list)
+    rosout: bool = True
+
+
+def parse(args: Sequence[str]) -> Arguments:
+    """Sort a command line; ROS arguments stand between --ros-args and --."""
+    found = Arguments()
+    words = iter(args)
+    for word in words:
+        if word == "--ros-args":
+            _parse_ros(words, found)
+        else:
+            found.others.append(word)
+    return found
+
+
+def remap_name(
+    kind: str, name: str, node_name: str, namespace: str, arguments: Sequence[Arguments]
+) -> str:
+    """An absolute topic or service name after the first rule that matches it."""
+    for rule in (rule for each in arguments for rule in each.remap):
+        applies = rule.kind in (kind, "any") and rule.node in (None, node_name)
+        if applies and _names.expand(rule.match, node_name, namespace) == name:
+            return _names.expand(rule.replacement, node_name, namespace)
+    return name
+
+
+def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str | None:
+    """The node name or namespace that a ``__node`` or ``__ns`` rule gives to a node."""
+    for rule in (rule for each in arguments for rule in each.remap):
+        if rule.kind == kind and rule.node in (None, node_name):
+            return rule.replacement
+    return None
+
+
+def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[str, Any]:
+    """The parameter values that command lines and files give to a node."""
+    values: dict[str, Any] = {}
+    for each in arguments:
+        for pattern, parameters in each.parameters.items():
+            # /* is one name, /** any number of names
+            absolute = pattern if pattern.startswith("/") else f"/{pattern}"
+            if re.fullmatch(absolute.replace("/*", r"(/\w+)"), full_node_name, re.ASCII):
+                values.update(parameters)
+    return values
+
+
+def parse_value(text: str) -> Any:
+    """The value of a parameter given as YAML."""
+    try:
+        return yaml.load(text, _ParameterLoader)
+    except yaml.YAMLError as error:
+        raise RCLError(f"Failed to parse ROS arguments: {text!r} is not YAML ({error})") from error
+
+
+def _parse_ros(words: Iterator[str], found: Arguments) -> None:
+    unknown = []
+    for word in words:
+        if word == "--":
+            break
+        if word == "--ros-args":
+            continue
+        if word in ("-r", "--remap"):
+            found.remap.append(_remap_rule(_next(words, word)))
+        elif word in ("-p", "--param"):
+            node, name, value = _parameter(_next(words, word))
+            found.parameters.setdefault(node, {})[name] = value
+        elif word == "--params-file":
+            for node, parameters in _parameter_file(_next(words, word)).items():
+                found.parameters.setdefault(node, {}).update(parameters)
+        elif word == "--log-level":
+            found.log_levels.append(_log_level(_next(words, word)))
+        elif word in ("-e", "--enclave"):
+            _next(words, word)  # there is no security here for an enclave to name
+        elif word in ("--enable-rosout-logs", "--disable-rosout-logs"):
+            found.rosout = word.startswith("--enable")
+        elif word in _LACKING:
+            subset.refuse(f"the ROS argument {word}")
+        else:
+            unknown.append(word)
+    if unknown:
+        raise RCLError(f"Found unknown ROS arguments: {unknown}")
+
+
+def _next(words: Iterator[str], flag: str) -> str:
+    word = next(words, None)
+    if word is None:
+        raise RCLError(f"Failed to parse ROS arguments: nothing follows the flag {flag}")
+    return word
+
+
+def _remap_rule(text: str) -> RemapRule:
+    sides = re.fullmatch(
+        r"(?:(?P<node>\w+):(?!=|//))?(?:(?P<url>rostopic|rosservice)://)?"
+        r"(?P<match>[^:]+):=(?P<to>.+)",
+        text,
+    )
+    if sides is None:
+        raise RCLError(
+            f"Failed to parse ROS arguments: Couldn't parse remap rule: '-r {text}'; "
+            "it should read [node:]from:=to"
+        )
+    node, url, match, replacement = sides.group("node", "url", "match", "to")
+    if match in ("__node", "__name", "__ns"):
+        kind = "__ns" if match == "__ns" else "__node"
+        is_ns = kind == "__ns"
+        fault = (_names.fault_in_namespace if is_ns else _names.fault_in_node_name)(replacement)
+    else:
+        kind = {"rostopic": "topic", "rosservice": "service"}.get(url, "any")
+        fault = _names.fault_in_topic_name(match) or _names.fault_in_topic_name(replacement)
+    if fault is not None:
+        raise RCLError(
+            f"Failed to parse ROS arguments: Couldn't parse remap rule: '-r {text}'; {fault[0]}"
+        )
+    return RemapRule(kind, node, match, replacement)
+
+
+def _parameter(text: str) -> tuple[str, str, Any]:
+    left, assigned, value = text.partition(":=")
+    node, separator, name = left.rpartition(":")
+    if not assigned or not name or (separator and not node):
+        raise RCLError(
+            f"Failed to parse ROS arguments: Couldn't parse parameter override rule: '-p {text}'; "
+            "it should read [node:]name:=value"
+        )
+    return node or "/**", name, _checked(parse_value(value), text)
+
+
+def _log_level(text: str) -> tuple[str, int]:
+    name, assigned, level = text.rpartition(":=")
+    try:
+        return name if assigned else "", get_logging_severity_from_string(level)
+    except RuntimeError as error:
+        raise RCLError(
+            f"Failed to parse ROS arguments: Couldn't parse log level rule: "
+            f"'--log-level {text}'; {error}"
+        ) from error
+
+
+def _parameter_file(path: str) -> dict[str, dict[str, Any]]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = yaml.load(file, _ParameterLoader)
+    except (OSError, yaml.YAMLError) as error:
+        raise RCLError(f"Failed to parse ROS arguments: params file {path!r}: {error}") from error
+    found: dict[str, dict[str, Any]] = {}
+    _find_nodes(tree, (), found, path)
+    return found
+
+
+def _find_nodes(tree: Any, above: tuple[str, ...], found: dict[str, Any], path: str) -> None:
+    if not isinstance(tree, dict):
+        raise RCLError(
+            f"Failed to parse ROS arguments: params file {path!r} should read "
+            f"node: {{ros__parameters: {{name: value}}}}, but {'/'.join(above) or 'it'} "
+            f"holds {tree!r}"
+        )
+    for key, below in tree.items():
+        if key == "ros__parameters":
+            node = re.sub("/+", "/", "/".join(above))
+            flat = found.setdefault(node, {})
+            flat.update(_flatten(below, "", path))
+        else:
+            _find_nodes(below, (*above, str(key)), found, path)
+
+
+def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in (tree or {}).items():
+        if isinstance(value, dict):
+            values.update(_flatten(value, f"{prefix}{key}.", path))
+        else:
+            values[f"{prefix}{key}"] = _checked(value, f"{prefix}{key} in {path}")
+    return values
+
+
+def _checked(value: Any, where: str) -> Any:
+    scalars = (bool, int, float, str)
+    if isinstance(value, list):
+        kinds = {type(item) for item in value}
+        if len(kinds) > 1 or not kinds <= set(scalars):
+            raise RCLError(
+                f"Failed to parse ROS arguments: {where!r}: the elements of a list should be of "
+                "one type, bool, int, float or str"
+            )
+    elif not isinstance(value, scalars):
+        raise RCLError(f"Failed to parse ROS arguments: {where!r}: {value!r} is no parameter value")
+    return value
+
+
+class _ParameterLoader(yaml.SafeLoader):
+    """Reads 1e-3 as a number, which YAML 1.1 does not, and a date as text."""
+
+
+_ParameterLoader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_ParameterLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)

@@ -1,0 +1,365 @@
+"""What a node is made of: publishers, subscriptions, services, clients, timers, guards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rclpy.callback_groups import (
+    CallbackGroup,
+    MutuallyExclusiveCallbackGroup,
+    ReentrantCallbackGroup,
+)
+from rclpy.client import Client
+from rclpy.clock import Clock
+from rclpy.constants import S_TO_NS
+from rclpy.context import Context
+from rclpy.guard_condition import GuardCondition
+from rclpy.logging import RcutilsLogger
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, qos_profile_services_default
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from rclpy.timer import Rate, Timer
+from rclpy.type_support import check_is_valid_msg_type, check_is_valid_srv_type
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.wire import mismatch, names, pairing
+from vms_ph_embedded.wire.graph import NodeEntry
+from vms_ph_embedded.wire.participant import Participant, type_hash_data
+from vms_ph_embedded.wire.qos import to_cyclone
+
+
+class NodeEntities:
+    """Makes and destroys the entities of a node, and announces them to the graph."""
+
+    _clock: Clock
+    _logger: RcutilsLogger
+
+    def __init__(self, context: Context, entry: NodeEntry) -> None:
+        assert context._participant is not None  # it is initialised
+        assert context._graph is not None
+        self._context = context
+        self._ros_participant: Participant = context._participant
+        self._ros_graph = context._graph
+        self._ros_entry = entry
+        self._ros_announced = False
+        self._ros_executor: Callable[[], Any] = lambda: None
+        self._default_callback_group = MutuallyExclusiveCallbackGroup()
+        self._rate_group = ReentrantCallbackGroup()
+        self._publishers: list[Publisher] = []
+        self._subscriptions: list[Subscription] = []
+        self._clients: list[Client] = []
+        self._services: list[Service] = []
+        self._timers: list[Timer] = []
+        self._guards: list[GuardCondition] = []
+
+    def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
+        """The full name of a topic, remapped unless only expanded."""
+        raise NotImplementedError
+
+    def resolve_service_name(self, service: str, *, only_expand: bool = False) -> str:
+        """The full name of a service, remapped unless only expanded."""
+        raise NotImplementedError
+
+    @property
+    def default_callback_group(self) -> CallbackGroup:
+        """The callback group of what is made without one."""
+        return self._default_callback_group
+
+    @property
+    def publishers(self) -> Iterator[Publisher]:
+        """The publishers of this node."""
+        yield from self._publishers
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """The subscriptions of this node."""
+        yield from self._subscriptions
+
+    @property
+    def clients(self) -> Iterator[Client]:
+        """The service clients of this node."""
+        yield from self._clients
+
+    @property
+    def services(self) -> Iterator[Service]:
+        """The service servers of this node."""
+        yield from self._services
+
+    @property
+    def timers(self) -> Iterator[Timer]:
+        """The timers of this node."""
+        yield from self._timers
+
+    @property
+    def guards(self) -> Iterator[GuardCondition]:
+        """The guard conditions of this node."""
+        yield from self._guards
+
+    def create_publisher(
+        self,
+        msg_type: Any,
+        topic: str,
+        qos_profile: QoSProfile | int,
+        *,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: Any = None,
+        qos_overriding_options: Any = None,
+        publisher_class: type[Publisher] = Publisher,
+    ) -> Publisher:
+        """Make a publisher of a topic."""
+        _refuse_events("create_publisher", event_callbacks, qos_overriding_options)
+        profile = _profile(qos_profile)
+        check_is_valid_msg_type(msg_type)
+        name = self.resolve_topic_name(topic)
+        writer = self._ros_writer(names.topic(name), msg_type, profile)
+        mismatch.watch(writer)
+        publisher = publisher_class(writer, msg_type, topic, name, profile)
+        self._publishers.append(publisher)
+        self._ros_announce(writers=[writer.gid])
+        self._wake_executor()
+        return publisher
+
+    def create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[..., Any],
+        qos_profile: QoSProfile | int,
+        *,
+        callback_group: CallbackGroup | None = None,
+        event_callbacks: Any = None,
+        qos_overriding_options: Any = None,
+        raw: bool = False,
+    ) -> Subscription:
+        """Have a function called with every message of a topic, or with its bytes when raw."""
+        _refuse_events("create_subscription", event_callbacks, qos_overriding_options)
+        profile = _profile(qos_profile)
+        check_is_valid_msg_type(msg_type)
+        name = self.resolve_topic_name(topic)
+        reader = self._ros_reader(names.topic(name), msg_type, profile)
+        mismatch.watch(reader)
+        group = callback_group or self._default_callback_group
+        subscription = Subscription(reader, msg_type, topic, name, callback, group, profile, raw)
+        self._ros_add(self._subscriptions, subscription)
+        self._ros_announce(readers=[reader.gid])
+        return subscription
+
+    def create_service(
+        self,
+        srv_type: Any,
+        srv_name: str,
+        callback: Callable[[Any, Any], Any],
+        *,
+        qos_profile: QoSProfile = qos_profile_services_default,
+        callback_group: CallbackGroup | None = None,
+    ) -> Service:
+        """Answer the requests to a service by a function of request and response."""
+        check_is_valid_srv_type(srv_type)
+        name = self.resolve_service_name(srv_name)
+        data = pairing.new_id(pairing.SERVER)
+        reader = self._ros_reader(names.request(name), srv_type.Request, qos_profile, data)
+        writer = self._ros_writer(names.reply(name), srv_type.Response, qos_profile, data)
+        clients = pairing.KnownClients(self._ros_participant, reader, writer)
+        group = callback_group or self._default_callback_group
+        service = Service(
+            reader, writer, clients, srv_type, srv_name, name, callback, group, qos_profile
+        )
+        self._ros_add(self._services, service)
+        self._ros_announce(readers=[reader.gid], writers=[writer.gid])
+        return service
+
+    def create_client(
+        self,
+        srv_type: Any,
+        srv_name: str,
+        *,
+        qos_profile: QoSProfile = qos_profile_services_default,
+        callback_group: CallbackGroup | None = None,
+    ) -> Client:
+        """Make a client of a service."""
+        check_is_valid_srv_type(srv_type)
+        name = self.resolve_service_name(srv_name)
+        # The reader first, so that a server which knows the writer can already answer.
+        data = pairing.new_id(pairing.CLIENT)
+        reader = self._ros_reader(names.reply(name), srv_type.Response, qos_profile, data)
+        writer = self._ros_writer(names.request(name), srv_type.Request, qos_profile, data)
+        group = callback_group or self._default_callback_group
+        client = Client(self._context, writer, reader, srv_type, srv_name, name, qos_profile, group)
+        client._executor = lambda: self._ros_executor()
+        self._ros_add(self._clients, client)
+        self._ros_announce(readers=[reader.gid], writers=[writer.gid])
+        return client
+
+    def create_timer(
+        self,
+        timer_period_sec: float,
+        callback: Callable[[], Any] | None,
+        callback_group: CallbackGroup | None = None,
+        clock: Clock | None = None,
+        autostart: bool = True,
+    ) -> Timer:
+        """Have a function called at a fixed period."""
+        timer = Timer(
+            callback,
+            callback_group or self._default_callback_group,
+            int(float(timer_period_sec) * S_TO_NS),
+            clock or self._clock,
+            context=self._context,
+            autostart=autostart,
+        )
+        timer._wake = self._ros_interrupt_executor
+        self._ros_add(self._timers, timer)
+        return timer
+
+    def create_guard_condition(
+        self, callback: Callable[[], Any], callback_group: CallbackGroup | None = None
+    ) -> GuardCondition:
+        """Have a function called whenever the program triggers this condition."""
+        group = callback_group or self._default_callback_group
+        guard = GuardCondition(callback, group, context=self._context)
+        guard._wake = self._ros_interrupt_executor
+        self._ros_add(self._guards, guard)
+        return guard
+
+    def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
+        """Let a thread sleep at a fixed frequency while another one spins."""
+        if frequency <= 0:
+            raise ValueError("frequency must be > 0")
+        timer = self.create_timer(1.0 / frequency, None, self._rate_group, clock)
+        return Rate(timer, context=self._context)
+
+    def destroy_publisher(self, publisher: Publisher) -> bool:
+        """Destroy a publisher; False when it is not this node's."""
+        return self._ros_destroy(self._publishers, publisher)
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy a subscription; False when it is not this node's."""
+        return self._ros_destroy(self._subscriptions, subscription)
+
+    def destroy_service(self, service: Service) -> bool:
+        """Destroy a service server; False when it is not this node's."""
+        return self._ros_destroy(self._services, service)
+
+    def destroy_client(self, client: Client) -> bool:
+        """Destroy a service client; False when it is not this node's."""
+        return self._ros_destroy(self._clients, client)
+
+    def destroy_timer(self, timer: Timer) -> bool:
+        """Destroy a timer; False when it is not this node's."""
+        return self._ros_destroy(self._timers, timer)
+
+    def destroy_guard_condition(self, guard: GuardCondition) -> bool:
+        """Destroy a guard condition; False when it is not this node's."""
+        return self._ros_destroy(self._guards, guard)
+
+    def destroy_rate(self, rate: Rate) -> bool:
+        """Destroy a rate; False when it is not this node's."""
+        rate.destroy()
+        return self.destroy_timer(rate._timer)
+
+    def _ros_enter_graph(self) -> None:
+        # All endpoints so far at once: the others need not hear of every one by itself.
+        self._ros_announced = True
+        self._ros_graph.add_node(self._ros_entry)
+
+    def _ros_leave_graph(self) -> None:
+        if self._ros_announced:
+            self._ros_announced = False
+            if self._context._is_joined():
+                self._ros_graph.remove_node(self._ros_entry)
+        for entities in (
+            *(self._publishers, self._subscriptions, self._services),
+            *(self._clients, self._timers, self._guards),
+        ):
+            for entity in list(entities):
+                self._ros_destroy(entities, entity)
+
+    def _ros_add(self, entities: list[Any], entity: Any) -> None:
+        entity.callback_group.add_entity(entity)
+        entities.append(entity)
+        self._wake_executor()
+
+    def _ros_destroy(self, entities: list[Any], entity: Any) -> bool:
+        if entity not in entities:
+            return False
+        entities.remove(entity)
+        for part in (getattr(entity, "_reader", None), getattr(entity, "_writer", None)):
+            for gids in (self._ros_entry.readers, self._ros_entry.writers):
+                if part is not None and part.gid in gids:
+                    gids.remove(part.gid)
+        entity.destroy()
+        self._wake_executor()
+        self._ros_announce()
+        return True
+
+    def _ros_announce(self, readers: Sequence[bytes] = (), writers: Sequence[bytes] = ()) -> None:
+        self._ros_entry.readers += readers
+        self._ros_entry.writers += writers
+        if self._ros_announced and self._context._is_joined():
+            self._ros_graph.announce()
+
+    def _ros_waiting_entities(self) -> list[Any]:
+        """What an executor looks after, besides timers."""
+        return [*self._subscriptions, *self._guards, *self._clients, *self._services]
+
+    def _ros_topic_endpoints(self) -> list[Any]:
+        """The DDS endpoints of the topics of this node."""
+        writers = [publisher._writer for publisher in self._publishers]
+        return [
+            *(subscription._reader for subscription in self._subscriptions),
+            *(writer for writer in writers if writer is not None),
+        ]
+
+    def _ros_warn_of_mismatches(self) -> None:
+        for subscription in self._subscriptions:
+            if (policy := mismatch.take_policy(subscription._reader)) is not None:
+                self._logger.warning(
+                    f"New publisher discovered on topic '{subscription.topic_name}', offering "
+                    "incompatible QoS. No messages will be received from it. "
+                    f"Last incompatible policy: {policy}"
+                )
+        for publisher in self._publishers:
+            writer = publisher._writer
+            if writer is not None and (policy := mismatch.take_policy(writer)) is not None:
+                self._logger.warning(
+                    f"New subscription discovered on topic '{publisher.topic_name}', requesting "
+                    "incompatible QoS. No messages will be sent to it. "
+                    f"Last incompatible policy: {policy}"
+                )
+
+    def _wake_executor(self) -> None:
+        if (executor := self._ros_executor()) is not None:
+            executor.wake()
+
+    def _ros_interrupt_executor(self) -> None:
+        if (executor := self._ros_executor()) is not None:
+            executor._interrupt()
+
+    def _ros_reader(self, topic: str, message: Any, profile: QoSProfile, data: str = "") -> Any:
+        typename = message.__msgtype__
+        qos = to_cyclone(profile, data + type_hash_data(typename))
+        return self._ros_participant.reader(topic, typename, qos)
+
+    def _ros_writer(self, topic: str, message: Any, profile: QoSProfile, data: str = "") -> Any:
+        typename = message.__msgtype__
+        qos = to_cyclone(profile, data + type_hash_data(typename))
+        return self._ros_participant.writer(topic, typename, qos)
+
+
+def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
+    if isinstance(qos_or_depth, QoSProfile):
+        return qos_or_depth
+    if not isinstance(qos_or_depth, int):
+        raise TypeError(f"Expected QoSProfile or int, but received {type(qos_or_depth)!r}")
+    if qos_or_depth < 0:
+        raise ValueError("history depth must be greater than or equal to zero")
+    return QoSProfile(depth=qos_or_depth)
+
+
+def _refuse_events(method: str, event_callbacks: Any, qos_overriding_options: Any) -> None:
+    if event_callbacks is not None:
+        subset.refuse(f"{method}(event_callbacks=...)")
+    if qos_overriding_options is not None:
+        subset.refuse(f"{method}(qos_overriding_options=...)")

@@ -1,0 +1,192 @@
+"""What a node can tell of the ROS graph."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.exceptions import RCLError
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    LivelinessPolicy,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
+from rclpy.validate_full_topic_name import validate_full_topic_name
+
+from vms_ph_embedded.wire import names
+from vms_ph_embedded.wire.graph import Graph, NamesAndTypes, NodeEntry
+from vms_ph_embedded.wire.qos import from_cyclone, user_data
+from vms_ph_embedded.wire.waiting import WaitSet
+
+
+class NodeNameNonExistentError(RCLError):
+    """Raised when there is no node of a name."""
+
+
+class NodeGraph:
+    """What a node can tell of the ROS graph."""
+
+    _ros_graph: Graph
+
+    def get_name(self) -> str:
+        """The name of this node."""
+        raise NotImplementedError
+
+    def get_namespace(self) -> str:
+        """The namespace of this node."""
+        raise NotImplementedError
+
+    def get_node_names(self) -> list[str]:
+        """The names of all nodes."""
+        return [node.name for node in self._ros_graph.nodes()]
+
+    def get_node_names_and_namespaces(self) -> list[tuple[str, str]]:
+        """The names and namespaces of all nodes."""
+        return [(node.name, node.namespace) for node in self._ros_graph.nodes()]
+
+    def get_fully_qualified_node_names(self) -> list[str]:
+        """The full names of all nodes."""
+        return [f"{node.namespace.rstrip('/')}/{node.name}" for node in self._ros_graph.nodes()]
+
+    def get_topic_names_and_types(self, no_demangle: bool = False) -> NamesAndTypes:
+        """All topics with their types."""
+        return self._ros_graph.topics(demangle=not no_demangle)
+
+    def get_service_names_and_types(self) -> NamesAndTypes:
+        """All services with their types."""
+        return self._ros_graph.services()
+
+    def get_publisher_names_and_types_by_node(
+        self, node_name: str, node_namespace: str, no_demangle: bool = False
+    ) -> NamesAndTypes:
+        """What a node publishes."""
+        node = self._ros_find_node(node_name, node_namespace)
+        return self._ros_graph.topics(set(node.writers), demangle=not no_demangle)
+
+    def get_subscriber_names_and_types_by_node(
+        self, node_name: str, node_namespace: str, no_demangle: bool = False
+    ) -> NamesAndTypes:
+        """What a node subscribes to."""
+        node = self._ros_find_node(node_name, node_namespace)
+        return self._ros_graph.topics(set(node.readers), demangle=not no_demangle)
+
+    def get_service_names_and_types_by_node(
+        self, node_name: str, node_namespace: str
+    ) -> NamesAndTypes:
+        """What a node serves."""
+        node = self._ros_find_node(node_name, node_namespace)
+        return self._ros_graph.services(set(node.readers), requests=True)
+
+    def get_client_names_and_types_by_node(
+        self, node_name: str, node_namespace: str
+    ) -> NamesAndTypes:
+        """The services for which a node has clients."""
+        node = self._ros_find_node(node_name, node_namespace)
+        return self._ros_graph.services(set(node.writers), requests=True)
+
+    def count_publishers(self, topic_name: str) -> int:
+        """How many publishers a topic has; the name is not remapped."""
+        wanted = names.topic(self._ros_full_name(topic_name))
+        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
+
+    def count_subscribers(self, topic_name: str) -> int:
+        """How many subscriptions a topic has; the name is not remapped."""
+        wanted = names.topic(self._ros_full_name(topic_name))
+        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
+
+    def count_services(self, service_name: str) -> int:
+        """How many servers a service has; the name is not remapped."""
+        wanted = names.request(self._ros_full_name(service_name, is_service=True))
+        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
+
+    def count_clients(self, service_name: str) -> int:
+        """How many clients a service has; the name is not remapped."""
+        wanted = names.request(self._ros_full_name(service_name, is_service=True))
+        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
+
+    def get_publishers_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
+        """All publishers of a topic."""
+        endpoints = self._ros_graph.publications()
+        return self._ros_infos(endpoints, topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER)
+
+    def get_subscriptions_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
+        """All subscriptions of a topic."""
+        endpoints = self._ros_graph.subscriptions()
+        return self._ros_infos(endpoints, topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION)
+
+    def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
+        """Wait until there is a node of a name; False when the time is over first."""
+        name = f"/{fully_qualified_node_name.lstrip('/')}"
+        deadline = time.monotonic() + timeout
+        waiting = WaitSet(self.context._participant.entity)  # type: ignore[attr-defined]
+        waiting.watch([self._ros_graph.condition])
+        try:
+            while name not in self.get_fully_qualified_node_names():
+                left = int((deadline - time.monotonic()) * 1e9)
+                if left <= 0 or not waiting.wait(left):
+                    return name in self.get_fully_qualified_node_names()
+            return True
+        finally:
+            waiting.close()
+
+    def _ros_full_name(self, name: str, *, is_service: bool = False) -> str:
+        full = expand_topic_name(name, self.get_name(), self.get_namespace())
+        validate_full_topic_name(full, is_service=is_service)
+        return full
+
+    def _ros_find_node(self, name: str, namespace: str) -> NodeEntry:
+        for node in self._ros_graph.nodes():
+            if (node.name, node.namespace) == (name, namespace):
+                return node
+        raise NodeNameNonExistentError(
+            f"Cannot get the topics of node '{namespace.rstrip('/')}/{name}': it does not exist"
+        )
+
+    def _ros_infos(
+        self, endpoints: list[Any], topic_name: str, no_mangle: bool, kind: TopicEndpointTypeEnum
+    ) -> list[TopicEndpointInfo]:
+        wanted = topic_name if no_mangle else names.topic(self._ros_full_name(topic_name))
+        owners = {
+            gid: node for node in self._ros_graph.nodes() for gid in (*node.readers, *node.writers)
+        }
+        unknown = NodeEntry("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_")
+        infos = []
+        for endpoint in endpoints:
+            if endpoint.topic_name != wanted:
+                continue
+            node = owners.get(endpoint.key.bytes, unknown)
+            infos.append(
+                TopicEndpointInfo(
+                    node_name=node.name,
+                    node_namespace=node.namespace,
+                    topic_type=names.ros_type(endpoint.type_name),
+                    topic_type_hash=user_data(endpoint.qos).get("typehash", "INVALID"),
+                    endpoint_type=kind,
+                    endpoint_gid=list(endpoint.key.bytes),
+                    qos_profile=_profile(endpoint.qos),
+                )
+            )
+        return infos
+
+
+def _profile(qos: Any) -> QoSProfile:
+    policies = from_cyclone(qos)
+    return QoSProfile(
+        history=HistoryPolicy[policies["history"]],
+        depth=policies["depth"],
+        reliability=ReliabilityPolicy[policies["reliability"]],
+        durability=DurabilityPolicy[policies["durability"]],
+        lifespan=Duration(nanoseconds=policies["lifespan"]),
+        deadline=Duration(nanoseconds=policies["deadline"]),
+        liveliness=LivelinessPolicy[policies["liveliness"]],
+        liveliness_lease_duration=Duration(nanoseconds=policies["liveliness_lease_duration"]),
+    )

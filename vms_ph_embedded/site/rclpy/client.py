@@ -1,0 +1,146 @@
+"""Service clients."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.interfaces.messages import deserialize, serialize
+from vms_ph_embedded.wire import service_header
+from vms_ph_embedded.wire.pairing import server_is_matched
+from vms_ph_embedded.wire.participant import Reader, Writer
+from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class Client(subset.Subset):
+    """Asks a service; made by :meth:`Node.create_client`."""
+
+    def __init__(
+        self,
+        context: Context,
+        writer: Writer,
+        reader: Reader,
+        srv_type: Any,
+        srv_name: str,
+        service_name: str,
+        qos_profile: QoSProfile,
+        callback_group: CallbackGroup,
+    ) -> None:
+        self.context = context
+        self._writer = writer
+        self._reader = reader
+        self._destroyed = False
+        self.srv_type = srv_type
+        self.srv_name = srv_name
+        self.service_name = service_name
+        self.qos_profile = qos_profile
+        self.callback_group = callback_group
+        # All clients of a service share one topic of replies; this tells ours from the others'.
+        self._guid = secrets.randbits(64)
+        self._sequence_number = 0
+        self._pending_requests: dict[int, Future] = {}
+        self._lock = threading.Lock()
+        self._executor: Callable[[], Any] = lambda: None  # set by the node
+
+    def call(self, request: Any, timeout_sec: float | None = None) -> Any:
+        """Ask and wait for the answer, while another thread spins; None when the time is over."""
+        arrived = threading.Event()
+        future = self.call_async(request)
+        future._when_done(arrived.set)
+        if not arrived.wait(timeout_sec):
+            self.remove_pending_request(future)
+        return future.result()
+
+    def call_async(self, request: Any) -> Future:
+        """Ask; the future holds the answer once it is there."""
+        if not isinstance(request, self.srv_type.Request):
+            raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
+        self._check()
+        body = serialize(request)
+        with self._lock:
+            self._sequence_number += 1
+            number = self._sequence_number
+            future = Future()
+            self._pending_requests[number] = future
+            self._writer.write(service_header.add(body, self._guid, number))
+        future._when_done(lambda: self._forget(number))
+        return future
+
+    def get_pending_request(self, sequence_number: int) -> Future:
+        """The future of a request that has not been answered yet."""
+        with self._lock:
+            return self._pending_requests[sequence_number]
+
+    def remove_pending_request(self, future: Future) -> None:
+        """Wait for an answer no more."""
+        with self._lock:
+            for number, pending in list(self._pending_requests.items()):
+                if pending is future:
+                    del self._pending_requests[number]
+
+    def service_is_ready(self) -> bool:
+        """Whether there is a server that would answer."""
+        self._check()
+        return server_is_matched(self._writer, self._reader)
+
+    def wait_for_service(self, timeout_sec: float | None = None) -> bool:
+        """Wait until there is a server; False when the time is over first."""
+        deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
+        guard = self.context._make_guard()  # so that a shutdown ends the waiting
+        waiting = WaitSet(self.context._participant.entity)  # type: ignore[union-attr]
+        waiting.watch([self._writer.entity, self._reader.entity, guard])
+        try:
+            while self.context.ok():
+                # Reading the statuses resets them, so that the wait below is for something new.
+                self._writer.entity.take_status()
+                self._reader.entity.take_status()
+                if self.service_is_ready():
+                    return True
+                left = FOREVER if deadline is None else int((deadline - time.monotonic()) * 1e9)
+                if left <= 0 or not waiting.wait(left):
+                    return self.service_is_ready()
+            return False
+        finally:
+            waiting.close()
+
+    def destroy(self) -> None:
+        """Stop; call :meth:`Node.destroy_client` instead."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._reader.close()
+            self._writer.close()
+
+    def _check(self) -> None:
+        if self._destroyed:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+
+    def _forget(self, number: int) -> None:
+        with self._lock:
+            self._pending_requests.pop(number, None)
+
+    def _has_work(self) -> bool:
+        return self._reader.has_data()
+
+    def _take(self) -> Callable[[], Any] | None:
+        while (taken := self._reader.take()) is not None:
+            body, guid, number = service_header.split(taken[0])
+            with self._lock:
+                future = self._pending_requests.get(number) if guid == self._guid else None
+            if future is not None:
+                response = deserialize(body, self.srv_type.Response)
+                future._set_executor(self._executor())
+                return partial(future.set_result, response)
+        return None

@@ -1,0 +1,360 @@
+"""Executors: they wait for work, and call the callbacks of the nodes given to them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from cyclonedds.core import DDSException
+from rclpy.context import Context, get_default_context
+from rclpy.exceptions import NotInitializedException
+from rclpy.task import Future, Task
+from rclpy.timer import Timer
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class TimeoutException(Exception):
+    """Signal that a timeout occurred."""
+
+
+class ShutdownException(Exception):
+    """Signal that an executor was shut down."""
+
+
+class ExternalShutdownException(Exception):
+    """Signal that the context has been shut down from elsewhere."""
+
+
+class ConditionReachedException(Exception):
+    """Signal that a future is done."""
+
+
+class _Work:
+    """A callback to call, and the coroutine it may turn out to be."""
+
+    def __init__(self, call: Callable[[], Any], entity: Any = None) -> None:
+        self.call = call
+        self.entity = entity
+        self.task: Task | None = None
+
+
+class Executor(subset.Subset):
+    """Base of the executors."""
+
+    def __init__(self, *, context: Context | None = None) -> None:
+        self._context = context or get_default_context()
+        if not self._context.ok():
+            if self._context._is_joined():  # a signal came before there was anything to spin
+                raise ExternalShutdownException
+            raise NotInitializedException("cannot create executor")
+        self._guard = self._context._make_guard()
+        self._wait_set = WaitSet(self._context._participant.entity)  # type: ignore[union-attr]
+        self._graph = self._context._graph
+        self._nodes: set[Node] = set()
+        self._lock = threading.RLock()
+        self._is_shutdown = False
+        self._changed = True  # nodes or entities have come or gone
+        self._blocked = False  # an entity waits for its callback group
+        self._entities: list[Any] = []
+        self._timers: list[Timer] = []
+        self._round: Iterator[Any] = iter(())
+        self._idle_round = False  # something ended the last wait that was no work
+        self._queue: deque[_Work] = deque()
+
+    @property
+    def context(self) -> Context:
+        """The context of this executor."""
+        return self._context
+
+    def create_task(self, callback: Any, *args: Any, **kwargs: Any) -> Task:
+        """Have a function or coroutine run while this executor spins; its result is the task's."""
+        task = Task(callback, args, kwargs, executor=self)
+        work = _Work(task)
+        work.task = task
+        task._wakes = lambda: self._enqueue(work)
+        self._enqueue(work)
+        return task
+
+    def add_node(self, node: Node) -> bool:
+        """Serve a node too; False when it is served already."""
+        with self._lock:
+            if node in self._nodes:
+                return False
+            self._nodes.add(node)
+        node.executor = self
+        self.wake()
+        return True
+
+    def remove_node(self, node: Node) -> None:
+        """Serve a node no more."""
+        with self._lock:
+            self._nodes.discard(node)
+        self.wake()
+
+    def get_nodes(self) -> list[Node]:
+        """The nodes served."""
+        with self._lock:
+            return list(self._nodes)
+
+    def wake(self) -> None:
+        """Look again at what the nodes have."""
+        self._changed = True
+        self._interrupt()
+
+    def shutdown(self, timeout_sec: float | None = None) -> bool:
+        """Stop, and wait for the callbacks that are running; False when that takes too long."""
+        with self._lock:
+            if self._is_shutdown:
+                return True
+            self._is_shutdown = True
+            self._nodes.clear()
+        self._interrupt()
+        return self._wait_for_running(timeout_sec)
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.shutdown()
+
+    def spin(self) -> None:
+        """Call callbacks until shutdown."""
+        while self._context.ok() and not self._is_shutdown:
+            self.spin_once()
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Wait for a callback and call it."""
+        self._spin_once(_deadline(timeout_sec), lambda: False)
+
+    def spin_until_future_complete(self, future: Future, timeout_sec: float | None = None) -> None:
+        """Call callbacks until a future is done."""
+        deadline = _deadline(timeout_sec)
+        future._when_done(self._interrupt)
+        while self._context.ok() and not future.done() and not self._is_shutdown:
+            self._spin_once(deadline, future.done)
+            if deadline is not None and time.monotonic_ns() >= deadline:
+                return
+
+    def spin_once_until_future_complete(
+        self, future: Future, timeout_sec: float | None = None
+    ) -> None:
+        """Wait for a callback and call it, or for a future to be done."""
+        future._when_done(self._interrupt)
+        self._spin_once(_deadline(timeout_sec), future.done)
+
+    def _spin_once(self, deadline: int | None, is_done: Callable[[], bool]) -> None:
+        work = self._next_work(deadline, is_done)
+        if work is not None:
+            self._dispatch(work)
+
+    def _dispatch(self, work: _Work) -> None:
+        raise NotImplementedError
+
+    def _wait_for_running(self, timeout_sec: float | None) -> bool:
+        return True
+
+    def _interrupt(self) -> None:
+        with suppress(DDSException):  # the participant may be leaving right now
+            if self._context.ok():
+                self._guard.set(True)
+
+    def _enqueue(self, work: _Work) -> None:
+        self._queue.append(work)
+        self._interrupt()
+
+    # Finding work
+
+    def _next_work(self, deadline: int | None, is_done: Callable[[], bool]) -> _Work | None:
+        """The next callback to call; None at the deadline or when there is no need any more."""
+        while not self._is_shutdown and not is_done():
+            for entity in self._round:
+                if (work := self._work_of(entity)) is not None:
+                    self._idle_round = False
+                    return work
+            if self._queue:
+                # Between two tasks all entities have their turn: a task may come back at once.
+                if self._changed:
+                    self._gather()
+                self._round = iter(self._entities)
+                return self._queue.popleft()
+            if self._idle_round:
+                self._idle_round = False
+                for node in self.get_nodes():
+                    node._ros_warn_of_mismatches()
+            if self._changed:
+                self._gather()
+                ready: list[Any] | None = self._entities
+            else:
+                ready = self._wait(deadline)
+            if not self._context.ok():
+                raise ExternalShutdownException
+            if ready is None:
+                return None
+            self._round = iter(ready)
+        return None
+
+    def _work_of(self, entity: Any) -> _Work | None:
+        if entity._destroyed or not entity._has_work():
+            return None
+        group = entity.callback_group
+        if not group.beginning_execution(entity):
+            # Its data would end every wait at once, so wait without it until its turn comes.
+            self._blocked = True
+            if hasattr(entity, "_reader"):
+                self._wait_set.leave_out(entity._reader.condition)
+            if group.can_execute(entity):  # freed in between
+                self._interrupt()
+            return None
+        try:
+            call = entity._take()
+        except BaseException:
+            group.ending_execution(entity)
+            raise
+        if call is None:
+            group.ending_execution(entity)
+            return None
+        return _Work(call, entity)
+
+    def _gather(self) -> None:
+        self._changed = False
+        nodes = self.get_nodes()
+        self._timers = [timer for node in nodes for timer in node.timers]
+        self._entities = [
+            *self._timers,
+            *(e for node in nodes for e in node._ros_waiting_entities()),
+        ]
+        conditions = [e._reader.condition for e in self._entities if hasattr(e, "_reader")]
+        matching = [endpoint.entity for node in nodes for endpoint in node._ros_topic_endpoints()]
+        self._wait_set.watch([self._guard, self._graph.condition, *conditions, *matching])  # type: ignore[union-attr]
+
+    def _wait(self, deadline: int | None) -> list[Any] | None:
+        """Wait; gives those that may have work then, None when the deadline came first."""
+        timeout = FOREVER if deadline is None else max(deadline - time.monotonic_ns(), 0)
+        by_timer = False
+        for timer in self._timers:
+            if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
+                self._blocked = True
+                if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
+                    continue
+            until = timer._wait_time()
+            if until is not None and until < timeout:
+                timeout, by_timer = until, True
+        if not self._wait_set.wait(timeout):
+            return self._timers if by_timer else None
+        try:
+            if self._context.ok() and self._guard.take() and self._blocked:
+                self._blocked, self._changed = False, True
+            self._graph.update_if_told()  # type: ignore[union-attr]
+        except DDSException:
+            if self._context.ok():  # not because of a shutdown in another thread
+                raise
+        self._idle_round = True
+        return self._entities
+
+    # Calling callbacks
+
+    def _run(self, work: _Work) -> None:
+        """Call a callback; a coroutine runs until it waits, and comes back when it is woken."""
+        finished = False
+        try:
+            if work.task is None:
+                outcome = work.call()
+                if not inspect.iscoroutine(outcome):
+                    finished = True
+                    return
+                work.task = Task(outcome, executor=self)
+                work.task._wakes = lambda: self._enqueue(work)
+            work.task()
+            finished = work.task.done()
+        except BaseException:
+            finished = True
+            raise
+        finally:
+            if finished and work.entity is not None:
+                work.entity.callback_group.ending_execution(work.entity)
+                if self._blocked:
+                    self._interrupt()
+        if finished and (error := work.task.exception()) is not None:
+            raise error
+
+
+class SingleThreadedExecutor(Executor):
+    """Calls callbacks in the thread that spins."""
+
+    def _dispatch(self, work: _Work) -> None:
+        self._run(work)
+
+
+class MultiThreadedExecutor(Executor):
+    """Calls callbacks in a pool of threads."""
+
+    def __init__(self, num_threads: int | None = None, *, context: Context | None = None) -> None:
+        super().__init__(context=context)
+        if num_threads is None:
+            affinity = getattr(os, "sched_getaffinity", None)
+            num_threads = (len(affinity(0)) if affinity else os.cpu_count()) or 2
+        if num_threads == 1:
+            warnings.warn(
+                "MultiThreadedExecutor is used with a single thread.\n"
+                "Use the SingleThreadedExecutor instead.",
+                stacklevel=2,
+            )
+        self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="rclpy")
+        self._failures: deque[BaseException] = deque()
+        self._running = 0
+        self._idle = threading.Condition()
+        self._here = threading.local()  # whether this is a thread of the pool
+
+    def _spin_once(self, deadline: int | None, is_done: Callable[[], bool]) -> None:
+        try:
+            super()._spin_once(deadline, lambda: bool(self._failures) or is_done())
+        except ExternalShutdownException:
+            return  # as in rclpy, where only the single-threaded executor lets it through
+        if self._failures:
+            raise self._failures.popleft()
+
+    def _dispatch(self, work: _Work) -> None:
+        with self._idle:
+            self._running += 1
+        self._pool.submit(self._run_in_thread, work)
+
+    def _run_in_thread(self, work: _Work) -> None:
+        self._here.is_worker = True
+        try:
+            self._run(work)
+        except BaseException as error:
+            self._failures.append(error)
+            self._interrupt()
+        finally:
+            with self._idle:
+                self._running -= 1
+                self._idle.notify_all()
+
+    def _wait_for_running(self, timeout_sec: float | None) -> bool:
+        timeout = None if timeout_sec is None or timeout_sec < 0 else timeout_sec
+        myself = int(getattr(self._here, "is_worker", False))  # a callback cannot wait for itself
+        with self._idle:
+            done = self._idle.wait_for(lambda: self._running == myself, timeout)
+        self._pool.shutdown(wait=done and not myself)
+        return done
+
+
+def _deadline(timeout_sec: float | None) -> int | None:
+    if timeout_sec is None or timeout_sec < 0:
+        return None
+    return time.monotonic_ns() + int(timeout_sec * 1e9)

@@ -1,0 +1,71 @@
+"""Publishers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cyclonedds.core import DDSException
+from rclpy.duration import Duration
+from rclpy.exceptions import InvalidHandle, RCLError
+from rclpy.logging import get_logger
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.interfaces.messages import serialize
+from vms_ph_embedded.wire.participant import Writer
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class Publisher(subset.Subset):
+    """Publishes messages on a topic; made by :meth:`Node.create_publisher`."""
+
+    def __init__(
+        self, writer: Writer, msg_type: Any, topic: str, topic_name: str, qos_profile: QoSProfile
+    ) -> None:
+        self._writer: Writer | None = writer
+        self.msg_type = msg_type
+        self.topic = topic
+        self.topic_name = topic_name
+        self.qos_profile = qos_profile
+
+    def publish(self, msg: Any) -> None:
+        """Publish a message, or the CDR bytes of one."""
+        if isinstance(msg, self.msg_type):
+            data = serialize(msg)
+        elif isinstance(msg, bytes):
+            data = msg
+        else:
+            raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
+        writer = self._living()
+        try:
+            delivered = writer.write(data)
+        except DDSException as error:
+            raise RCLError(f"Failed to publish on {self.topic_name}: {error}") from error
+        if not delivered:
+            get_logger("rclpy.publisher").warning(
+                f"a subscriber of {self.topic_name} does not keep up: a message was dropped",
+                throttle_duration_sec=10.0,
+            )
+
+    def get_subscription_count(self) -> int:
+        """How many subscriptions get what is published here."""
+        return len(self._living().matches())
+
+    def wait_for_all_acked(self, timeout: Duration = Duration(seconds=-1)) -> bool:  # noqa: B008
+        """Wait until all reliable subscriptions have everything; for ever when negative."""
+        writer = self._living()
+        if self.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
+            return True
+        return writer.wait_for_acks(timeout.nanoseconds)
+
+    def destroy(self) -> None:
+        """Stop; call :meth:`Node.destroy_publisher` instead."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _living(self) -> Writer:
+        if self._writer is None:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        return self._writer

@@ -1,0 +1,230 @@
+"""Quality of service: how messages are kept and delivered."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Any
+
+from rclpy.duration import Duration
+
+from vms_ph_embedded import subset
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class InvalidQoSProfileException(Exception):
+    """Raised when the arguments of a QoSProfile do not go together."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__("Invalid QoSProfile", *args)
+
+
+class QoSPolicyKind(IntEnum):
+    """The kinds of policies."""
+
+    INVALID = 1 << 0
+    DURABILITY = 1 << 1
+    DEADLINE = 1 << 2
+    LIVELINESS = 1 << 3
+    RELIABILITY = 1 << 4
+    HISTORY = 1 << 5
+    LIFESPAN = 1 << 6
+    DEPTH = 1 << 7
+    LIVELINESS_LEASE_DURATION = 1 << 8
+    AVOID_ROS_NAMESPACE_CONVENTIONS = 1 << 9
+
+
+def qos_policy_name_from_kind(policy_kind: int) -> str:
+    """The name of a kind of policy."""
+    return QoSPolicyKind(policy_kind).name
+
+
+class QoSPolicyEnum(IntEnum):
+    """Base of the policy enumerations, with short names for command lines."""
+
+    @classmethod
+    def short_keys(cls) -> list[str]:
+        """The short names of all values."""
+        return [name.lower() for name in cls.__members__]
+
+    @classmethod
+    def get_from_short_key(cls, name: str) -> int:
+        """The value of a short name."""
+        return cls[name.upper()].value
+
+    @property
+    def short_key(self) -> str:
+        """The short name of this value."""
+        return self.name.lower()
+
+
+class HistoryPolicy(QoSPolicyEnum):
+    """How many messages to keep."""
+
+    SYSTEM_DEFAULT = 0
+    KEEP_LAST = 1
+    KEEP_ALL = 2
+    UNKNOWN = 3
+
+
+class ReliabilityPolicy(QoSPolicyEnum):
+    """Whether a lost message is sent again."""
+
+    SYSTEM_DEFAULT = 0
+    RELIABLE = 1
+    BEST_EFFORT = 2
+    UNKNOWN = 3
+    BEST_AVAILABLE = 4
+
+
+class DurabilityPolicy(QoSPolicyEnum):
+    """Whether a late subscription gets what was published before."""
+
+    SYSTEM_DEFAULT = 0
+    TRANSIENT_LOCAL = 1
+    VOLATILE = 2
+    UNKNOWN = 3
+    BEST_AVAILABLE = 4
+
+
+class LivelinessPolicy(QoSPolicyEnum):
+    """How a publisher shows that it is alive."""
+
+    SYSTEM_DEFAULT = 0
+    AUTOMATIC = 1
+    MANUAL_BY_TOPIC = 3
+    UNKNOWN = 4
+    BEST_AVAILABLE = 5
+
+
+QoSHistoryPolicy = HistoryPolicy
+QoSReliabilityPolicy = ReliabilityPolicy
+QoSDurabilityPolicy = DurabilityPolicy
+QoSLivelinessPolicy = LivelinessPolicy
+
+_UNSPECIFIED = Duration()
+_DEFAULTS: dict[str, Any] = {
+    "history": HistoryPolicy.KEEP_LAST,
+    "depth": 10,
+    "reliability": ReliabilityPolicy.RELIABLE,
+    "durability": DurabilityPolicy.VOLATILE,
+    "lifespan": _UNSPECIFIED,
+    "deadline": _UNSPECIFIED,
+    "liveliness": LivelinessPolicy.SYSTEM_DEFAULT,
+    "liveliness_lease_duration": _UNSPECIFIED,
+    "avoid_ros_namespace_conventions": False,
+}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "history": (HistoryPolicy, int),
+    "depth": (int,),
+    "reliability": (ReliabilityPolicy, int),
+    "durability": (DurabilityPolicy, int),
+    "lifespan": (Duration,),
+    "deadline": (Duration,),
+    "liveliness": (LivelinessPolicy, int),
+    "liveliness_lease_duration": (Duration,),
+    "avoid_ros_namespace_conventions": (bool,),
+}
+
+
+class QoSProfile:
+    """The policies of a publisher, subscription, service or client."""
+
+    history: HistoryPolicy
+    depth: int
+    reliability: ReliabilityPolicy
+    durability: DurabilityPolicy
+    lifespan: Duration
+    deadline: Duration
+    liveliness: LivelinessPolicy
+    liveliness_lease_duration: Duration
+    avoid_ros_namespace_conventions: bool
+
+    __slots__ = tuple(f"_{name}" for name in _DEFAULTS)
+
+    def __init__(self, **kwargs: Any) -> None:
+        if unknown := kwargs.keys() - _DEFAULTS.keys():
+            raise AssertionError(f"Invalid arguments passed to constructor: {sorted(unknown)}")
+        if "history" not in kwargs:
+            if "depth" not in kwargs:
+                raise InvalidQoSProfileException("History and/or depth settings are required.")
+        elif kwargs["history"] == HistoryPolicy.KEEP_LAST and "depth" not in kwargs:
+            raise InvalidQoSProfileException("History set to KEEP_LAST without a depth setting.")
+        for name, default in _DEFAULTS.items():
+            setattr(self, name, kwargs.get(name, default))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, QoSProfile):
+            return False
+        return all(getattr(self, slot) == getattr(other, slot) for slot in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{slot[1:]}={getattr(self, slot)}" for slot in self.__slots__)
+        return f"{type(self).__name__}({values})"
+
+
+def _policy(name: str) -> property:
+    slot, types = f"_{name}", _TYPES[name]
+    as_policy: Any = types[0] if issubclass(types[0], IntEnum) else None
+
+    def get(self: QoSProfile) -> Any:
+        return getattr(self, slot)
+
+    def set_(self: QoSProfile, value: Any) -> None:
+        if not isinstance(value, types):
+            raise AssertionError(f"the policy {name} cannot be {value!r}")
+        setattr(self, slot, as_policy(value) if as_policy is not None else value)
+
+    return property(get, set_, doc=f"The policy '{name}'.")
+
+
+for _name in _DEFAULTS:
+    setattr(QoSProfile, _name, _policy(_name))
+
+_SYSTEM_DEFAULT = {
+    "history": HistoryPolicy.SYSTEM_DEFAULT,
+    "depth": 0,
+    "reliability": ReliabilityPolicy.SYSTEM_DEFAULT,
+    "durability": DurabilityPolicy.SYSTEM_DEFAULT,
+}
+_UNKNOWN = {
+    "history": HistoryPolicy.UNKNOWN,
+    "depth": 0,
+    "reliability": ReliabilityPolicy.UNKNOWN,
+    "durability": DurabilityPolicy.UNKNOWN,
+    "liveliness": LivelinessPolicy.UNKNOWN,
+}
+
+qos_profile_unknown = QoSProfile(**_UNKNOWN)
+qos_profile_default = QoSProfile(depth=10)
+qos_profile_system_default = QoSProfile(**_SYSTEM_DEFAULT)
+qos_profile_sensor_data = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+qos_profile_services_default = QoSProfile(depth=10)
+qos_profile_parameters = QoSProfile(depth=1000)
+qos_profile_parameter_events = QoSProfile(depth=1000)
+qos_profile_action_status_default = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class QoSPresetProfiles(Enum):
+    """The profiles for common purposes."""
+
+    UNKNOWN = qos_profile_unknown
+    DEFAULT = qos_profile_default
+    SYSTEM_DEFAULT = qos_profile_system_default
+    SENSOR_DATA = qos_profile_sensor_data
+    SERVICES_DEFAULT = qos_profile_services_default
+    PARAMETERS = qos_profile_parameters
+    PARAMETER_EVENTS = qos_profile_parameter_events
+    ACTION_STATUS_DEFAULT = qos_profile_action_status_default
+
+    @classmethod
+    def short_keys(cls) -> list[str]:
+        """The short names of all profiles."""
+        return [name.lower() for name in cls.__members__]
+
+    @classmethod
+    def get_from_short_key(cls, name: str) -> QoSProfile:
+        """The profile of a short name."""
+        return cls[name.upper()].value

@@ -1,0 +1,98 @@
+"""Service servers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.qos import QoSProfile
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.interfaces.messages import deserialize, serialize
+from vms_ph_embedded.wire import service_header
+from vms_ph_embedded.wire.pairing import KnownClients
+from vms_ph_embedded.wire.participant import Reader, Writer
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class RequestHeader(NamedTuple):
+    """Who asked, and for the how-manieth time."""
+
+    guid: int
+    sequence_number: int
+    publication_handle: int
+
+
+class Service(subset.Subset):
+    """Answers requests; made by :meth:`Node.create_service`."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        writer: Writer,
+        clients: KnownClients,
+        srv_type: Any,
+        srv_name: str,
+        service_name: str,
+        callback: Callable[[Any, Any], Any],
+        callback_group: CallbackGroup,
+        qos_profile: QoSProfile,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._destroyed = False
+        self._clients = clients
+        self.srv_type = srv_type
+        self.srv_name = srv_name
+        self.service_name = service_name
+        self.callback = callback
+        self.callback_group = callback_group
+        self.qos_profile = qos_profile
+
+    def send_response(self, response: Any, header: RequestHeader) -> None:
+        """Answer a request."""
+        if not isinstance(response, self.srv_type.Response):
+            raise TypeError(
+                f"a callback of the service {self.service_name} returned {response!r}, "
+                f"which is no {self.srv_type.Response.__name__}"
+            )
+        if self._destroyed:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        self._clients.wait_for(header.publication_handle)
+        self._writer.write(
+            service_header.add(serialize(response), header.guid, header.sequence_number)
+        )
+
+    def destroy(self) -> None:
+        """Stop; call :meth:`Node.destroy_service` instead."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._reader.close()
+            self._writer.close()
+
+    def _has_work(self) -> bool:
+        return self._reader.has_data()
+
+    def _take(self) -> Callable[[], Any] | None:
+        taken = self._reader.take()
+        if taken is None:
+            return None
+        body, guid, sequence_number = service_header.split(taken[0])
+        request = deserialize(body, self.srv_type.Request)
+        header = RequestHeader(guid, sequence_number, taken[1].publication_handle)
+
+        def answer() -> Any:
+            response = self.callback(request, self.srv_type.Response())
+            if inspect.iscoroutine(response):
+                return answer_later(response)
+            self.send_response(response, header)
+            return None
+
+        async def answer_later(response: Any) -> None:
+            self.send_response(await response, header)
+
+        return answer

@@ -1,0 +1,94 @@
+"""Subscriptions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.qos import QoSProfile
+
+from vms_ph_embedded import subset
+from vms_ph_embedded.interfaces.messages import deserialize
+from vms_ph_embedded.wire.participant import Reader
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class Subscription(subset.Subset):
+    """Has a callback called with each message; made by :meth:`Node.create_subscription`."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        msg_type: Any,
+        topic: str,
+        topic_name: str,
+        callback: Callable[..., Any],
+        callback_group: CallbackGroup,
+        qos_profile: QoSProfile,
+        raw: bool,
+    ) -> None:
+        self._reader = reader
+        self._destroyed = False
+        self.msg_type = msg_type
+        self.topic = topic
+        self.topic_name = topic_name
+        self.callback = callback
+        self.callback_group = callback_group
+        self.qos_profile = qos_profile
+        self.raw = raw
+
+    @property
+    def callback(self) -> Callable[..., Any]:
+        """What is called, with the message or with the message and information about it."""
+        return self._callback
+
+    @callback.setter
+    def callback(self, value: Callable[..., Any]) -> None:
+        signature = inspect.signature(value)
+        self._callback = value
+        for count in (1, 2):
+            try:
+                signature.bind(*[None] * count)
+            except TypeError:
+                continue
+            self._with_info = count == 2
+            return
+        raise RuntimeError(
+            "Subscription.__init__(): callback should be either be callable with one argument"
+            "(to get only the message) or two (to get message and message info)"
+        )
+
+    def get_publisher_count(self) -> int:
+        """How many publishers are heard here."""
+        if self._destroyed:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        return len(self._reader.matches())
+
+    def destroy(self) -> None:
+        """Stop; call :meth:`Node.destroy_subscription` instead."""
+        if not self._destroyed:
+            self._destroyed = True
+            self._reader.close()
+
+    def _has_work(self) -> bool:
+        return self._reader.has_data()
+
+    def _take(self) -> Callable[[], Any] | None:
+        taken = self._reader.take()
+        if taken is None:
+            return None
+        data, info = taken
+        message = data if self.raw else deserialize(data, self.msg_type)
+        if not self._with_info:
+            return partial(self._callback, message)
+        stamps = {
+            "source_timestamp": info.source_timestamp,
+            # Cyclone's Python binding does not pass the time of reception on.
+            "received_timestamp": 0,
+        }
+        return partial(self._callback, message, stamps)

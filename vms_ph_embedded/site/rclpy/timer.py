@@ -1,0 +1,171 @@
+"""Timers, and rates to sleep at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle, ROSInterruptException
+
+from vms_ph_embedded import subset
+
+__getattr__ = subset.missing_from(__name__)
+
+
+class Timer(subset.Subset):
+    """Has its callback called by an executor at a fixed period.
+
+    Periods are counted from the start, so that delays do not add up; one that an executor was too
+    late for is left out.
+    """
+
+    def __init__(
+        self,
+        callback: Callable[[], Any] | None,
+        callback_group: CallbackGroup | None,
+        timer_period_ns: int,
+        clock: Clock,
+        *,
+        context: Context | None = None,
+        autostart: bool = True,
+    ) -> None:
+        self.callback = callback
+        self.callback_group = callback_group
+        self._clock = clock
+        self._period = _checked(timer_period_ns)
+        self._wake: Callable[[], None] = lambda: None  # set by the node
+        self._destroyed = False
+        self._cancelled = not autostart
+        self._last_call = clock._now_ns()
+        self._next_call = self._last_call + self._period
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that this timer goes by."""
+        return self._clock
+
+    @property
+    def timer_period_ns(self) -> int:
+        """The period in nanoseconds; a change takes effect after the next call."""
+        return self._period
+
+    @timer_period_ns.setter
+    def timer_period_ns(self, value: int) -> None:
+        self._period = _checked(int(value))
+
+    def is_ready(self) -> bool:
+        """Whether the callback is due."""
+        self._check()
+        return not self._cancelled and self._until_next() <= 0
+
+    def is_canceled(self) -> bool:
+        """Whether this timer is stopped."""
+        self._check()
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Stop until reset."""
+        self._check()
+        self._cancelled = True
+
+    def reset(self) -> None:
+        """Start again, a whole period from now."""
+        self._check()
+        self._cancelled = False
+        self._next_call = self._clock._now_ns() + self._period
+        self._wake()
+
+    def time_since_last_call(self) -> int:
+        """Nanoseconds since the callback was called, or since the timer was made."""
+        self._check()
+        return self._clock._now_ns() - self._last_call
+
+    def time_until_next_call(self) -> int | None:
+        """Nanoseconds until the callback is due, negative when it is late; None when stopped."""
+        self._check()
+        return None if self._cancelled else self._until_next()
+
+    def destroy(self) -> None:
+        """Stop for ever."""
+        self._destroyed = self._cancelled = True
+
+    def _check(self) -> None:
+        if self._destroyed:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+
+    def _until_next(self) -> int:
+        now = self._clock._now_ns()
+        if now < self._last_call:  # the clock has been set back
+            self._last_call, self._next_call = now, now + self._period
+        return self._next_call - now
+
+    def _wait_time(self) -> int | None:
+        """How long to wait for this timer; None when waiting will not make it ready."""
+        if self._cancelled:
+            return None
+        until = max(self._until_next(), 0)
+        return None if until and self._clock._follows_topic() else until
+
+    def _has_work(self) -> bool:
+        return not self._cancelled and self._until_next() <= 0
+
+    def _take(self) -> Callable[[], Any] | None:
+        if self._cancelled or (late := -self._until_next()) < 0:
+            return None
+        self._last_call = self._next_call + late
+        periods = 1 + late // self._period if self._period else 0
+        self._next_call += periods * self._period
+        if not self._period:
+            self._next_call = self._last_call
+        return self.callback
+
+
+class Rate(subset.Subset):
+    """Lets a thread sleep at a fixed rate while another one spins."""
+
+    def __init__(self, timer: Timer, *, context: Context) -> None:
+        self._timer = timer
+        self._context = context
+        self._woken = threading.Condition()
+        self._ticks = 0
+        self._destroyed = False
+        timer.callback = self._tick
+        context.on_shutdown(self._on_shutdown)
+
+    def sleep(self) -> None:
+        """Sleep until the timer fires."""
+        with self._woken:
+            self._check()
+            ticks = self._ticks
+            self._woken.wait_for(lambda: self._ticks != ticks or self._destroyed)
+            self._check(sleeping=True)
+
+    def destroy(self) -> None:
+        """Wake all sleepers and let no one sleep any more."""
+        with self._woken:
+            self._destroyed = True
+            self._woken.notify_all()
+
+    def _check(self, *, sleeping: bool = False) -> None:
+        if not self._context.ok():
+            raise ROSInterruptException()
+        if self._destroyed and not sleeping:
+            raise RuntimeError("Rate cannot sleep because it has been destroyed")
+
+    def _tick(self) -> None:
+        with self._woken:
+            self._ticks += 1
+            self._woken.notify_all()
+
+    def _on_shutdown(self) -> None:
+        self.destroy()
+
+
+def _checked(period_ns: int) -> int:
+    if period_ns < 0:
+        raise ValueError("timer period must be non-negative")
+    return period_ns

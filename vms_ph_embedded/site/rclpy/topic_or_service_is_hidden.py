@@ -1,0 +1,8 @@
+"""Which topics and services are shown only on request."""
+
+HIDDEN_TOPIC_PREFIX = "_"
+
+
+def topic_or_service_is_hidden(name: str) -> bool:
+    """Whether a part of a name begins with an underscore."""
+    return any(part.startswith(HIDDEN_TOPIC_PREFIX) for part in name.split("/") if part)

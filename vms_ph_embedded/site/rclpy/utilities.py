@@ -1,0 +1,59 @@
+"""The state of the default context."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rclpy import _arguments
+from rclpy.constants import S_TO_NS
+from rclpy.context import Context, _default_lock, _replace_default, get_default_context
+
+from vms_ph_embedded import subset
+
+__getattr__ = subset.missing_from(__name__)
+
+__all__ = [
+    "get_default_context",
+    "get_rmw_implementation_identifier",
+    "ok",
+    "remove_ros_args",
+    "shutdown",
+    "timeout_sec_to_nsec",
+    "try_shutdown",
+]
+
+
+def ok(*, context: Context | None = None) -> bool:
+    """Whether a context is initialised and not shut down."""
+    return (context or get_default_context()).ok()
+
+
+def shutdown(*, context: Context | None = None) -> None:
+    """Shut a context down."""
+    (context or get_default_context(shutting_down=True)).shutdown()
+
+
+def try_shutdown(*, context: Context | None = None) -> None:
+    """Shut a context down if that has not happened yet."""
+    if context is not None:
+        context.try_shutdown()
+        return
+    with _default_lock:
+        get_default_context().try_shutdown()
+        _replace_default()
+
+
+def remove_ros_args(args: Sequence[str] | None = None) -> list[str]:
+    """The command-line arguments that are not for ROS."""
+    return _arguments.parse(sys.argv if args is None else args).others
+
+
+def get_rmw_implementation_identifier() -> str:
+    """The name of the middleware, whose conventions on the wire are those of rmw_cyclonedds."""
+    return "rmw_cyclonedds_cpp"
+
+
+def timeout_sec_to_nsec(timeout_sec: float | None) -> int:
+    """A timeout in nanoseconds, -1 for ever."""
+    return -1 if timeout_sec is None or timeout_sec < 0 else int(float(timeout_sec) * S_TO_NS)

@@ -1,0 +1,12 @@
+"""Whether a node may have a name."""
+
+from rclpy import _names
+from rclpy.exceptions import InvalidNodeNameException
+
+
+def validate_node_name(node_name: str) -> bool:
+    """True, or InvalidNodeNameException."""
+    fault = _names.fault_in_node_name(node_name)
+    if fault is not None:
+        raise InvalidNodeNameException(node_name, *fault)
+    return True

@@ -1,0 +1,50 @@
+"""Broadcasting transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from tf2_msgs.msg import TFMessage
+
+from vms_ph_embedded import subset
+
+__all__ = ["StaticTransformBroadcaster", "TransformBroadcaster"]
+__getattr__ = subset.missing_from(__name__)
+
+
+class TransformBroadcaster:
+    """Publishes transforms on /tf."""
+
+    def __init__(self, node: Node, qos: QoSProfile | int | None = None) -> None:
+        self.pub_tf = node.create_publisher(
+            TFMessage, "/tf", QoSProfile(depth=100) if qos is None else qos
+        )
+
+    def sendTransform(self, transform: Any) -> None:
+        """Publish a transform, or several."""
+        self.pub_tf.publish(TFMessage(transforms=_as_list(transform)))
+
+
+class StaticTransformBroadcaster:
+    """Publishes transforms that never change on /tf_static."""
+
+    def __init__(self, node: Node, qos: QoSProfile | int | None = None) -> None:
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.pub_tf = node.create_publisher(
+            TFMessage, "/tf_static", latched if qos is None else qos
+        )
+        self.net_message = TFMessage()
+
+    def sendTransform(self, transform: Any) -> None:
+        """Publish a transform, or several, together with those published before."""
+        known = {each.child_frame_id: each for each in self.net_message.transforms}
+        known.update({each.child_frame_id: each for each in _as_list(transform)})
+        self.net_message = TFMessage(transforms=list(known.values()))
+        self.pub_tf.publish(self.net_message)
+
+
+def _as_list(transform: Any) -> list[Any]:
+    return [transform] if isinstance(transform, TransformStamped) else list(transform)

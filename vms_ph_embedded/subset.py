@@ -1,0 +1,50 @@
+"""What rclpy has and the embedded runtime lacks says so in one sentence."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+def sentence(name: str) -> str:
+    """The one sentence for something that only a real ROS 2 has."""
+    return (
+        f"{name} is not part of the embedded ROS runtime of vms_ph: COVERAGE.md lists what is, "
+        "a ROS 2 installation has the rest."
+    )
+
+
+def refuse(name: str) -> NoReturn:
+    """Refuse an argument or a call that the subset does not cover."""
+    raise NotImplementedError(sentence(name))
+
+
+def missing_from(module: str) -> Callable[[str], Any]:
+    """A module-level ``__getattr__`` that names what the subset lacks."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        caller = sys._getframe(1)
+        if dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
+            # `from module import name` would replace an AttributeError by a sentence of its own.
+            raise ImportError(sentence(f"{module}.{name}"), name=module)
+        raise AttributeError(sentence(f"{module}.{name}"))
+
+    return __getattr__
+
+
+class Subset:
+    """Base of the classes that offer a part of what their rclpy namesakes do."""
+
+    def __getattr__(self, name: str) -> Any:
+        cls = type(self)
+        if not name.startswith("_"):
+            from vms_ph_embedded.coverage import lacking
+
+            for base in cls.__mro__:
+                if name in lacking(f"{base.__module__}.{base.__qualname__}"):
+                    raise AttributeError(sentence(f"{base.__qualname__}.{name}"))
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")

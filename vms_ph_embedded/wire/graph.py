@@ -1,0 +1,209 @@
+"""The ROS graph: what DDS discovers, and the node names that ROS tells on a topic of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from cyclonedds.builtin import (
+    BuiltinDataReader,
+    BuiltinTopicDcpsPublication,
+    BuiltinTopicDcpsSubscription,
+)
+from cyclonedds.core import InstanceState, Policy, Qos, ReadCondition, SampleState, ViewState
+
+from vms_ph_embedded.interfaces.messages import deserialize, message_class, serialize
+from vms_ph_embedded.wire import interrupts, names
+from vms_ph_embedded.wire.participant import Participant, type_hash_data
+
+_INFO_TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+_INFO_TOPIC = "ros_discovery_info"
+_FRESH = SampleState.NotRead | ViewState.Any | InstanceState.Alive
+_GONE = (
+    SampleState.Any
+    | ViewState.Any
+    | InstanceState.NotAliveDisposed
+    | InstanceState.NotAliveNoWriters
+)
+_AT_ONCE = 128  # what Cyclone makes room for in one go
+
+NamesAndTypes = list[tuple[str, list[str]]]
+
+
+@dataclass
+class NodeEntry:
+    """A node and the identities of its endpoints."""
+
+    name: str
+    namespace: str
+    readers: list[bytes] = field(default_factory=list)
+    writers: list[bytes] = field(default_factory=list)
+
+
+class Graph:
+    """What a participant knows of all nodes and endpoints, its own included."""
+
+    def __init__(self, participant: Participant) -> None:
+        self._publications = _Endpoints(participant.entity, BuiltinTopicDcpsPublication)
+        self._subscriptions = _Endpoints(participant.entity, BuiltinTopicDcpsSubscription)
+        self._message = message_class(_INFO_TYPE)
+        latched = (
+            Policy.Reliability.Reliable(0),
+            Policy.Durability.TransientLocal,
+            Policy.DataRepresentation(use_cdrv0_representation=True),
+            Policy.Userdata(type_hash_data(_INFO_TYPE).encode()),
+        )
+        self._writer = participant.writer(
+            _INFO_TOPIC,
+            _INFO_TYPE,
+            Qos(
+                *latched,
+                Policy.History.KeepLast(1),
+                Policy.DurabilityService(0, Policy.History.KeepLast(1), -1, -1, -1),
+            ),
+        )
+        # The type has no key, so a history of one would hold one participant's message only.
+        self._reader = participant.reader(
+            _INFO_TOPIC, _INFO_TYPE, Qos(*latched, Policy.History.KeepAll)
+        )
+        self.condition = self._reader.condition
+        self._gid = participant.gid
+        self._own: list[NodeEntry] = []
+        self._others: dict[bytes, list[NodeEntry]] = {}
+        self._lock = threading.Lock()
+
+    # What this participant tells the others
+
+    def add_node(self, node: NodeEntry) -> None:
+        """Announce a node of this participant."""
+        with self._lock:
+            self._own.append(node)
+        self.announce()
+
+    def remove_node(self, node: NodeEntry) -> None:
+        """Withdraw a node of this participant."""
+        with self._lock:
+            self._own.remove(node)
+        self.announce()
+
+    def announce(self) -> None:
+        """Tell the others the nodes and endpoints of this participant."""
+        gid, node_info = (
+            message_class("rmw_dds_common/msg/Gid"),
+            message_class("rmw_dds_common/msg/NodeEntitiesInfo"),
+        )
+        with self._lock:
+            message = self._message(
+                gid=gid(data=list(self._gid)),
+                node_entities_info_seq=[
+                    node_info(
+                        node_namespace=node.namespace,
+                        node_name=node.name,
+                        reader_gid_seq=[gid(data=list(g)) for g in node.readers],
+                        writer_gid_seq=[gid(data=list(g)) for g in node.writers],
+                    )
+                    for node in self._own
+                ],
+            )
+            self._writer.write(serialize(message))
+
+    # What the others told
+
+    def update(self) -> None:
+        """Take in what other participants have told since the last time."""
+        with self._lock:
+            while (taken := self._reader.take()) is not None:
+                message = deserialize(taken[0], self._message)
+                self._others[message.gid.data.tobytes()] = [
+                    NodeEntry(
+                        info.node_name,
+                        info.node_namespace,
+                        [g.data.tobytes() for g in info.reader_gid_seq],
+                        [g.data.tobytes() for g in info.writer_gid_seq],
+                    )
+                    for info in message.node_entities_info_seq
+                ]
+            # Every participant of a node has a writer, of this topic if of nothing else.
+            alive = {writer.participant_key.bytes for writer in self._publications.all()}
+            self._subscriptions.all()  # so that what has gone does not pile up there
+            for gid in self._others.keys() - (alive - {self._gid}):
+                del self._others[gid]
+
+    def update_if_told(self) -> None:
+        """Take in what other participants have told, if they have."""
+        if self.condition.triggered:
+            self.update()
+
+    def nodes(self) -> list[NodeEntry]:
+        """All nodes, this participant's first."""
+        self.update()
+        with self._lock:
+            return [*self._own, *(node for nodes in self._others.values() for node in nodes)]
+
+    def publications(self) -> list[Any]:
+        """All writers that DDS knows of."""
+        return self._publications.all()
+
+    def subscriptions(self) -> list[Any]:
+        """All readers that DDS knows of."""
+        return self._subscriptions.all()
+
+    def topics(self, gids: set[bytes] | None = None, *, demangle: bool = True) -> NamesAndTypes:
+        """The topics with their types; of some endpoints only when their identities are given."""
+        found = defaultdict(set)
+        for endpoint in (*self.publications(), *self.subscriptions()):
+            name = names.ros_topic(endpoint.topic_name) if demangle else endpoint.topic_name
+            if name is not None and name.startswith("DCPS"):
+                continue  # Cyclone's own readers of what it discovers
+            if name is not None and (gids is None or endpoint.key.bytes in gids):
+                kind = names.ros_type(endpoint.type_name) if demangle else endpoint.type_name
+                found[name].add(kind)
+        return _sorted(found)
+
+    def services(self, gids: set[bytes] | None = None, *, requests: bool = False) -> NamesAndTypes:
+        """The services with their types; of some endpoints only when their identities are given.
+
+        With `requests` only endpoints that carry requests count: the reader of a server, the
+        writer of a client.
+        """
+        found = defaultdict(set)
+        for endpoint in (*self.publications(), *self.subscriptions()):
+            name = names.ros_service(endpoint.topic_name)
+            if name is None or (gids is not None and endpoint.key.bytes not in gids):
+                continue
+            if not requests or endpoint.topic_name.startswith(f"{names.REQUEST}/"):
+                found[name].add(names.ros_service_type(endpoint.type_name))
+        return _sorted(found)
+
+
+class _Endpoints:
+    """The living writers, or readers, that DDS has discovered."""
+
+    def __init__(self, participant: Any, builtin_topic: Any) -> None:
+        self._reader = BuiltinDataReader(participant, builtin_topic)
+        self._fresh = ReadCondition(self._reader, _FRESH)
+        self._gone = ReadCondition(self._reader, _GONE)
+        self._known: dict[bytes, Any] = {}
+        self._lock = threading.Lock()
+
+    def all(self) -> list[Any]:
+        # Each is read once: to read it is slow, and Cyclone's Python binding loses the memory of
+        # the user data of every one that it reads.
+        with self._lock:
+            if self._fresh.triggered or self._gone.triggered:
+                with interrupts.deferred():
+                    self._update()
+            return list(self._known.values())
+
+    def _update(self) -> None:
+        while taken := self._reader.take(_AT_ONCE, self._fresh):
+            self._known.update({endpoint.key.bytes: endpoint for endpoint in taken})
+        while taken := self._reader.take(_AT_ONCE, self._gone):
+            for endpoint in taken:
+                self._known.pop(endpoint.key.bytes, None)
+
+
+def _sorted(found: dict[str, set[str]]) -> NamesAndTypes:
+    return [(name, sorted(found[name])) for name in sorted(found)]

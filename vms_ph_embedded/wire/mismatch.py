@@ -1,0 +1,35 @@
+"""Noticing peers that do not match for their quality of service."""
+
+from __future__ import annotations
+
+from cyclonedds.core import DDSStatus
+
+from vms_ph_embedded.wire.participant import Reader, Writer
+
+_POLICIES = {
+    2: "DURABILITY",
+    4: "DEADLINE",
+    8: "LIVELINESS",
+    11: "RELIABILITY",
+    21: "LIFESPAN",
+    23: "DATA_REPRESENTATION",
+}
+
+
+def watch(endpoint: Reader | Writer) -> None:
+    """Let an endpoint, in a wait set, trigger for such a peer and for nothing else."""
+    is_reader = isinstance(endpoint, Reader)
+    endpoint.entity.status_mask = (
+        DDSStatus.RequestedIncompatibleQos if is_reader else DDSStatus.OfferedIncompatibleQos
+    )
+
+
+def take_policy(endpoint: Reader | Writer) -> str | None:
+    """The policy for which the last such peer did not match, if there was one since last time."""
+    if isinstance(endpoint, Reader):
+        status = endpoint.entity.get_requested_incompatible_qos_status()  # type: ignore[no-untyped-call]
+    else:
+        status = endpoint.entity.get_offered_incompatible_qos_status()  # type: ignore[no-untyped-call]
+    if not status.total_count_change:
+        return None
+    return _POLICIES.get(status.last_policy_id, f"number {status.last_policy_id}")

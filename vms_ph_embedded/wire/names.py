@@ -1,0 +1,46 @@
+"""How ROS names and types are written in DDS, and back."""
+
+from __future__ import annotations
+
+TOPIC, REQUEST, REPLY = "rt", "rq", "rr"
+
+
+def topic(ros_name: str) -> str:
+    """The DDS topic of a ROS topic."""
+    return f"{TOPIC}{ros_name}"
+
+
+def request(ros_name: str) -> str:
+    """The DDS topic of the requests to a service."""
+    return f"{REQUEST}{ros_name}Request"
+
+
+def reply(ros_name: str) -> str:
+    """The DDS topic of the replies of a service."""
+    return f"{REPLY}{ros_name}Reply"
+
+
+def ros_topic(dds_topic: str) -> str | None:
+    """The ROS topic of a DDS topic, or None when it is something else."""
+    prefix, _, rest = dds_topic.partition("/")
+    return f"/{rest}" if prefix == TOPIC and rest else None
+
+
+def ros_service(dds_topic: str) -> str | None:
+    """The ROS service whose requests or replies a DDS topic carries, or None."""
+    prefix, _, rest = dds_topic.partition("/")
+    suffix = {REQUEST: "Request", REPLY: "Reply"}.get(prefix)
+    return f"/{rest.removesuffix(suffix)}" if suffix and rest.endswith(suffix) else None
+
+
+def ros_type(dds_type: str) -> str:
+    """The ROS name of a DDS type; one that follows no ROS convention stays as it is."""
+    parts = dds_type.split("::")
+    if len(parts) == 4 and parts[2] == "dds_" and parts[3].endswith("_"):
+        return f"{parts[0]}/{parts[1]}/{parts[3][:-1]}"
+    return dds_type
+
+
+def ros_service_type(dds_type: str) -> str:
+    """The ROS service type of the DDS type of its requests or replies."""
+    return ros_type(dds_type).removesuffix("_Request").removesuffix("_Response")

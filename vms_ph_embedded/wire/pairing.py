@@ -1,0 +1,82 @@
+"""Which request endpoint and which reply endpoint of a service belong together.
+
+A server, and a client, has one endpoint for requests and one for replies, which DDS matches one
+after the other. ROS nodes write the same id into the user data of both, so that the other side can
+tell whether it has matched the whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Any
+
+from vms_ph_embedded.wire import interrupts
+from vms_ph_embedded.wire.participant import Participant, Reader, Writer
+from vms_ph_embedded.wire.qos import user_data
+from vms_ph_embedded.wire.waiting import WaitSet
+
+SERVER, CLIENT = "serviceid", "clientid"
+_PATIENCE = 0.1  # s; how long a server waits for the reader of a client to whom it has to reply
+
+
+def new_id(role: str) -> str:
+    """User data that tells a server or client from all others."""
+    return f"{role}={secrets.token_bytes(16).hex('.')};"
+
+
+def server_is_matched(requests: Writer, replies: Reader) -> bool:
+    """Whether a client has matched both endpoints of a server."""
+    readers = _ids_of_readers(SERVER, requests)
+    writers = {_id_of_writer(SERVER, replies, handle) for handle in replies.matches()}
+    # A server without an id counts as matched when anything is.
+    return bool(readers & writers) or bool(readers and writers and None in readers)
+
+
+class KnownClients:
+    """The clients whose reader of replies a server has matched."""
+
+    def __init__(self, participant: Participant, requests: Reader, replies: Writer) -> None:
+        self._participant = participant
+        self._requests = requests
+        self._replies = replies
+        self._known: set[int] = set()
+
+    def wait_for(self, publication_handle: int) -> None:
+        """Wait for the reader of the client that wrote a request, but not for long."""
+        if publication_handle in self._known:
+            return
+        deadline = time.monotonic() + _PATIENCE
+        waiting = WaitSet(self._participant.entity)
+        waiting.watch([self._replies.entity])
+        try:
+            while not self._is_matched(publication_handle):
+                left = int((deadline - time.monotonic()) * 1e9)
+                if left <= 0 or not waiting.wait(left):
+                    return
+        finally:
+            waiting.close()
+        if len(self._known) > 1000:  # clients that went long ago
+            self._known.clear()
+        self._known.add(publication_handle)
+
+    def _is_matched(self, publication_handle: int) -> bool:
+        self._replies.entity.take_status()  # so that the next wait is for something new
+        wanted = _id_of_writer(CLIENT, self._requests, publication_handle)
+        # It has none when the client has gone, or never had one.
+        return wanted is None or wanted in _ids_of_readers(CLIENT, self._replies)
+
+
+def _ids_of_readers(role: str, writer: Writer) -> set[str | None]:
+    with interrupts.deferred():
+        found = [writer.entity.get_matched_subscription_data(h) for h in writer.matches()]
+    return {_id(role, reader) for reader in found}
+
+
+def _id_of_writer(role: str, reader: Reader, handle: int) -> str | None:
+    with interrupts.deferred():
+        return _id(role, reader.entity.get_matched_publication_data(handle))
+
+
+def _id(role: str, endpoint: Any) -> str | None:
+    return user_data(endpoint.qos).get(role) if endpoint is not None else None

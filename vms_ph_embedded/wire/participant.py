@@ -1,0 +1,188 @@
+"""One DDS participant for each ROS context, and the writers and readers that it hands out."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+from weakref import WeakValueDictionary
+
+from cyclonedds.core import (
+    DDSException,
+    DDSStatus,
+    Entity,
+    GuardCondition,
+    InstanceState,
+    Policy,
+    Qos,
+    ReadCondition,
+    SampleState,
+    ViewState,
+    WaitSet,
+)
+from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.pub import DataWriter
+from cyclonedds.pub import Publisher as WriterGroup
+from cyclonedds.sub import DataReader
+from cyclonedds.sub import Subscriber as ReaderGroup
+from cyclonedds.topic import Topic
+
+from vms_ph_embedded import discovery
+from vms_ph_embedded.interfaces import idl, store
+
+UNREAD = SampleState.NotRead | ViewState.Any | InstanceState.Any
+_FOREVER = 2**63 - 1
+
+_domains: dict[int, tuple[Any, int]] = {}  # domain id -> (Domain, participants in it)
+_domains_lock = threading.Lock()
+
+
+class Writer:
+    """Writes CDR bytes to a topic."""
+
+    def __init__(self, group: WriterGroup, topic: Topic[Any], qos: Qos) -> None:
+        self._topic = topic
+        self._sample = topic.data_type
+        self.entity = DataWriter(group, topic, qos)
+        self.entity.status_mask = DDSStatus.PublicationMatched
+        self.gid = self.entity.guid.bytes
+
+    def write(self, data: bytes) -> bool:
+        """Write a sample; False when a reliable reader kept it waiting for too long."""
+        try:
+            self.entity.write(self._sample(data))
+        except DDSException as error:
+            if error.code == DDSException.DDS_RETCODE_TIMEOUT:
+                return False
+            raise
+        return True
+
+    def matches(self) -> list[int]:
+        """The handles of the readers that match."""
+        handles: list[int] = self.entity.get_matched_subscriptions()
+        return handles
+
+    def wait_for_acks(self, timeout_ns: int) -> bool:
+        """Wait until all matched reliable readers have all samples; for ever when negative."""
+        acknowledged: bool = self.entity.wait_for_acks(timeout_ns if timeout_ns >= 0 else _FOREVER)
+        return acknowledged
+
+    def close(self) -> None:
+        """Leave the topic."""
+        delete(self.entity)
+
+
+class Reader:
+    """Takes CDR bytes from a topic."""
+
+    def __init__(self, group: ReaderGroup, topic: Topic[Any], qos: Qos) -> None:
+        self._topic = topic
+        self.entity = DataReader(group, topic, qos)
+        self.entity.status_mask = DDSStatus.SubscriptionMatched
+        self.condition = ReadCondition(self.entity, UNREAD)
+        self.gid = self.entity.guid.bytes
+
+    def take(self) -> tuple[bytes, Any] | None:
+        """The next sample as bytes, with Cyclone's sample information; None when there is none."""
+        while samples := self.entity.take(1, self.condition):
+            # A sample without data only says that a writer has gone.
+            if samples[0].sample_info.valid_data:
+                return samples[0].data, samples[0].sample_info
+        return None
+
+    def has_data(self) -> bool:
+        """Whether there is something to take."""
+        triggered: bool = self.condition.triggered
+        return triggered
+
+    def matches(self) -> list[int]:
+        """The handles of the writers that match."""
+        handles: list[int] = self.entity.get_matched_publications()
+        return handles
+
+    def close(self) -> None:
+        """Leave the topic."""
+        delete(self.condition)
+        delete(self.entity)
+
+
+class Participant:
+    """A DDS participant with the settings ROS expects."""
+
+    def __init__(self, domain_id: int) -> None:
+        self.domain_id = domain_id
+        try:
+            _enter_domain(domain_id)
+        except DDSException as error:
+            raise _cannot_join(domain_id) from error
+        try:
+            self.entity = DomainParticipant(domain_id, qos=Qos(Policy.Userdata(b"enclave=/;")))
+            self._writers = WriterGroup(self.entity)
+            self._readers = ReaderGroup(self.entity)
+        except DDSException as error:
+            _leave_domain(domain_id)
+            raise _cannot_join(domain_id) from error
+        self._topics: WeakValueDictionary[tuple[str, str], Topic[Any]] = WeakValueDictionary()
+        self.gid = self.entity.guid.bytes
+
+    def writer(self, dds_topic: str, typename: str, qos: Qos) -> Writer:
+        """A writer for an interface type on a DDS topic."""
+        return Writer(self._writers, self._topic(dds_topic, typename), qos)
+
+    def reader(self, dds_topic: str, typename: str, qos: Qos) -> Reader:
+        """A reader for an interface type on a DDS topic."""
+        return Reader(self._readers, self._topic(dds_topic, typename), qos)
+
+    def guard_condition(self) -> GuardCondition:
+        """A condition that any thread can trigger."""
+        return GuardCondition(self.entity)
+
+    def wait_set(self) -> WaitSet:
+        """Something to wait with, on conditions and entities."""
+        return WaitSet(self.entity)
+
+    def close(self) -> None:
+        """Leave the domain; everything made here goes with it."""
+        delete(self.entity)
+        _leave_domain(self.domain_id)
+
+    def _topic(self, dds_topic: str, typename: str) -> Topic[Any]:
+        key = (dds_topic, typename)
+        topic = self._topics.get(key)
+        if topic is None:
+            topic = self._topics[key] = Topic(self.entity, dds_topic, idl.carrier(typename))
+        return topic
+
+
+def delete(entity: Entity) -> None:
+    """Delete an entity with all its children now, whoever still holds its Python object."""
+    entity.__del__()
+
+
+def type_hash_data(typename: str) -> str:
+    """The user data by which an endpoint shows the hash of its type."""
+    return f"typehash={store.type_hash(typename)};"
+
+
+def _cannot_join(domain_id: int) -> discovery.DiscoveryError:
+    uri = os.environ.get("CYCLONEDDS_URI")
+    hint = f"check CYCLONEDDS_URI={uri!r}" if uri else "no participant is left in it, or no network"
+    return discovery.DiscoveryError(
+        f"DDS domain {domain_id} cannot be joined: {hint} (Cyclone DDS may have said why above)."
+    )
+
+
+def _enter_domain(domain_id: int) -> None:
+    with _domains_lock:
+        domain, users = _domains.get(domain_id, (None, 0))
+        config = discovery.configuration(domain_id)
+        if not users and config is not None:
+            domain = Domain(domain_id, config)
+        _domains[domain_id] = (domain, users + 1)
+
+
+def _leave_domain(domain_id: int) -> None:
+    with _domains_lock:
+        domain, users = _domains.pop(domain_id)
+        if users > 1:
+            _domains[domain_id] = (domain, users - 1)

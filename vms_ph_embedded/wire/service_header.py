@@ -1,0 +1,22 @@
+"""The header that rmw_cyclonedds puts before a request or reply: who asked, and which time."""
+
+from __future__ import annotations
+
+import struct
+
+_HEADER = struct.Struct("<Qq")
+_ENCAPSULATION = 4  # Cyclone hands out everything in the byte order of this machine
+# The header is a multiple of eight bytes long, so the fields after it are aligned as without it.
+
+
+def add(body: bytes, guid: int, sequence_number: int) -> bytes:
+    """CDR bytes with the header before the fields."""
+    header = _HEADER.pack(guid, sequence_number)
+    return body[:_ENCAPSULATION] + header + body[_ENCAPSULATION:]
+
+
+def split(data: bytes) -> tuple[bytes, int, int]:
+    """CDR bytes without the header, and what the header held."""
+    end = _ENCAPSULATION + _HEADER.size
+    guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION:end])
+    return data[:_ENCAPSULATION] + data[end:], guid, sequence_number

@@ -1,0 +1,7 @@
+"""What can go wrong with a bag."""
+
+from vms_ph_dynamics.errors import VmsPhError
+
+
+class BagError(VmsPhError):
+    """A bag that cannot be written, read, or decoded."""

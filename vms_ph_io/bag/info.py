@@ -1,0 +1,128 @@
+"""What is in a bag: found by reading it, so that it holds for a bag that was cut off too."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vms_ph_io.bag.errors import BagError
+from vms_ph_io.bag.messages import BagMessage, BagTopic
+from vms_ph_io.bag.metadata import BagMetadata
+from vms_ph_io.bag.reader import BagReader
+
+_NANOSECONDS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """One topic.
+
+    Args:
+        topic: Its name, type, hash and quality of service.
+        message_count: Of the whole bag.
+        start_time: Log time of its first message in nanoseconds; None without messages.
+        end_time: Of its last message.
+    """
+
+    topic: BagTopic
+    message_count: int
+    start_time: int | None
+    end_time: int | None
+
+    @property
+    def rate(self) -> float | None:
+        """Mean rate in Hz; None with fewer than two messages, or all at one time."""
+        if self.start_time is None or self.end_time is None or self.end_time <= self.start_time:
+            return None
+        return (self.message_count - 1) / (self.end_time - self.start_time) * _NANOSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class BagInfo:
+    """A bag at a glance.
+
+    Args:
+        path: As it was given.
+        files: In order of time.
+        size: Of the files, in bytes.
+        topics: In the order of their names.
+        start_time: Log time of the first message in nanoseconds since 1970; None without messages.
+        end_time: Of the last message.
+        is_complete: Whether every file has its end, and can be opened by seeking readers.
+        unreadable_bytes: What was cut off or damaged.
+        compression: Of the chunks.
+        ros_distro: Of the recording system; empty when the bag does not tell.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    size: int
+    topics: tuple[TopicInfo, ...]
+    start_time: int | None
+    end_time: int | None
+    is_complete: bool
+    unreadable_bytes: int
+    compression: str
+    ros_distro: str
+
+    @property
+    def message_count(self) -> int:
+        """Of all topics together."""
+        return sum(topic.message_count for topic in self.topics)
+
+    @property
+    def duration(self) -> float:
+        """In seconds; 0 without messages."""
+        if self.start_time is None or self.end_time is None:
+            return 0.0
+        return (self.end_time - self.start_time) / _NANOSECONDS
+
+
+@dataclass(slots=True)
+class _Tally:
+    topic: BagTopic
+    count: int = 0
+    start: int | None = None
+    end: int | None = None
+
+    def add(self, time: int) -> None:
+        self.count += 1
+        self.start = time if self.start is None else min(time, self.start)
+        self.end = time if self.end is None else max(time, self.end)
+
+
+def bag_info(path: str | Path) -> BagInfo:
+    """Read a bag through and sum it up.
+
+    Args:
+        path: The folder or the file.
+
+    Raises:
+        BagError: There is no bag, or a file is not what its name says.
+    """
+    reader = BagReader(path)
+    tallies: dict[str, _Tally] = {}
+    for item in reader.records():
+        if isinstance(item, BagTopic):
+            tallies.setdefault(item.name, _Tally(item))
+        elif isinstance(item, BagMessage):
+            tallies[item.topic].add(item.log_time)
+    starts = [tally.start for tally in tallies.values() if tally.start is not None]
+    ends = [tally.end for tally in tallies.values() if tally.end is not None]
+    return BagInfo(
+        reader.path,
+        reader.files,
+        sum(file.stat().st_size for file in reader.files),
+        tuple(TopicInfo(t.topic, t.count, t.start, t.end) for _, t in sorted(tallies.items())),
+        min(starts, default=None),
+        max(ends, default=None),
+        reader.is_complete,
+        reader.unreadable_bytes,
+        reader.compression,
+        _distro(reader.path),
+    )
+
+
+def _distro(path: Path) -> str:
+    try:
+        return BagMetadata.read(path if path.is_dir() else path.parent).ros_distro
+    except BagError:
+        return ""

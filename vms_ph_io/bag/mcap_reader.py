@@ -1,0 +1,200 @@
+"""Reading an MCAP file from front to back, whole or cut off.
+
+Nothing but the records themselves is needed: no footer, no summary, no index. The framing is done
+here and not by the ``mcap`` package, whose streams hand out short data at the end of a truncated
+file; the ``mcap`` package reads what is inside the records.
+"""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import BinaryIO
+
+import lz4.frame  # type: ignore[import-untyped]
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import Channel, Chunk, Header, Metadata, Schema
+
+from vms_ph_io.bag.errors import BagError
+from vms_ph_io.bag.mcap_writer import MAGIC
+
+_FRAME = struct.Struct("<BQ")
+_MESSAGE = struct.Struct("<HIQQ")
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """A message as it stands in the file."""
+
+    channel: Channel
+    schema: Schema | None
+    log_time: int
+    publish_time: int
+    sequence: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An attachment, with its frame, as it stands in the file."""
+
+    record: bytes
+
+
+Record = Channel | Metadata | Attachment | RawMessage
+
+
+@dataclass
+class McapReader:
+    """Reads one file; what it has learned on the way is in its attributes.
+
+    Args:
+        file: Open for reading, at its beginning.
+        size: Of the file, in bytes. What a writer adds meanwhile is not read.
+        name: For error messages.
+    """
+
+    file: BinaryIO
+    size: int
+    name: str
+    schemas: dict[int, Schema] = field(default_factory=dict)
+    channels: dict[int, Channel] = field(default_factory=dict)
+    header: Header | None = None
+    compression: str | None = None
+    """Of the first chunk; None before it."""
+    is_complete: bool = False
+    """Whether the file ends with a footer, as a writer that was not killed leaves it."""
+    unreadable_bytes: int = 0
+    """In a record that was cut off at the end, and in damaged records."""
+
+    def records(self) -> Iterator[Record]:
+        """Everything up to the last whole record. A damaged chunk is left out.
+
+        Raises:
+            BagError: This is no MCAP file.
+        """
+        magic = self.file.read(len(MAGIC))
+        if magic != MAGIC[: len(magic)]:
+            raise BagError(f"{self.name} is not an MCAP file: it does not begin like one")
+        position = len(magic)
+        while len(magic) == len(MAGIC):
+            frame = self.file.read(_FRAME.size)
+            if len(frame) < _FRAME.size:
+                break
+            opcode, length = _FRAME.unpack(frame)
+            if length > self.size - position - _FRAME.size:
+                break
+            if opcode in _SKIPPED:
+                self.file.seek(length, 1)
+            else:
+                body = self.file.read(length)
+                if len(body) < length or opcode == 0:  # zeros: a file that grew, not its content
+                    break
+                try:
+                    yield from self._inside(opcode, body, frame)
+                except _DAMAGE:
+                    self.unreadable_bytes += _FRAME.size + length
+            position += _FRAME.size + length
+            if opcode == Opcode.FOOTER:
+                end = self.file.read(len(MAGIC))
+                self.is_complete = end == MAGIC
+                position += len(MAGIC) if self.is_complete else 0
+                break
+        self.unreadable_bytes += self.size - position
+
+    def _inside(self, opcode: int, body: bytes, frame: bytes) -> Iterator[Record]:
+        if opcode == Opcode.CHUNK:
+            yield from self._chunk(body)
+        elif opcode == Opcode.MESSAGE:
+            yield from self._message(memoryview(body))
+        elif opcode == Opcode.HEADER:
+            self.header = Header.read(_stream(body))
+        elif opcode == Opcode.METADATA:
+            yield Metadata.read(_stream(body))
+        elif opcode == Opcode.ATTACHMENT:
+            yield Attachment(frame + body)
+        else:
+            yield from self._definition(opcode, body)
+
+    def _chunk(self, body: bytes) -> Iterator[Record]:
+        chunk = Chunk.read(_stream(body))
+        if self.compression is None:
+            self.compression = chunk.compression or "none"
+        content = memoryview(_plain(chunk))
+        if chunk.uncompressed_crc and zlib.crc32(content) != chunk.uncompressed_crc:
+            raise ValueError("checksum")
+        position = 0
+        while position < len(content):
+            opcode, length = _FRAME.unpack_from(content, position)
+            position += _FRAME.size
+            record = content[position : position + length]
+            if len(record) < length:
+                raise ValueError("a record reaches beyond its chunk")
+            position += length
+            if opcode == Opcode.MESSAGE:
+                yield from self._message(record)
+            else:
+                yield from self._definition(opcode, bytes(record))
+
+    def _definition(self, opcode: int, body: bytes) -> Iterator[Record]:
+        if opcode == Opcode.SCHEMA:
+            schema = Schema.read(_stream(body))
+            self.schemas[schema.id] = schema
+        elif opcode == Opcode.CHANNEL:
+            channel = Channel.read(_stream(body))
+            if channel.id not in self.channels:  # the summary repeats them
+                self.channels[channel.id] = channel
+                yield channel
+
+    def _message(self, record: memoryview) -> Iterator[Record]:
+        number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
+        channel = self.channels.get(number)
+        if channel is None:  # it was defined in a chunk that is damaged
+            self.unreadable_bytes += len(record)
+            return
+        schema = self.schemas.get(channel.schema_id)
+        data = bytes(record[_MESSAGE.size :])
+        yield RawMessage(channel, schema, log_time, publish_time, sequence, data)
+
+
+# Of no use without seeking; a message index alone is as long as a tenth of its messages.
+_SKIPPED = {
+    Opcode.MESSAGE_INDEX,
+    Opcode.CHUNK_INDEX,
+    Opcode.ATTACHMENT_INDEX,
+    Opcode.METADATA_INDEX,
+    Opcode.STATISTICS,
+    Opcode.SUMMARY_OFFSET,
+    Opcode.DATA_END,
+    Opcode.FOOTER,
+}
+
+# What reading a damaged record can run into; the package raises whatever comes up.
+_DAMAGE = (
+    struct.error,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    zstandard.ZstdError,
+    McapError,
+    BagError,
+)
+
+
+def _stream(body: bytes) -> ReadDataStream:
+    return ReadDataStream(BytesIO(body))
+
+
+def _plain(chunk: Chunk) -> bytes:
+    if chunk.compression == "zstd":
+        return zstandard.decompress(chunk.data, chunk.uncompressed_size)
+    if chunk.compression == "lz4":
+        plain: bytes = lz4.frame.decompress(chunk.data)
+        return plain
+    if chunk.compression:
+        raise BagError(f"chunk compression {chunk.compression!r} is not known")
+    return chunk.data

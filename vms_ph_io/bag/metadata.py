@@ -1,0 +1,214 @@
+"""``metadata.yaml``, the file that makes a folder a rosbag2 bag (version 9, as Jazzy writes it)."""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vms_ph_io.bag.errors import BagError
+from vms_ph_io.bag.qos import QosProfile, parse_profiles
+
+FILE_NAME = "metadata.yaml"
+VERSION = 9
+
+# What rosbag2 writes for the start of a recording without messages.
+NEVER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """One topic, and how many messages it has.
+
+    Args:
+        name: As in "/joint_states".
+        type: As in "sensor_msgs/msg/JointState".
+        message_count: In all files together.
+        hash: Of the type; empty when not known.
+        qos: The profiles its publishers offered.
+        serialization_format: Of the messages.
+    """
+
+    name: str
+    type: str
+    message_count: int = 0
+    hash: str = ""
+    qos: tuple[QosProfile, ...] = ()
+    serialization_format: str = "cdr"
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """One file of a bag; times are log times in nanoseconds."""
+
+    path: str
+    message_count: int = 0
+    start_time: int | None = None
+    end_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BagMetadata:
+    """Everything that ``metadata.yaml`` says.
+
+    Args:
+        files: In order of time.
+        topics: All topics.
+        storage: The format of the files.
+        ros_distro: Of the recording system; empty when there was no ROS 2.
+        custom: Anything else, as text.
+    """
+
+    files: tuple[FileMetadata, ...]
+    topics: tuple[TopicMetadata, ...]
+    storage: str = "mcap"
+    ros_distro: str = ""
+    custom: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def message_count(self) -> int:
+        """In all files together."""
+        return sum(file.message_count for file in self.files)
+
+    @property
+    def start_time(self) -> int | None:
+        """Log time of the first message; None without messages."""
+        return min((f.start_time for f in self.files if f.start_time is not None), default=None)
+
+    @property
+    def end_time(self) -> int | None:
+        """Log time of the last message; None without messages."""
+        return max((f.end_time for f in self.files if f.end_time is not None), default=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The content in the order and form of rosbag2."""
+        return {
+            "version": VERSION,
+            "storage_identifier": self.storage,
+            **_span(self.start_time, self.end_time),
+            "message_count": self.message_count,
+            "topics_with_message_count": [
+                {
+                    "topic_metadata": {
+                        "name": topic.name,
+                        "type": topic.type,
+                        "serialization_format": topic.serialization_format,
+                        "offered_qos_profiles": [profile.as_dict() for profile in topic.qos],
+                        "type_description_hash": topic.hash,
+                    },
+                    "message_count": topic.message_count,
+                }
+                for topic in self.topics
+            ],
+            "compression_format": "",
+            "compression_mode": "",
+            "relative_file_paths": [file.path for file in self.files],
+            "files": [
+                {
+                    "path": file.path,
+                    **dict(reversed(_span(file.start_time, file.end_time).items())),
+                    "message_count": file.message_count,
+                }
+                for file in self.files
+            ],
+            "custom_data": dict(self.custom) or None,
+            "ros_distro": self.ros_distro,
+        }
+
+    def as_text(self) -> str:
+        """The content as rosbag2 keeps it inside an MCAP file."""
+        return _dump(self.as_dict())
+
+    def write(self, folder: Path) -> None:
+        """Put the file into a bag, at once and whole: never half of it, whatever happens.
+
+        Raises:
+            OSError: The folder cannot be written, or the disk is full; the old file is as it was.
+        """
+        partial = folder / f".{FILE_NAME}.part"
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                file.write(_dump({"rosbag2_bagfile_information": self.as_dict()}))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, folder / FILE_NAME)
+        except OSError:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise
+
+    @classmethod
+    def read(cls, folder: Path) -> "BagMetadata":
+        """What the file says; versions 4 to 9 are understood.
+
+        Raises:
+            BagError: It is missing, or not understood.
+        """
+        path = folder / FILE_NAME
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return cls._parse(content["rosbag2_bagfile_information"])
+        except OSError as error:
+            raise BagError(f"cannot read {path}: {error.strerror or error}") from None
+        except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BagError(f"{path} is not the metadata of a bag: {error!r}") from None
+
+    @classmethod
+    def _parse(cls, content: Mapping[str, Any]) -> "BagMetadata":
+        topics = []
+        for item in content["topics_with_message_count"] or ():
+            topic = item["topic_metadata"]
+            topics.append(
+                TopicMetadata(
+                    str(topic["name"]),
+                    str(topic["type"]),
+                    int(item["message_count"]),
+                    str(topic.get("type_description_hash") or ""),
+                    parse_profiles(topic.get("offered_qos_profiles") or ""),
+                    str(topic["serialization_format"]),
+                )
+            )
+        described = {str(item["path"]): item for item in content.get("files") or ()}
+        files = []
+        for path in content["relative_file_paths"]:
+            item = described.get(path, {"message_count": content["message_count"], **content})
+            start = int(item["starting_time"]["nanoseconds_since_epoch"])
+            end = start + int(item["duration"]["nanoseconds"])
+            count = int(item["message_count"])
+            files.append(FileMetadata(path, count, *((start, end) if count else (None, None))))
+        custom = {str(k): str(v) for k, v in (content.get("custom_data") or {}).items()}
+        storage, distro = str(content["storage_identifier"]), str(content.get("ros_distro") or "")
+        return cls(tuple(files), tuple(topics), storage, distro, custom)
+
+
+def _span(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
+    duration = 0 if start is None or end is None else end - start
+    return {
+        "duration": {"nanoseconds": duration},
+        "starting_time": {"nanoseconds_since_epoch": NEVER if start is None else start},
+    }
+
+
+class _Rosbag2Style(yaml.SafeDumper):
+    """Empty text as "", nothing as ~, lists indented: as rosbag2's own writer does it."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+_Rosbag2Style.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="" if text else '"'
+    ),
+)
+_Rosbag2Style.add_representer(
+    type(None), lambda dumper, _: dumper.represent_scalar("tag:yaml.org,2002:null", "~")
+)
+
+
+def _dump(content: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(content), Dumper=_Rosbag2Style, sort_keys=False, width=10_000)

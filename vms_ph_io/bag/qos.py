@@ -1,0 +1,111 @@
+"""The quality of service that a recorded publisher offered, as bags write it down."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+_NANOSECONDS = 10**9
+
+# What ROS 2 writes for "no limit": the largest duration in nanoseconds.
+INFINITE = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class QosProfile:
+    """One offered profile; names and values are those of ``ros2 topic info --verbose``.
+
+    Args:
+        history: "keep_last" or "keep_all".
+        depth: Of the history.
+        reliability: "reliable" or "best_effort".
+        durability: "volatile" or "transient_local".
+        deadline: In nanoseconds.
+        lifespan: In nanoseconds.
+        liveliness: "automatic" or "manual_by_topic".
+        liveliness_lease_duration: In nanoseconds.
+    """
+
+    history: str = "keep_last"
+    depth: int = 10
+    reliability: str = "reliable"
+    durability: str = "volatile"
+    deadline: int = INFINITE
+    lifespan: int = INFINITE
+    liveliness: str = "automatic"
+    liveliness_lease_duration: int = INFINITE
+
+    def as_dict(self) -> dict[str, Any]:
+        """The profile in the order and form of rosbag2's version 9."""
+        return {
+            "history": self.history,
+            "depth": self.depth,
+            "reliability": self.reliability,
+            "durability": self.durability,
+            "deadline": _duration(self.deadline),
+            "lifespan": _duration(self.lifespan),
+            "liveliness": self.liveliness,
+            "liveliness_lease_duration": _duration(self.liveliness_lease_duration),
+            "avoid_ros_namespace_conventions": False,
+        }
+
+
+def _duration(nanoseconds: int) -> dict[str, int]:
+    seconds, rest = divmod(nanoseconds, _NANOSECONDS)
+    return {"sec": seconds, "nsec": rest}
+
+
+def dump_profiles(profiles: Sequence[QosProfile]) -> str:
+    """Profiles as the text that a bag keeps beside a topic."""
+    return yaml.safe_dump([profile.as_dict() for profile in profiles], sort_keys=False).rstrip("\n")
+
+
+# Older versions of rosbag2 write numbers; the names stand at their places.
+_NUMBERED: dict[str, tuple[str, ...]] = {
+    "history": ("system_default", "keep_last", "keep_all", "unknown"),
+    "reliability": ("system_default", "reliable", "best_effort", "unknown", "best_available"),
+    "durability": ("system_default", "transient_local", "volatile", "unknown", "best_available"),
+    "liveliness": (
+        "system_default", "automatic", "manual_by_node", "manual_by_topic", "unknown",
+        "best_available",
+    ),
+}  # fmt: skip
+
+
+def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
+    """Profiles from a bag, of any version; what cannot be understood is left out.
+
+    A bag is worth reading even where its quality of service is not.
+    """
+    try:
+        items = _load(content) if isinstance(content, str) else content
+        return tuple(_profile(item) for item in items or ())
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return ()
+
+
+@functools.lru_cache(maxsize=256)  # the topics of a bag mostly say the same, and YAML is slow
+def _load(text: str) -> Any:
+    return yaml.safe_load(text)
+
+
+def _profile(item: Any) -> QosProfile:
+    def word(name: str) -> str:
+        value = item[name]
+        return _NUMBERED[name][value] if isinstance(value, int) else str(value)
+
+    def time(name: str) -> int:
+        return min(int(item[name]["sec"]) * _NANOSECONDS + int(item[name]["nsec"]), INFINITE)
+
+    return QosProfile(
+        word("history"),
+        int(item["depth"]),
+        word("reliability"),
+        word("durability"),
+        time("deadline"),
+        time("lifespan"),
+        word("liveliness"),
+        time("liveliness_lease_duration"),
+    )

@@ -1,0 +1,163 @@
+"""Message types: the text that defines them, and the hash that names the definition."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from rosbags.interfaces import Nodetype
+from rosbags.interfaces.typing import FieldDesc, Typesdict
+from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from vms_ph_io.bag.errors import BagError
+
+_SEPARATOR = "=" * 80 + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDefinition:
+    """What a bag keeps of a message type, so that anyone can decode it without having the type.
+
+    Args:
+        type: As in "sensor_msgs/msg/JointState".
+        text: The definition, and those of the types it uses, one after the other.
+        hash: Of the definition, by REP 2011: "RIHS01_..."; empty when it is not known.
+        encoding: Of the text.
+    """
+
+    type: str
+    text: str
+    hash: str = ""
+    encoding: str = "ros2msg"
+
+
+class MessageTypes:
+    """The message types known here: those of ROS 2 Jazzy, and those registered.
+
+    Args:
+        store: Types known from the start; default: those of ROS 2 Jazzy.
+    """
+
+    def __init__(self, store: Typestore | None = None) -> None:
+        self.store = get_typestore(Stores.ROS2_JAZZY) if store is None else store
+        self._texts: dict[str, str] = {}
+        self._definitions: dict[str, MessageDefinition] = {}
+
+    def register(self, type_name: str, text: str) -> None:
+        """Make a type known.
+
+        Args:
+            type_name: As in "vms_ph/msg/Energy".
+            text: Of its .msg file, comments included; a bag keeps them.
+
+        Raises:
+            BagError: The text is malformed, or the type is known with another definition.
+        """
+        self._register({type_name: text})
+
+    def register_folder(self, package: str, folder: Path) -> tuple[str, ...]:
+        """Make the types of a folder of .msg files known.
+
+        Args:
+            package: The package they belong to.
+            folder: As the ``msg`` folder of a package's share folder.
+
+        Returns:
+            Their names.
+
+        Raises:
+            BagError: The folder has none, or one is malformed.
+        """
+        files = sorted(folder.glob("*.msg"))
+        if not files:
+            raise BagError(f"there are no .msg files in {folder}")
+        texts = {f"{package}/msg/{f.stem}": f.read_text(encoding="utf-8") for f in files}
+        self._register(texts)
+        return tuple(texts)
+
+    def _register(self, texts: dict[str, str]) -> None:
+        types: Typesdict = {}
+        for name, text in texts.items():
+            try:
+                types.update(get_types_from_msg(text, name))
+            except TypesysError as error:
+                raise BagError(f"the definition of {name} is malformed: {error}") from None
+        try:
+            self.store.register(types)
+        except TypesysError as error:
+            raise BagError(f"{error} (registering {', '.join(texts)})") from None
+        self._texts.update(texts)
+        self._definitions.clear()
+
+    def definition(self, type_name: str) -> MessageDefinition:
+        """The definition of a type, with those of all types it uses.
+
+        Raises:
+            BagError: The type is not known.
+        """
+        if type_name not in self._definitions:
+            if type_name not in self.store.fielddefs:
+                raise BagError(
+                    f"message type {type_name!r} is not known; register its .msg file, or write it "
+                    "as in 'sensor_msgs/msg/JointState'"
+                )
+            text, hash_ = self._text(type_name), self._hash(type_name)
+            self._definitions[type_name] = MessageDefinition(type_name, text, hash_)
+        return self._definitions[type_name]
+
+    def _text(self, type_name: str) -> str:
+        """The generated text, with the author's own wherever it is at hand."""
+        generated, _ = self.store.generate_msgdef(type_name, ros_version=2)
+        own, *used = generated.split(_SEPARATOR)
+        sections = [self._texts.get(type_name, own)]
+        for section in used:
+            heading, _, body = section.partition("\n")
+            package, _, name = heading.removeprefix("MSG: ").rpartition("/")
+            body = self._texts.get(f"{package.removesuffix('/msg')}/msg/{name}", body)
+            sections.append(f"{heading}\n{body}")
+        return _SEPARATOR.join(section.rstrip("\n") + "\n" for section in sections)
+
+    def _hash(self, type_name: str) -> str:
+        """The hash that a ROS 2 installation gives.
+
+        There ``char`` is another word for ``uint8``; the type store counts it as a type of its own.
+        """
+        used = _used(self.store.fielddefs, type_name)
+        if not any("char" in str(self.store.fielddefs[name][1]) for name in used):
+            return self.store.hash_rihs01(type_name)
+        plain = get_typestore(Stores.EMPTY)
+        for name in used:
+            constants, fields = self.store.fielddefs[name]
+            plain.fielddefs[name] = (constants, [(n, _without_char(desc)) for n, desc in fields])
+        return plain.hash_rihs01(type_name)
+
+
+def _used(types: Typesdict, type_name: str) -> set[str]:
+    """The type and all types it uses."""
+    found: set[str] = set()
+    todo = [type_name]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo.extend(_named(desc for _, desc in types[name][1]))
+    return found
+
+
+def _named(descriptions: Iterable[FieldDesc]) -> Iterable[str]:
+    for kind, content in descriptions:
+        if kind == Nodetype.NAME:
+            yield cast(str, content)
+        elif kind in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+            yield from _named([cast("tuple[FieldDesc, int]", content)[0]])
+
+
+def _without_char(description: FieldDesc) -> FieldDesc:
+    kind, content = description
+    if kind == Nodetype.BASE and content == ("char", 0):
+        return cast(FieldDesc, (kind, ("uint8", 0)))
+    if kind in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        item, count = cast("tuple[FieldDesc, int]", content)
+        return cast(FieldDesc, (kind, (_without_char(item), count)))
+    return description

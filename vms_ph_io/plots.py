@@ -1,0 +1,84 @@
+"""Pictures of a run: energies, port powers, task error over time."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .run_record import RunRecord
+
+_COLOURS = ("#1f4e79", "#c0392b", "#1e8449", "#7d3c98", "#b9770e")
+
+
+def plot_run(run: RunRecord, file: Path) -> None:
+    """Draw a run into a PNG file.
+
+    Args:
+        run: what was recorded.
+        file: to write; its folder must exist.
+    """
+    # Imported here: it costs half a second, which nodes that never draw need not pay.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
+    energy, total, power, error = figure.subplots(4, 1, sharex=True)
+    control = run.control
+    _lines(
+        energy,
+        control.get("time"),
+        {
+            "closed-loop total": control.get("closed_loop_energy"),
+            "shaped potential": control.get("shaped_potential"),
+            "kinetic, task": control.get("kinetic_task"),
+            "kinetic, null space": control.get("kinetic_null"),
+        },
+        "closed-loop energy (J)",
+    )
+    _lines(
+        total,
+        run.power["time"],
+        {
+            "stored in the robot": run.power["stored"],
+            "work of the joint torques": run.power["joint_torque_work"],
+            "work at the end effector": run.power["end_effector_work"],
+            "taken by friction": -run.power["dissipated_work"],
+        },
+        "energy since the start (J)",
+    )
+    _lines(
+        power,
+        run.power["time"],
+        {
+            "joint torques": run.power["joint_torque"],
+            "end effector": run.power["end_effector"],
+            "friction": -run.power["dissipated"],
+        },
+        "power into the robot (W)",
+    )
+    millimetres = control.get("task_error")
+    _lines(
+        error,
+        control.get("time"),
+        {"distance to the reference": None if millimetres is None else 1e3 * millimetres},
+        "task error (mm)",
+    )
+    error.set_xlabel("time (s)")
+    largest = float(np.abs(run.power["residual"]).max(initial=0.0))
+    figure.suptitle(
+        f"{run.name}: largest power-balance residual {largest:.1e} W, "
+        f"energy from nowhere {run.drift:+.1e} J",
+        fontsize=11,
+    )
+    figure.savefig(file)
+
+
+def _lines(axes: Any, time: Array | None, series: dict[str, Array | None], label: str) -> None:
+    for colour, (name, values) in zip(_COLOURS, series.items(), strict=False):
+        if time is not None and values is not None:
+            axes.plot(time, values, label=name, color=colour, linewidth=1.3)
+    axes.set_ylabel(label)
+    axes.grid(alpha=0.3)
+    if time is not None:
+        axes.legend(loc="upper right", fontsize=8)

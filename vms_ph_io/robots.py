@@ -1,0 +1,246 @@
+"""The bundled robots, by name."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .packages import resolve, with_file_addresses
+from .share import share_directory
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import VMSModel
+    from vms_ph_dynamics.allocation import Allocation
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot that can be loaded by name.
+
+    Attributes:
+        name: what it is loaded by.
+        title: one line about it.
+        source: where the description comes from.
+        file: the address of its URDF or xacro.
+        base: what its root link can do.
+        end_effector: the frame of the end-effector wrench.
+        locked: joints that are held at zero.
+        home: joint positions to start from, rad or m; others at zero.
+        arguments: of the xacro; addresses of files are resolved.
+        gravity: in the inertial frame, m/s^2.
+        rotors: a file of config/rotors, or empty.
+        fluid: a file of config/fluids, or empty.
+    """
+
+    name: str
+    title: str
+    source: str
+    file: str
+    base: Literal["fixed", "planar", "floating"]
+    end_effector: str
+    locked: tuple[str, ...] = ()
+    home: Mapping[str, float] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    rotors: str = ""
+    fluid: str = ""
+
+    def path(self) -> Path:
+        """Return the file of the description.
+
+        Raises:
+            VmsPhError: its data package is not installed.
+        """
+        return self._resolved(self.file)
+
+    def description(self, **arguments: str) -> str:
+        """Return its URDF with the locked joints made fixed and the meshes as file addresses.
+
+        Args:
+            **arguments: of the xacro, instead of those of the robot.
+        """
+        from .urdf import read_urdf
+
+        given = {**self.arguments, **arguments}
+        resolved = {
+            name: str(self._resolved(value)) if value.startswith("package://") else value
+            for name, value in given.items()
+        }
+        root = ET.fromstring(read_urdf(self.path(), resolved))
+        for joint in root.findall("joint"):
+            if joint.get("name") in self.locked:
+                _make_fixed(joint)
+        return with_file_addresses(ET.tostring(root, encoding="unicode"))
+
+    def load(self, **arguments: str) -> "VMSModel":
+        """Return its model; the arguments are those of :meth:`description`."""
+        return self.model(self.description(**arguments))
+
+    def model(
+        self, description: str, base: str | None = None, end_effector: str | None = None
+    ) -> "VMSModel":
+        """Return the model of a description of this robot, in its fluid if it has one."""
+        # Here, and not above: those who only want the list of robots need no Pinocchio.
+        from vms_ph_dynamics import VMSModel
+
+        from .vehicle import load_fluid
+
+        model = VMSModel.from_urdf(
+            description,
+            base or self.base,  # type: ignore[arg-type]
+            end_effector or self.end_effector,
+            self.gravity,
+        )
+        if not self.fluid:
+            return model
+        return model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
+
+    def allocation(self) -> "Allocation | None":
+        """Return its rotors as an input map; None when it has none."""
+        from .vehicle import load_allocation
+
+        if not self.rotors:
+            return None
+        return load_allocation(share_directory() / "config/rotors" / self.rotors)
+
+    def _resolved(self, address: str) -> Path:
+        file = resolve(address)
+        if file is None or not file.is_file():
+            package = address.removeprefix("package://").partition("/")[0]
+            raise VmsPhError(
+                f"robot '{self.name}' needs {address}, whose package is not installed; "
+                f"pip install '{package}'"
+            )
+        return file
+
+
+# The ready posture of source D, q*_0: well inside every limit.
+_PANDA_HOME = {"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5}
+_PANDA_FILE = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
+_PANDA_FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
+_DATA = "package://example-robot-data/robots"
+_OURS = "package://vms_ph/urdf"
+
+_ROBOTS = {
+    robot.name: robot
+    for robot in (
+        Robot(
+            name="panda",
+            title="Franka Emika Panda, 7 joints on a fixed base, gripper closed",
+            source="franka_ros, as packaged by example-robot-data",
+            file=_PANDA_FILE,
+            base="fixed",
+            end_effector="panda_link8",
+            locked=_PANDA_FINGERS,
+            home=_PANDA_HOME,
+        ),
+        Robot(
+            name="omnidirectional_panda",
+            title="the Panda on an omnidirectional base",
+            source="base: Clearpath Ridgeback; arm: as panda",
+            file=f"{_OURS}/omnidirectional_panda.urdf.xacro",
+            base="planar",
+            end_effector="panda_link8",
+            locked=_PANDA_FINGERS,
+            home=_PANDA_HOME,
+            arguments={"arm": _PANDA_FILE},
+        ),
+        Robot(
+            name="hextilt",
+            title="Hextilt, a fully actuated hexarotor with a 5-joint arm",
+            source="IRI (CSIC-UPC), hidro_robots and eagle-mpc, as packaged by example-robot-data",
+            file=f"{_DATA}/hextilt_description/urdf/hextilt_flying_arm_5.urdf",
+            base="floating",
+            end_effector="flying_arm_5__gripper",
+            rotors="hextilt.yaml",
+        ),
+        Robot(
+            name="borinot",
+            title="Borinot, a hexarotor with a 2-joint arm",
+            source="IRI (CSIC-UPC), hidro_robots, as packaged by example-robot-data",
+            file=f"{_DATA}/borinot_description/urdf/borinot_flying_arm_2.urdf",
+            base="floating",
+            end_effector="flying_arm_2__ee",
+        ),
+        Robot(
+            name="satellite_panda",
+            title="a free-flying satellite with a 7-joint arm, no gravity",
+            source="bus: ETS-VII (Yoshida 2003); arm: as panda",
+            file=f"{_OURS}/satellite_panda.urdf.xacro",
+            base="floating",
+            end_effector="panda_link8",
+            locked=_PANDA_FINGERS,
+            home=_PANDA_HOME,
+            arguments={"arm": _PANDA_FILE},
+            gravity=(0.0, 0.0, 0.0),
+        ),
+        Robot(
+            name="bluerov2_alpha5",
+            title="an underwater vehicle with a 4-joint arm, in fresh water",
+            source="BlueROV2 Heavy (von Benzon et al. 2022) and Reach Alpha 5 (maker's data)",
+            file=f"{_OURS}/bluerov2_alpha5.urdf.xacro",
+            base="floating",
+            end_effector="alpha_tool",
+            home={"alpha_axis_d": 1.6, "alpha_axis_c": 1.2},
+            fluid="bluerov2_alpha5.yaml",
+        ),
+        Robot(
+            name="baxter",
+            title="Baxter, two 7-joint arms on a fixed torso, head and grippers held",
+            source="Rethink Robotics, as packaged by example-robot-data",
+            file=f"{_DATA}/baxter_description/urdf/baxter.urdf",
+            base="fixed",
+            end_effector="right_gripper",
+            locked=(
+                "head_pan",
+                "l_gripper_l_finger_joint",
+                "l_gripper_r_finger_joint",
+                "r_gripper_l_finger_joint",
+                "r_gripper_r_finger_joint",
+            ),
+        ),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the bundled robots."""
+    return tuple(_ROBOTS)
+
+
+def get(name: str) -> Robot:
+    """Return what is known of a bundled robot.
+
+    Raises:
+        VmsPhError: no robot of that name; listing those there are.
+    """
+    try:
+        return _ROBOTS[name]
+    except KeyError:
+        raise VmsPhError(
+            f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
+            "be given by the path of its URDF"
+        ) from None
+
+
+def load(name: str, **arguments: str) -> "VMSModel":
+    """Return the model of a bundled robot.
+
+    Args:
+        name: one of :func:`names`.
+        **arguments: of its xacro, for instance ``bus_mass="400"``.
+
+    Raises:
+        VmsPhError: no robot of that name, or its data package is not installed.
+    """
+    return get(name).load(**arguments)
+
+
+def _make_fixed(joint: ET.Element) -> None:
+    joint.set("type", "fixed")
+    for tag in ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"):
+        for element in joint.findall(tag):
+            joint.remove(element)

@@ -1,0 +1,34 @@
+"""Where the shared files are: interfaces, launch files, robots, parameters."""
+
+import os
+import sys
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+
+PACKAGE = "vms_ph"
+
+
+def share_directory() -> Path:
+    """The folder that holds msg/, srv/, launch/, urdf/, config/ and rviz/.
+
+    Looked for in this order: the ament index (a sourced ROS 2 workspace), ``share/vms_ph`` of this
+    Python environment (a pip install), the checkout this file stands in (an editable install).
+
+    Raises:
+        VmsPhError: in none of the three places.
+    """
+    prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    for prefix in prefixes:
+        if (prefix / "share/ament_index/resource_index/packages" / PACKAGE).exists():
+            return prefix / "share" / PACKAGE
+    installed = Path(sys.prefix) / "share" / PACKAGE
+    checkout = Path(__file__).resolve().parent.parent
+    for place in (installed, checkout):
+        if (place / "package.xml").is_file():
+            return place
+    looked = ", ".join(str(p) for p in (*prefixes, installed, checkout))
+    raise VmsPhError(
+        f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {looked}; "
+        "install the package again with pip, or source the colcon workspace it was built in"
+    )

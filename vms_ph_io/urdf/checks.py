@@ -1,0 +1,167 @@
+"""What a URDF must satisfy before a model is made of it; what the parser lets pass."""
+
+import contextlib
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from urdf_parser_py import urdf as urdf_parser
+
+from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.inertia import check_inertia
+
+from ..packages import resolve
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+# The parser stops or complains at extensions that have nothing to do with the dynamics.
+_NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
+
+
+class UrdfWarning(UserWarning):
+    """Something in a URDF that does not hinder the dynamics but will be missed."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is wrong with a URDF: errors forbid a model, warnings do not."""
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def check_urdf(xml: str) -> Findings:
+    """Return everything that is wrong with the text of a URDF."""
+    try:
+        root = ET.fromstring(xml)
+    except ET.ParseError as error:
+        return Findings((f"not well-formed XML: {error}",), ())
+    if root.tag != "robot":
+        return Findings((f"the root element must be <robot>; given: <{root.tag}>",), ())
+    unknown = tuple(_unknown_joint_types(root))
+    if unknown:
+        return Findings(unknown, ())
+    try:
+        robot = _parse(root)
+    except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
+        return Findings((" ".join(str(error).split()),), ())
+    tree = tuple(_tree_errors(robot))
+    errors = tree or tuple(_inertia_errors(robot))
+    return Findings(errors, tuple(_mesh_warnings(root)))
+
+
+def require_sound(xml: str, name: str) -> tuple[str, ...]:
+    """Refuse a URDF with errors; return its warnings.
+
+    Args:
+        xml: the text of the URDF.
+        name: what to call it in the error, a file name for instance.
+
+    Raises:
+        ModelError: listing every error.
+    """
+    findings = check_urdf(xml)
+    if findings.errors:
+        raise ModelError(f"{name}: " + "; ".join(findings.errors))
+    return findings.warnings
+
+
+class _ParserError(VmsPhError):
+    """The parser's own exception, which is a bare Exception in places."""
+
+
+def _parse(root: ET.Element) -> Any:
+    stripped = ET.fromstring(ET.tostring(root))
+    for parent in list(stripped.iter()):
+        for element in [child for child in parent if child.tag in _NOT_DYNAMICS]:
+            parent.remove(element)
+    chatter = io.StringIO()
+    with contextlib.redirect_stderr(chatter), contextlib.redirect_stdout(chatter):
+        try:
+            return urdf_parser.URDF.from_xml_string(ET.tostring(stripped))
+        except (ValueError, TypeError, AttributeError, KeyError):
+            raise
+        except Exception as error:  # the parser raises bare Exception
+            raise _ParserError(str(error)) from None
+
+
+def _unknown_joint_types(root: ET.Element) -> Iterator[str]:
+    for joint in root.findall("joint"):
+        kind = joint.get("type")
+        if kind not in JOINT_TYPES:
+            yield (
+                f"joint '{joint.get('name')}' has the unknown type {kind!r}; known are "
+                f"{', '.join(JOINT_TYPES)}"
+            )
+
+
+def _tree_errors(robot: Any) -> Iterator[str]:
+    links = [link.name for link in robot.links]
+    if not links:
+        yield "it has no links"
+        return
+    parent_of: dict[str, str] = {}
+    for joint in robot.joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in links:
+                yield f"the {role} link '{link}' of joint '{joint.name}' does not exist"
+        if joint.child in parent_of:
+            yield (
+                f"link '{joint.child}' has two parents, '{parent_of[joint.child]}' and "
+                f"'{joint.parent}'; a URDF is a tree: closed loops cannot be given"
+            )
+        parent_of[joint.child] = joint.parent
+    for kind, names in (("link", links), ("joint", [joint.name for joint in robot.joints])):
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            yield f"two {kind}s are named '{name}'"
+    roots = [link for link in links if link not in parent_of]
+    if not roots:
+        yield "every link has a parent: the joints form a loop"
+    elif len(roots) > 1:
+        yield (
+            f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
+            "connect them by joints so that one root is left"
+        )
+
+
+def _inertia_errors(robot: Any) -> Iterator[str]:
+    masses: dict[str, float] = {}
+    for link in robot.links:
+        inertial = link.inertial
+        masses[link.name] = 0.0 if inertial is None else float(inertial.mass)
+        if inertial is None:
+            continue
+        tensor = np.zeros((3, 3))
+        if inertial.inertia is not None:
+            tensor = np.array(inertial.inertia.to_matrix(), dtype=np.float64)
+        try:
+            check_inertia(link.name, masses[link.name], tensor)
+        except ModelError as error:
+            yield str(error)
+    if not any(masses.values()):
+        yield "no link has an <inertial> with a mass, so there is no dynamics"
+        return
+    children: dict[str, list[Any]] = {}
+    for joint in robot.joints:
+        children.setdefault(joint.parent, []).append(joint)
+
+    def behind(joint: Any) -> list[str]:
+        below = [name for child in children.get(joint.child, ()) for name in behind(child)]
+        return [joint.child, *below]
+
+    for joint in robot.joints:
+        if joint.type != "fixed" and not any(masses[name] for name in behind(joint)):
+            yield (
+                f"joint '{joint.name}' moves no mass: none of {', '.join(behind(joint))} has an "
+                "<inertial> with a mass; give them one, or make the joint fixed"
+            )
+
+
+def _mesh_warnings(root: ET.Element) -> Iterator[str]:
+    for uri in sorted({mesh.get("filename", "") for mesh in root.iter("mesh")}):
+        path = resolve(uri)
+        if path is None or not path.is_file():
+            yield f"the mesh '{uri}' cannot be read; the robot will be drawn without it"

@@ -1,0 +1,61 @@
+"""From a URDF or xacro file to a model."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+from xml.parsers.expat import ExpatError
+
+import xacro
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.model import GRAVITY
+
+from .checks import UrdfWarning, require_sound
+
+
+def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
+    """Return the URDF text of a file; a file whose name ends in .xacro is processed first.
+
+    Args:
+        path: of a URDF or xacro file.
+        xacro_arguments: values for its ``<xacro:arg>``.
+
+    Raises:
+        VmsPhError: no such file, not readable, or xacro cannot process it.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise VmsPhError(f"there is no file {file}; give the path of a URDF or xacro file")
+    try:
+        if file.suffix == ".xacro":
+            document = xacro.process_file(str(file), mappings=dict(xacro_arguments or {}))
+            return str(document.toxml())
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise VmsPhError(f"{file} cannot be read: {error}") from None
+    except (xacro.XacroException, ExpatError) as error:
+        raise ModelError(f"{file} is not a xacro file that can be processed: {error}") from None
+
+
+def load_urdf(
+    path: str | Path,
+    base: Literal["auto", "fixed", "planar", "floating"] = "auto",
+    end_effector: str | None = None,
+    gravity: Sequence[float] = GRAVITY,
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+    xacro_arguments: Mapping[str, str] | None = None,
+) -> VMSModel:
+    """Return the model of the robot in a URDF or xacro file.
+
+    The keywords are those of :meth:`VMSModel.from_urdf`. Meshes that cannot be read are warned of.
+
+    Raises:
+        VmsPhError: no such file.
+        ModelError: what is wrong with the URDF, by name.
+    """
+    xml = read_urdf(path, xacro_arguments)
+    for warning in require_sound(xml, Path(path).name):
+        warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
+    return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints)

@@ -1,0 +1,115 @@
+"""Records topics into a bag, byte for byte, where there is no ``ros2 bag record``."""
+
+import time
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from vms_ph_io import share_directory
+from vms_ph_io.bag import BagError, BagWriter, MessageTypes
+from vms_ph_io.bag import QosProfile as BagQos
+
+from .health import ERROR, OK, WARN, Health
+from .parameters import declare
+from .process import run
+
+# How often to look for topics that were not there before, s.
+_LOOK = 0.2
+
+
+class BagRecorder(Node):
+    """Writes every topic there is, or those named, into a new bag."""
+
+    def __init__(self) -> None:
+        """Make the bag.
+
+        Raises:
+            VmsPhError: the folder exists or cannot be written.
+        """
+        super().__init__("bag_recorder")
+        folder: str = declare(self, "bag", "vms_ph_bag", "folder of the bag; must not exist")
+        wanted: list[str] = declare(self, "topics", [""], "topics to record; empty: all there are")
+        self._wanted = {self.resolve_topic_name(name) for name in wanted if name}
+        self._types = MessageTypes()
+        self._types.register_folder("vms_ph", share_directory() / "msg")
+        self._writer = BagWriter(folder)
+        self._known: set[str] = set()
+        self._count, self._failure = 0, ""
+        self._health = Health(self)
+        self._look()
+        self.create_timer(_LOOK, self._look)
+
+    def destroy_node(self) -> None:
+        """Complete the bag; end, telling the other nodes."""
+        try:
+            self._writer.close()
+        except BagError as error:
+            self.get_logger().error(str(error))
+        self._health.farewell()
+        super().destroy_node()
+
+    def _look(self) -> None:
+        for name, kinds in self.get_topic_names_and_types():
+            if name in self._known or (self._wanted and name not in self._wanted):
+                continue
+            offered = [info.qos_profile for info in self.get_publishers_info_by_topic(name)]
+            if offered:
+                self._known.add(name)
+                self._record(name, kinds[0], offered)
+        self._report()
+
+    def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
+        from .message_text import load_interface
+
+        try:
+            definition = self._types.definition(kind)
+            self._writer.add_topic(name, definition, [_to_bag(q) for q in offered])
+        except BagError as error:
+            self.get_logger().warning(f"not recorded: {error}")
+            return
+
+        def write(data: bytes, name: str = name) -> None:
+            if self._failure:
+                return
+            try:
+                self._writer.write(name, data, time.time_ns())
+                self._count += 1
+            except BagError as error:
+                self._failure = str(error)
+                self.get_logger().error(f"recording stopped: {error}")
+
+        # What every publisher offers can be asked for: latched only if all are, and so on.
+        latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
+        reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
+        profile = QoSProfile(
+            depth=1000,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        )
+        self.create_subscription(load_interface(kind, "msg"), name, write, profile, raw=True)
+
+    def _report(self) -> None:
+        values = {"messages": self._count, "topics": len(self._known)}
+        if self._failure:
+            self._health.report(ERROR, self._failure, values)
+        elif not self._count:
+            self._health.report(WARN, "nothing to record yet", values)
+        else:
+            self._health.report(OK, f"recording {len(self._known)} topics", values)
+
+
+def _to_bag(profile: QoSProfile) -> BagQos:
+    return BagQos(
+        depth=profile.depth,
+        reliability=profile.reliability.name.lower(),
+        durability=profile.durability.name.lower(),
+    )
+
+
+def main() -> None:
+    """Run the node."""
+    run(BagRecorder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""The vms-ph command line: one file a command."""
+
+import sys
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .app import make_app
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one sentence and exit code 1."""
+    try:
+        make_app()(prog_name="vms-ph")
+    except VmsPhError as error:
+        typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+        sys.exit(1)
+
+
+__all__ = ["main"]

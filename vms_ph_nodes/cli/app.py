@@ -1,0 +1,39 @@
+"""Puts the commands together."""
+
+import typer
+
+from . import bag, check, demo, interface, launch, node, param, run, service, topic
+
+_HELP = """Port-Hamiltonian models, controllers and energy audits for manipulators.
+
+Start with [bold]vms-ph demo[/bold]; while it runs, look at it from a second terminal with
+[bold]vms-ph topic list[/bold], [bold]vms-ph topic echo /vms_ph/energy[/bold] or
+[bold]vms-ph service list[/bold].
+"""
+
+
+def make_app() -> typer.Typer:
+    """Return the command line with all its commands."""
+    app = typer.Typer(
+        help=_HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command("demo")(demo.demo)
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command("launch", context_settings=anything)(launch.launch)
+    app.command("run", context_settings=anything)(run.run)
+    for name, module in (
+        ("node", node),
+        ("topic", topic),
+        ("service", service),
+        ("param", param),
+        ("interface", interface),
+        ("bag", bag),
+    ):
+        app.add_typer(module.app, name=name)
+    app.command("check")(check.check)
+    return app

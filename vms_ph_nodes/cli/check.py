@@ -1,0 +1,46 @@
+"""vms-ph check: is a robot description sound, and what is in it."""
+
+from pathlib import Path
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+
+def check(
+    robot: str = typer.Argument(help="the path of a URDF or xacro file, or a bundled robot"),
+    base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
+    end_effector: str = typer.Option("", help="link or joint; empty: the last link"),
+) -> None:
+    """Check a robot description and print the model that comes of it."""
+    import numpy as np
+
+    from vms_ph_dynamics import VMSModel
+    from vms_ph_io import read_urdf, robots
+    from vms_ph_io.urdf import check_urdf
+
+    if robot in robots.names():
+        known = robots.get(robot)
+        xml, base, name = known.description(), known.base, known.path().name
+        end_effector = end_effector or known.end_effector
+    else:
+        xml, name = read_urdf(robot), Path(robot).name
+    findings = check_urdf(xml)
+    for warning in findings.warnings:
+        typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
+    for error in findings.errors:
+        typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+    if findings.errors:
+        raise VmsPhError(f"{name} is not sound: {len(findings.errors)} error(s), see above")
+    model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
+    d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
+    eigenvalues = np.linalg.eigvalsh(d.M)
+    typer.echo(f"{name} is sound")
+    typer.echo(f"  name          {model.name}")
+    typer.echo(f"  base          {model.base} (b = {model.b})")
+    typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
+    typer.echo(f"  end effector  {model.end_effector}")
+    typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
+    typer.echo(
+        f"  mass matrix   positive definite, condition {eigenvalues[-1] / eigenvalues[0]:.3g}"
+    )

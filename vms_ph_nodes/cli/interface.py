@@ -1,0 +1,63 @@
+"""vms-ph interface: what messages and services are made of."""
+
+from pathlib import Path
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+app = typer.Typer(help="Show what messages and services are made of.", no_args_is_help=True)
+
+
+@app.command()
+def show(
+    name: str = typer.Argument(help="like vms_ph/msg/Energy or std_srvs/srv/Trigger"),
+) -> None:
+    """Print the definition of a message or service."""
+    text = _from_file(name) or _from_class(name)
+    typer.echo(text.rstrip())
+
+
+@app.command("list")
+def list_interfaces() -> None:
+    """List the messages and services of this project."""
+    from vms_ph_io import share_directory
+
+    for kind in ("msg", "srv"):
+        for file in sorted((share_directory() / kind).glob(f"*.{kind}")):
+            typer.echo(f"vms_ph/{kind}/{file.stem}")
+
+
+def _from_file(name: str) -> str | None:
+    """Return the text with its comments, where the package's share folder has it."""
+    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+    package, _, rest = name.partition("/")
+    kind, _, type_name = rest.rpartition("/")
+    for folder in (kind,) if kind else ("msg", "srv"):
+        try:
+            file = Path(get_package_share_directory(package)) / folder / f"{type_name}.{folder}"
+        except PackageNotFoundError:
+            return None
+        if file.is_file():
+            return file.read_text()
+    return None
+
+
+def _from_class(name: str) -> str:
+    from ..message_text import load_interface
+
+    for kind in ("msg", "srv"):
+        try:
+            made = load_interface(name, kind)
+        except VmsPhError:
+            continue
+        if kind == "msg":
+            return _fields(made)
+        return f"{_fields(made.Request)}\n---\n{_fields(made.Response)}"
+    raise VmsPhError(f"there is no interface '{name}'; give one like sensor_msgs/msg/JointState")
+
+
+def _fields(made: type) -> str:
+    types: dict[str, str] = made.get_fields_and_field_types()  # type: ignore[attr-defined]
+    return "\n".join(f"{kind} {name}" for name, kind in types.items())

@@ -1,0 +1,50 @@
+"""vms-ph node: which nodes there are, and what they publish, subscribe and offer."""
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .ros import awaited, settled, short_node
+
+app = typer.Typer(
+    help="List nodes and what they publish, subscribe and offer.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_nodes() -> None:
+    """List the nodes that are running."""
+    with short_node() as node:
+        own = node.get_name()
+        found = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
+        for name, namespace in found:
+            if name != own:
+                typer.echo(f"{namespace.rstrip('/')}/{name}")
+
+
+@app.command()
+def info(name: str = typer.Argument(help="of the node, like /simulator")) -> None:
+    """Show what a node publishes, subscribes and offers."""
+    namespace, _, base = ("/" + name.strip("/")).rpartition("/")
+    namespace = namespace or "/"
+    with short_node() as node:
+        awaited(
+            node,
+            lambda: (base, namespace) in node.get_node_names_and_namespaces(),
+            f"there is no node {name}; `vms-ph node list` shows those there are",
+        )
+        parts = (
+            ("Publishers", node.get_publisher_names_and_types_by_node),
+            ("Subscribers", node.get_subscriber_names_and_types_by_node),
+            ("Service Servers", node.get_service_names_and_types_by_node),
+            ("Service Clients", node.get_client_names_and_types_by_node),
+        )
+        try:
+            shown = settled(node, lambda: [(title, look(base, namespace)) for title, look in parts])
+        except RuntimeError as error:
+            raise VmsPhError(f"{name} went away: {error}") from None
+        typer.echo(f"{namespace.rstrip('/')}/{base}")
+        for title, endpoints in shown:
+            typer.echo(f"  {title}:")
+            for topic, types in sorted(endpoints):
+                typer.echo(f"    {topic}: {', '.join(types)}")

@@ -1,0 +1,100 @@
+"""vms-ph param: the parameters of running nodes."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .ros import call, short_node
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+app = typer.Typer(help="Read and change the parameters of nodes.", no_args_is_help=True)
+
+_NODE = typer.Argument(help="the node, like /controller")
+_NAME = typer.Argument(help="the parameter, like stiffness")
+
+
+@app.command("list")
+def list_parameters(of: str = _NODE) -> None:
+    """List the parameters of a node with what they mean."""
+    from rcl_interfaces.srv import DescribeParameters
+
+    with short_node() as node:
+        names = _names(node, of)
+        answer = _ask(node, of, "describe_parameters", DescribeParameters, names=names)
+        for descriptor in answer.descriptors:
+            fixed = " (read-only)" if descriptor.read_only else ""
+            typer.echo(f"{descriptor.name}{fixed}: {descriptor.description}")
+
+
+@app.command()
+def get(of: str = _NODE, name: str = _NAME) -> None:
+    """Print the value of a parameter."""
+    from ..message_text import to_yaml
+
+    with short_node() as node:
+        if name not in _names(node, of):
+            raise VmsPhError(f"{of} has no parameter '{name}'; `vms-ph param list {of}` shows them")
+        typer.echo(to_yaml(_values(node, of, [name])[name]).removesuffix("\n..."))
+
+
+@app.command("set", context_settings={"ignore_unknown_options": True})
+def set_parameter(
+    of: str = _NODE,
+    name: str = _NAME,
+    value: str = typer.Argument(help="as YAML: 3.5, true, text, [1, 2]"),
+) -> None:
+    """Change a parameter of a running node."""
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import Parameter
+
+    from ..message_text import parse
+
+    with short_node() as node:
+        wanted = parse(value)
+        present = _values(node, of, [name])[name] if name in _names(node, of) else None
+        if isinstance(present, float) and isinstance(wanted, int):
+            wanted = float(wanted)
+        message = Parameter(name, value=wanted).to_parameter_msg()
+        answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
+        result = answer.results[0]
+        if not result.successful:
+            raise VmsPhError(f"{of} did not take {name} = {wanted!r}: {result.reason}")
+        typer.echo(f"{name} = {wanted!r}")
+
+
+@app.command()
+def dump(of: str = _NODE) -> None:
+    """Print all parameters of a node as a file that --params-file reads."""
+    import yaml
+
+    with short_node() as node:
+        values = _values(node, of, sorted(_names(node, of)))
+        typer.echo(yaml.safe_dump({of: {"ros__parameters": values}}, sort_keys=False).rstrip())
+
+
+def _names(node: "Node", of: str) -> list[str]:
+    from rcl_interfaces.srv import ListParameters
+
+    return list(_ask(node, of, "list_parameters", ListParameters).result.names)
+
+
+def _values(node: "Node", of: str, names: list[str]) -> dict[str, Any]:
+    from rcl_interfaces.srv import GetParameters
+    from rclpy.parameter import parameter_value_to_python
+
+    from ..message_text import to_plain
+
+    answer = _ask(node, of, "get_parameters", GetParameters, names=names)
+    values = (to_plain(parameter_value_to_python(v)) for v in answer.values)
+    return dict(zip(names, values, strict=True))
+
+
+def _ask(node: "Node", of: str, service: str, kind: Any, **fields: Any) -> Any:
+    request = kind.Request()
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return call(node, kind, f"/{of.strip('/')}/{service}", request)

@@ -1,0 +1,85 @@
+"""A node for the length of one command."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vms_ph_dynamics.errors import VmsPhError
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+T = TypeVar("T")
+
+PATIENCE = 5.0  # s to wait for something that should be there
+
+
+@contextmanager
+def short_node() -> "Iterator[Node]":
+    """Give a node that is gone when the command ends; Ctrl-C ends the command quietly."""
+    import rclpy
+    from rclpy.executors import ExternalShutdownException
+
+    rclpy.init(args=[])
+    node = rclpy.create_node(
+        f"vms_ph_cli_{time.monotonic_ns() % 10**9}", start_parameter_services=False
+    )
+    try:
+        yield node
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
+    """Return what ``look`` sees once it has not changed for ``quiet`` seconds."""
+    import rclpy
+
+    seen, since, end = look(), time.monotonic(), time.monotonic() + PATIENCE
+    while time.monotonic() - since < quiet and time.monotonic() < end:
+        rclpy.spin_once(node, timeout_sec=0.05)
+        now = look()
+        if now != seen:
+            seen, since = now, time.monotonic()
+    return seen
+
+
+def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
+    """Return what ``look`` gives as soon as it is something.
+
+    Raises:
+        VmsPhError: it stays nothing; ``missing`` says what that means.
+    """
+    import rclpy
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = look()
+        if found:
+            return found
+        rclpy.spin_once(node, timeout_sec=0.05)
+    raise VmsPhError(missing)
+
+
+def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
+    """Call a service and return its response.
+
+    Raises:
+        VmsPhError: nobody offers it, or it does not answer.
+    """
+    import rclpy
+
+    client = node.create_client(kind, name)
+    if not client.wait_for_service(timeout_sec=PATIENCE):
+        raise VmsPhError(
+            f"nobody offers the service {name} (waited {PATIENCE:g} s); "
+            "`vms-ph service list` shows those there are"
+        )
+    future = client.call_async(request)
+    rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)
+    if not future.done():
+        raise VmsPhError(f"the service {name} did not answer within {PATIENCE:g} s")
+    return future.result()

@@ -1,0 +1,36 @@
+"""vms-ph run: one node, as ros2 run would."""
+
+import importlib.util
+import runpy
+import sys
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+EXECUTABLES = (
+    "closed_loop",
+    "simulator",
+    "controller",
+    "energy_monitor",
+    "model_server",
+    "bag_recorder",
+    "web_viewer",
+)
+
+
+def run(
+    context: typer.Context,
+    node: str = typer.Argument(help=f"one of: {', '.join(EXECUTABLES)}"),
+) -> None:
+    """Run one node; give --ros-args and what ros2 run takes after its name.
+
+    For instance: vms-ph run simulator --ros-args -p rate:=50.0 -r __ns:=/left
+    """
+    if node not in EXECUTABLES:
+        raise VmsPhError(f"there is no node '{node}'; there are {', '.join(EXECUTABLES)}")
+    module = f"vms_ph_nodes.{node}"
+    if importlib.util.find_spec(module) is None:
+        raise VmsPhError(f"{module} is not installed")
+    sys.argv = [module, *context.args]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -1,0 +1,180 @@
+"""vms-ph topic: list, inspect, read, measure and publish topics."""
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .ros import awaited, settled, short_node
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+app = typer.Typer(help="List, read, measure and publish topics.", no_args_is_help=True)
+
+_TOPIC = typer.Argument(help="of the topic, like /vms_ph/energy")
+
+
+@app.command("list")
+def list_topics(
+    types: bool = typer.Option(False, "--show-types", "-t", help="show the types too"),
+) -> None:
+    """List the topics there are."""
+    with short_node() as node:
+        for name, kinds in sorted(settled(node, node.get_topic_names_and_types)):
+            typer.echo(f"{name} [{', '.join(kinds)}]" if types else name)
+
+
+@app.command()
+def info(name: str = _TOPIC) -> None:
+    """Show the type of a topic, and who publishes and subscribes it."""
+    with short_node() as node:
+        kind = _type_of(node, name)
+        look = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
+        publishers, subscribers = settled(node, lambda: [_names(f(name)) for f in look])
+        typer.echo(f"Type: {kind}")
+        for title, endpoints in (("Publisher", publishers), ("Subscription", subscribers)):
+            typer.echo(f"{title} count: {len(endpoints)}")
+            for endpoint in endpoints:
+                typer.echo(f"  {endpoint}")
+
+
+@app.command()
+def echo(
+    name: str = _TOPIC,
+    once: bool = typer.Option(False, "--once", help="end after one message"),
+) -> None:
+    """Print the messages of a topic as they come."""
+    from ..message_text import to_yaml
+
+    with short_node() as node:
+        messages: deque[Any] = deque()
+        _subscribe(node, name, lambda message: messages.append(message))
+        while True:
+            _wait(node)
+            while messages:
+                typer.echo(f"{to_yaml(messages.popleft())}\n---")
+                if once:
+                    return
+
+
+@app.command()
+def hz(
+    name: str = _TOPIC,
+    window: int = typer.Option(1000, help="messages to average over", min=2),
+    seconds: float = typer.Option(0.0, help="end after so long; 0: go on until Ctrl-C"),
+) -> None:
+    """Measure the rate of a topic, once a second."""
+    with short_node() as node:
+        times: deque[float] = deque(maxlen=window)
+        _subscribe(node, name, lambda message: times.append(time.monotonic()))
+        start = shown = time.monotonic()
+        while not seconds or time.monotonic() - start < seconds:
+            _wait(node)
+            if time.monotonic() - shown >= 1.0:
+                shown = time.monotonic()
+                typer.echo(_rate(times))
+
+
+@app.command()
+def pub(
+    name: str = _TOPIC,
+    kind: str = typer.Argument(metavar="TYPE", help="like geometry_msgs/msg/PoseStamped"),
+    values: str = typer.Argument("{}", help="of the fields, as YAML"),
+    once: bool = typer.Option(False, "--once", "-1", help="publish one message and end"),
+    rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
+) -> None:
+    """Publish messages with the given fields; a header is stamped with the present time."""
+    from ..message_text import fill, load_interface, parse, to_yaml
+
+    message_type = load_interface(kind, "msg")
+    message = fill(message_type(), parse(values))
+    with short_node() as node:
+        publisher = node.create_publisher(message_type, name, 10)
+        awaited(
+            node,
+            publisher.get_subscription_count,
+            f"nobody subscribes {name}; nothing was published",
+        )
+        typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
+        while True:
+            if hasattr(message, "header"):
+                message.header.stamp = node.get_clock().now().to_msg()
+            publisher.publish(message)
+            if once:
+                _linger(node)
+                return
+            _pause(node, 1.0 / rate)
+
+
+def _type_of(node: "Node", name: str) -> str:
+    def look() -> str | None:
+        kinds = dict(node.get_topic_names_and_types()).get(name)
+        return kinds[0] if kinds else None
+
+    return awaited(
+        node, look, f"there is no topic {name}; `vms-ph topic list` shows those there are"
+    )
+
+
+def _subscribe(node: "Node", name: str, callback: Any) -> None:
+    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+    from ..message_text import load_interface
+
+    message_type = load_interface(_type_of(node, name), "msg")
+    offered = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]
+    latched = bool(offered) and all(
+        q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered
+    )
+    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
+    profile = QoSProfile(
+        depth=100,
+        durability=(DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE),
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+    )
+    node.create_subscription(message_type, name, callback, profile)
+
+
+def _wait(node: "Node") -> None:
+    import rclpy
+
+    rclpy.spin_once(node, timeout_sec=0.2)
+
+
+def _pause(node: "Node", seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        import rclpy
+
+        rclpy.spin_once(node, timeout_sec=left)
+
+
+def _linger(node: "Node") -> None:
+    """Let a reliable writer hand its last message over before the node goes."""
+    _pause(node, 0.3)
+
+
+def _names(endpoints: Any) -> list[str]:
+    return sorted(
+        f"{e.node_namespace.rstrip('/')}/{e.node_name} ({e.qos_profile.reliability.name.lower()}, "
+        f"{e.qos_profile.durability.name.lower()})"
+        for e in endpoints
+    )
+
+
+def _rate(times: "deque[float]") -> str:
+    if len(times) < 2:
+        return "no new messages"
+    steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]
+    mean = (times[-1] - times[0]) / len(steps)
+    if mean <= 0.0:
+        raise VmsPhError("the clock stands still")
+    deviation = (sum((s - mean) ** 2 for s in steps) / len(steps)) ** 0.5
+    return (
+        f"average rate: {1.0 / mean:.3f}\n\tmin: {min(steps):.3f}s max: {max(steps):.3f}s "
+        f"std dev: {deviation:.5f}s window: {len(times)}"
+    )

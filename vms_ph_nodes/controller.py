@@ -1,0 +1,206 @@
+"""Hosts a controller object: takes references from topics, gives torques and an energy record.
+
+On its own it listens to joint_states and publishes efforts; within ``closed_loop`` it is called by
+the simulator at every step.
+"""
+
+import importlib
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from vms_ph.msg import ControllerState
+
+from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
+from vms_ph_dynamics import StateError, VMSModel, VmsPhError
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.links import LinkTree
+
+from .conversions import NANOSECONDS, from_joint_state, from_stamp
+from .health import OK, WARN, Health
+from .parameters import declare, declare_gains
+from .process import run
+from .robot_parameters import RobotParameters
+
+
+class ControllerNode(Node):
+    """Hosts the controller named by the parameter ``controller``."""
+
+    def __init__(self, model: VMSModel | None = None) -> None:
+        """Host a controller for ``model``, or for the robot that the parameters name when None.
+
+        Raises:
+            VmsPhError: no such controller, or one that cannot serve this robot.
+        """
+        super().__init__("controller")
+        robot = RobotParameters(self, default="" if model is None else model.name)
+        kind: str = declare(
+            self,
+            "controller",
+            "vms_ph_controllers.TaskSpaceIDAPBC",
+            "module and class of the controller",
+        )
+        self._timeout: float = declare(
+            self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
+        )
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._position: Array | None = None
+        self._velocity: tuple[int, Array] | None = None
+        self._ready, self._last_stamp, self._root = False, 0, ""
+        self._command: Command | None = None
+        self._states = self.create_publisher(ControllerState, "~/state", 10)
+        self.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
+        self.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
+        self._health = Health(self)
+        if model is not None:
+            self._use(model, kind)
+        else:
+            self._efforts = self.create_publisher(JointState, "joint_effort", 10)
+            robot.when_known(lambda known: self._use_alone(known, kind))
+
+    def control(self, q: Array, v: Array, dt: float) -> Array:
+        """Return the joint torques (n,) for a state; never raises."""
+        state = RobotState(q, v)
+        if not self._ready:
+            try:
+                self.controller.reset(state)
+            except StateError:
+                return np.zeros(self._model.n)
+            self._ready = True
+        self._command = self.controller.update(state, self._reference(), dt)
+        return self._command.torque
+
+    def published(self, stamp: Time) -> None:
+        """Publish what the controller knew at this stamp."""
+        if self._command is not None:
+            self._publish(self._command, Header(stamp=stamp))
+
+    def restarted(self) -> None:
+        """Begin anew from wherever the robot is next."""
+        self._ready = False
+        self._position, self._velocity = None, None
+
+    def destroy_node(self) -> None:
+        """End, telling the other nodes."""
+        self._health.farewell()
+        super().destroy_node()
+
+    def _use(self, model: VMSModel, kind: str) -> None:
+        self._model = model
+        self._root = LinkTree(model).root
+        self.controller = make_controller(kind, model)
+        declare_gains(self, self.controller)
+
+    def _use_alone(self, model: VMSModel, kind: str) -> None:
+        self._use(model, kind)
+        self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+        )
+
+    def _on_joint_state(self, message: JointState) -> None:
+        try:
+            q, v, _ = from_joint_state(self._model, message)
+        except StateError as error:
+            self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
+            return
+        stamp = from_stamp(message.header.stamp)
+        passed = (stamp - self._last_stamp) / NANOSECONDS
+        self._last_stamp = stamp
+        # The first message, and any after a reset or a gap, has no time step behind it.
+        torque = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
+        header = Header(stamp=message.header.stamp)
+        names = list(self._model.joint_names)
+        self._efforts.publish(JointState(header=header, name=names, effort=torque.tolist()))
+        self.published(message.header.stamp)
+
+    def _reference(self) -> Reference:
+        velocity = None
+        if self._velocity is not None:
+            at, value = self._velocity
+            if self._steady.now().nanoseconds - at < self._timeout * NANOSECONDS:
+                velocity = value
+            else:
+                self._velocity = None
+        position, self._position = self._position, None
+        return Reference(position, velocity)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        p = message.pose.position
+        self._position = self._accepted(message.header, np.array([p.x, p.y, p.z]), "pose")
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        v = message.twist.linear
+        velocity = self._accepted(message.header, np.array([v.x, v.y, v.z]), "twist")
+        if velocity is not None:
+            self._velocity = (self._steady.now().nanoseconds, velocity)
+
+    def _accepted(self, header: Header, value: Array, what: str) -> Array | None:
+        problem = None
+        if not self._known_frame(header.frame_id):
+            problem = f"is taken in {self._root} or world; given: frame_id '{header.frame_id}'"
+        elif not np.isfinite(value.sum()):
+            problem = f"must be finite; given: {value.tolist()}"
+        if problem is None:
+            return value
+        self.get_logger().warning(
+            f"ignored: a reference {what} {problem}", throttle_duration_sec=1.0
+        )
+        return None
+
+    def _known_frame(self, frame: str) -> bool:
+        return frame in ("", "world", self._root)
+
+    def _publish(self, command: Command, header: Header) -> None:
+        energy = command.energy
+        self._states.publish(
+            ControllerState(
+                header=header,
+                status=int(command.status),
+                reason=command.reason,
+                closed_loop_energy=energy.closed_loop,
+                shaped_potential=energy.shaped_potential,
+                kinetic_task=energy.kinetic_task,
+                kinetic_null=energy.kinetic_null,
+                damping_task=energy.damping_task,
+                damping_null=energy.damping_null,
+                reference_power=energy.reference_power,
+                clipped_power=energy.clipped_power,
+                task_error=command.task_error,
+                smallest_singular_value=command.smallest_singular_value,
+            )
+        )
+        level = OK if command.status is Status.OK else WARN
+        self._health.report(level, command.reason or "running", {"status": command.status.name})
+
+
+def make_controller(kind: str, model: VMSModel) -> Controller:
+    """Return a controller by the name of its module and class.
+
+    Raises:
+        VmsPhError: no such class, or it cannot serve this robot.
+    """
+    module, _, name = kind.rpartition(".")
+    try:
+        made = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise VmsPhError(
+            f"there is no controller '{kind}' ({error}); give module.Class, for instance "
+            "vms_ph_controllers.TaskSpaceIDAPBC"
+        ) from None
+    if not (isinstance(made, type) and issubclass(made, Controller)):
+        raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
+    return made(model)
+
+
+def main() -> None:
+    """Run the node on its own."""
+    run(ControllerNode)
+
+
+if __name__ == "__main__":
+    main()

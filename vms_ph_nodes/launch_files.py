@@ -1,0 +1,37 @@
+"""Launch files by path or by the name of a robot, run by the embedded launcher."""
+
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import share_directory
+from vms_ph_io.packages import package_directory
+
+_SUFFIX = ".launch.xml"
+
+
+def find_launch_file(name: str) -> Path:
+    """Return a launch file by its path, or one of ours by its name without the suffix.
+
+    Raises:
+        VmsPhError: no such file; listing ours.
+    """
+    folder = share_directory() / "launch"
+    for file in (Path(name), folder / name, folder / f"{name}{_SUFFIX}"):
+        if file.is_file():
+            return file
+    ours = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
+    raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {ours}")
+
+
+def find_share(package: str) -> Path:
+    """Return the share folder of a package for $(find-pkg-share ...).
+
+    Raises:
+        LookupError: no such package.
+    """
+    folder = package_directory(package)
+    if folder is None:
+        raise LookupError(
+            f"there is no package {package!r} among ROS workspaces or Python packages"
+        )
+    return folder

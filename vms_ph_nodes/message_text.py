@@ -1,0 +1,128 @@
+"""Messages as YAML text and back, for the command line."""
+
+import array
+import re
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vms_ph_dynamics.errors import VmsPhError
+
+_SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")
+
+
+def to_plain(message: Any) -> Any:
+    """Return a message as dictionaries, lists and numbers."""
+    if hasattr(message, "get_fields_and_field_types"):
+        return {name: to_plain(getattr(message, name)) for name in _fields(message)}
+    if isinstance(message, (np.ndarray, array.array)):
+        return message.tolist()
+    if isinstance(message, (list, tuple)):
+        return [to_plain(item) for item in message]
+    if isinstance(message, bytes):
+        return message[0] if len(message) == 1 else list(message)
+    return message
+
+
+def to_yaml(message: Any) -> str:
+    """Return a message as YAML, fields in their order, numeric sequences on one line."""
+    return yaml.dump(to_plain(message), Dumper=_Dumper, sort_keys=False, width=10**6).rstrip()
+
+
+def fill(message: Any, values: Any, place: str = "") -> Any:
+    """Set the fields of a message from nested dictionaries and return it.
+
+    Raises:
+        VmsPhError: a field that does not exist, or a value of the wrong type; naming the place.
+    """
+    if not isinstance(values, dict):
+        raise VmsPhError(
+            f"{place or 'the message'} takes fields as {{name: value}}; given: {values!r}"
+        )
+    types = message.get_fields_and_field_types()
+    for name, value in values.items():
+        here = f"{place}.{name}" if place else name
+        if name not in types:
+            raise VmsPhError(f"there is no field '{here}'; there are {', '.join(types) or 'none'}")
+        current = getattr(message, name)
+        if hasattr(current, "get_fields_and_field_types"):
+            fill(current, value, here)
+            continue
+        try:
+            setattr(message, name, _converted(types[name], value, current, here))
+        except (AssertionError, TypeError, ValueError, OverflowError) as error:
+            reason = " ".join(str(error).split())
+            raise VmsPhError(f"'{here}' is a {types[name]}; given: {value!r} ({reason})") from None
+    return message
+
+
+def parse(text: str) -> Any:
+    """Return the values that a YAML text stands for.
+
+    Raises:
+        VmsPhError: not YAML.
+    """
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise VmsPhError(f"not YAML: {' '.join(str(error).split())}") from None
+    return {} if values is None else values
+
+
+def load_interface(name: str, kind: str) -> Any:
+    """Return the class of a message or service by its name, package/Type or package/msg/Type.
+
+    Args:
+        name: for instance sensor_msgs/msg/JointState.
+        kind: ``"msg"`` or ``"srv"``.
+
+    Raises:
+        VmsPhError: no such interface.
+    """
+    parts = name.split("/")
+    if len(parts) == 2:
+        parts.insert(1, kind)
+    try:
+        package, folder, type_name = parts
+        if folder != kind:
+            raise ValueError
+        module = __import__(f"{package}.{folder}", fromlist=[type_name])
+        return getattr(module, type_name)
+    except (ValueError, ImportError, AttributeError):
+        example = "sensor_msgs/msg/JointState" if kind == "msg" else "std_srvs/srv/Trigger"
+        raise VmsPhError(f"there is no interface '{name}'; give one like {example}") from None
+
+
+def _fields(message: Any) -> list[str]:
+    return list(message.get_fields_and_field_types())
+
+
+def _converted(kind: str, value: Any, current: Any, place: str) -> Any:
+    match = _SEQUENCE.match(kind)
+    if match and "/" in (item := match["item"] or match["fixed"]):
+        if not isinstance(value, list):
+            raise TypeError("a list is expected")
+        made = load_interface(item, "msg")
+        return [fill(made(), v, f"{place}[{i}]") for i, v in enumerate(value)]
+    if match and kind.startswith(("sequence<double", "sequence<float", "double[", "float[")):
+        return [float(x) for x in value]
+    if isinstance(current, float) and isinstance(value, (int, str)) and value is not True:
+        return float(value)
+    if isinstance(current, bytes):
+        return bytes([value])
+    if isinstance(current, str) and isinstance(value, (int, float)):
+        return str(value)
+    return value
+
+
+class _Dumper(yaml.SafeDumper):
+    """Numbers in sequences stay on one line."""
+
+
+def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
+    flat = all(isinstance(item, (int, float, str)) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
+
+
+_Dumper.add_representer(list, _represent_list)

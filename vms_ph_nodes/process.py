@@ -1,0 +1,38 @@
+"""From a node class to a process: start, spin, end with an exit code."""
+
+import sys
+from collections.abc import Callable
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from vms_ph_dynamics.errors import VmsPhError
+
+
+def run(make: Callable[[], Node | list[Node]]) -> None:
+    """Run one node, or several in one process, until Ctrl-C; then exit.
+
+    The exit code is 0 after Ctrl-C or a shutdown asked for, and 1 when a node could not be made;
+    the reason is then one sentence on stderr.
+    """
+    rclpy.init()
+    nodes: list[Node] = []
+    code = 0
+    try:
+        made = make()
+        nodes = made if isinstance(made, list) else [made]
+        executor = SingleThreadedExecutor()
+        for node in nodes:
+            executor.add_node(node)
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except VmsPhError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = 1
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    sys.exit(code)

@@ -1,0 +1,35 @@
+"""Pushes at the end effector now and then, so that there is something to see."""
+
+import numpy as np
+from rclpy.node import Node
+
+from vms_ph_dynamics.arrays import Array
+
+from .parameters import declare
+
+
+class Pushes:
+    """The parameters ``push.*`` of the simulator, and the force they stand for.
+
+    The directions take turns: along x, y and z of the world.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._force: float = declare(node, "push.force", 10.0, "size of a push, N", 0.0, 500.0)
+        self._duration: float = declare(node, "push.duration", 0.15, "of a push, s", 0.0, 60.0)
+        self._period: float = declare(
+            node, "push.period", 0.0, "from one push to the next, s; 0: no pushes", 0.0, 3600.0
+        )
+        self._first: float = declare(node, "push.first", 1.0, "time of the first, s", 0.0, 3600.0)
+
+    def force(self, time: float) -> Array:
+        """Return the wrench (6,) in world axes that acts from ``time`` (s) on."""
+        wrench = np.zeros(6)
+        # A push begins and ends on a tick; half a microsecond covers the rounding of its time.
+        since = time - self._first + 5e-7
+        if self._period <= 0.0 or since < 0.0:
+            return wrench
+        count, within = divmod(since, self._period)
+        if within < self._duration:
+            wrench[int(count) % 3] = self._force
+        return wrench

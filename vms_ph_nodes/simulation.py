@@ -1,0 +1,158 @@
+"""A simulated robot with a controller in its loop; no ROS in here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.structure import Form, PHState, Ports
+
+Control = Callable[[Array, Array, float], Array]
+"""A control law as the loop sees it: (q, v, dt) -> joint torques (n,)."""
+
+PORTS = ("joint_torque", "end_effector", "base")
+
+
+@dataclass(frozen=True)
+class External:
+    """What acts from outside until told otherwise.
+
+    Attributes:
+        torque: (n,) added to the controller's, N m or N.
+        force: (6,) wrench at the end effector's origin, N and N m.
+        in_tool_axes: whether ``force`` is given in the axes of the end effector, or of the world.
+    """
+
+    torque: Array
+    force: Array
+    in_tool_axes: bool = True
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known at one instant.
+
+    Efforts that jump at this instant are given as the mean of both sides: the trapezoidal rule over
+    samples then integrates them without error from the jumps.
+
+    Attributes:
+        time: simulated time, s.
+        q: (nq,); v: (nv,).
+        torque: (n,) all joint torques together.
+        wrench: (6,) at the end effector in its own axes.
+        work: energy through each of :data:`PORTS` since the last reset, J.
+        dissipated: energy taken by friction since then, J.
+    """
+
+    time: float
+    q: Array
+    v: Array
+    torque: Array
+    wrench: Array
+    work: dict[str, float]
+    dissipated: float
+
+
+class Simulation:
+    """Integrates a form with the efforts held over each step, as digital controllers do."""
+
+    def __init__(
+        self, form: Form, q: Array, dt: float, control: Control | None, friction: bool = False
+    ) -> None:
+        """Start at rest.
+
+        Args:
+            form: of a robot on a fixed base.
+            q: (nq,) where to start, also after a reset.
+            dt: integrator and control step, s.
+            control: the law in the loop; None leaves the joints to the external torques.
+            friction: whether the joints' viscous friction acts.
+        """
+        self._form, self._home, self.dt = form, q, dt
+        self._control = control
+        self._friction = Friction.of(form.model) if friction else None
+        model = form.model
+        self._external = External(np.zeros(model.n), np.zeros(6))
+        self.resets = -1
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the start, at rest, with the works at zero."""
+        model = self._form.model
+        self._state = self._form.state(self._home, np.zeros(model.nv))
+        self._steps = 0
+        self._work = dict.fromkeys(PORTS, 0.0)
+        self._dissipated = 0.0
+        self.resets += 1
+        self._acting = self._efforts()
+        self._before = self._acting
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the last reset, s."""
+        return self._steps * self.dt
+
+    @property
+    def steps(self) -> int:
+        """Steps since the last reset."""
+        return self._steps
+
+    def advance(self, steps: int, external: External) -> None:
+        """Take a number of steps; ``external`` acts from their end on, at the next sample."""
+        for k in range(steps):
+            self._before = self._acting
+            ports = self._ports(self._before)
+            step = rk4_step(self._form, self._state, ports, self.time, self.dt)
+            self._state = step.state
+            self._steps += 1
+            for name in PORTS:
+                self._work[name] += step.supplied[name]
+            self._dissipated += step.dissipated
+            if k == steps - 1:
+                self._external = external
+            self._acting = self._efforts()
+
+    def sample(self) -> Sample:
+        """Return what is known now."""
+        v = self._form.velocity(self._state)
+        torque = 0.5 * (self._before.torque + self._acting.torque)
+        wrench = 0.5 * (self._tool_wrench(self._before) + self._tool_wrench(self._acting))
+        return Sample(
+            self.time, self._state.q, v, torque, wrench, dict(self._work), self._dissipated
+        )
+
+    def is_finite(self) -> bool:
+        """Return whether the state is still one."""
+        return bool(np.isfinite(self._state.q.sum() + self._state.z.sum()))
+
+    def _efforts(self) -> External:
+        torque = self._external.torque
+        if self._control is not None:
+            v = self._form.velocity(self._state)
+            torque = torque + self._control(self._state.q, v, self.dt)
+        return External(torque, self._external.force, self._external.in_tool_axes)
+
+    def _ports(self, efforts: External) -> Callable[[float, PHState], Ports]:
+        wrench = efforts.force if efforts.force.any() else None
+        if wrench is None or efforts.in_tool_axes:
+            held = Ports(efforts.torque, None, wrench, friction=self._friction)
+            return lambda t, x: held
+
+        def turned(t: float, x: PHState) -> Ports:
+            in_tool = self._in_tool_axes(x.q, wrench)
+            return Ports(efforts.torque, None, in_tool, friction=self._friction)
+
+        return turned
+
+    def _tool_wrench(self, efforts: External) -> Array:
+        if efforts.in_tool_axes or not efforts.force.any():
+            return efforts.force
+        return self._in_tool_axes(self._state.q, efforts.force)
+
+    def _in_tool_axes(self, q: Array, wrench: Array) -> Array:
+        model = self._form.model
+        to_world = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)[:3, :3]
+        return np.concatenate([wrench[:3] @ to_world, wrench[3:] @ to_world])

@@ -1,0 +1,208 @@
+"""The web page: the robot in 3D and its energies and port powers as they are."""
+
+import contextlib
+import io
+import socket
+from collections import deque
+
+import numpy as np
+import viser
+import viser.uplot
+from rclpy.node import Node
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from vms_ph.msg import ControllerState, Power
+
+from vms_ph_dynamics import VmsPhError
+
+from .conversions import NANOSECONDS, from_stamp
+from .health import Health
+from .parameters import declare
+from .process import run
+from .robot_parameters import LATCHED, RobotParameters
+from .robot_scene import RobotScene
+
+_HOST = "127.0.0.1"  # the page is for this machine only
+_POSES_HZ = 30.0
+_PLOTS_HZ = 10.0
+_SECONDS = 20.0  # shown in the plots
+_SAMPLES = int(_SECONDS * 25)
+
+_COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
+
+
+class Strip:
+    """A plot of several values over the last seconds."""
+
+    def __init__(self, server: viser.ViserServer, title: str, labels: tuple[str, ...]) -> None:
+        self._times: deque[float] = deque(maxlen=_SAMPLES)
+        self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
+        self._width = len(labels)
+        series = [viser.uplot.Series(label="t")]
+        series += [
+            viser.uplot.Series(label=label, stroke=colour, width=2)
+            for label, colour in zip(labels, _COLOURS, strict=False)
+        ]
+        self._plot = server.gui.add_uplot(
+            self._data(),
+            tuple(series),
+            title=title,
+            scales={"x": viser.uplot.Scale(time=False)},
+            legend=viser.uplot.Legend(show=True),
+            aspect=1.7,
+        )
+
+    def add(self, time: float, *values: float) -> None:
+        """Take the values at a time (s)."""
+        if self._times and time < self._times[-1]:
+            self._times.clear()
+            self._values.clear()
+        if not self._times or time - self._times[-1] >= _SECONDS / _SAMPLES:
+            self._times.append(time)
+            self._values.append(values)
+
+    def draw(self) -> None:
+        """Show what was taken."""
+        self._plot.data = self._data()
+
+    def _data(self) -> tuple[np.ndarray, ...]:
+        if len(self._times) < 2:
+            # The page keeps the shown part of the time axis in proportion to its length; from a
+            # length of zero it would never recover.
+            return (np.array([0.0, 1.0]), *np.zeros((self._width, 2)))
+        times = np.array(self._times)
+        values = np.array(self._values).reshape(len(times), self._width)
+        return (times, *np.ascontiguousarray(values.T))
+
+
+class WebViewer(Node):
+    """Serves the page on 127.0.0.1."""
+
+    def __init__(self) -> None:
+        """Start the server.
+
+        Raises:
+            VmsPhError: the port is taken.
+        """
+        super().__init__("web_viewer")
+        self._robot = RobotParameters(self)
+        port: int = declare(self, "port", 8080, "of the page on 127.0.0.1", 1, 65535)
+        self._server = _serve(port)
+        self._scene: RobotScene | None = None
+        self._start: int | None = None
+        self._build_page()
+        self._poses: dict[str, tuple] = {}
+        self._health = Health(self)
+        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+        self.create_subscription(TFMessage, "/tf", self._on_transforms, 10)
+        self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
+        self.create_subscription(Power, "vms_ph/power", self._on_power, 10)
+        self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
+        self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
+        self.create_timer(1.0 / _PLOTS_HZ, self._draw_plots)
+        self.get_logger().info(f"the page is at http://{_HOST}:{port}")
+
+    def destroy_node(self) -> None:
+        """End, telling the other nodes."""
+        self._health.farewell()
+        self._server.stop()
+        super().destroy_node()
+
+    def _build_page(self) -> None:
+        server = self._server
+        server.scene.set_up_direction("+z")
+        server.scene.add_grid("/floor", width=4.0, height=4.0, cell_size=0.25)
+        server.initial_camera.position = (1.25, -1.1, 1.0)
+        server.initial_camera.look_at = (0.2, 0.0, 0.45)
+        self._summary = server.gui.add_markdown("waiting for the robot …")
+        self._energy = Strip(
+            server,
+            "closed-loop energy (J)",
+            ("total", "shaped potential", "kinetic, task", "kinetic, null space"),
+        )
+        self._power = Strip(
+            server, "power into the robot (W)", ("joint torques", "end effector", "-friction")
+        )
+        self._error = Strip(server, "task error (mm)", ("distance to the reference",))
+
+    def _on_description(self, message: String) -> None:
+        try:
+            model = self._robot.model(message.data)
+        except VmsPhError as error:
+            self.get_logger().error(f"the robot_description received: {error}")
+            return
+        self._scene = RobotScene(self._server, model, message.data)
+        for missing in self._scene.missing:
+            self.get_logger().warning(f"cannot be drawn: {missing}")
+
+    def _on_transforms(self, message: TFMessage) -> None:
+        for item in message.transforms:
+            p, r = item.transform.translation, item.transform.rotation
+            self._poses[item.child_frame_id] = ((p.x, p.y, p.z), (r.w, r.x, r.y, r.z))
+
+    def _on_power(self, message: Power) -> None:
+        time = self._seconds(from_stamp(message.header.stamp))
+        self._power.add(time, message.joint_torque, message.end_effector, -message.dissipated)
+        self._last_power = message
+
+    def _on_control(self, message: ControllerState) -> None:
+        time = self._seconds(from_stamp(message.header.stamp))
+        self._energy.add(
+            time,
+            message.closed_loop_energy,
+            message.shaped_potential,
+            message.kinetic_task,
+            message.kinetic_null,
+        )
+        self._error.add(time, 1e3 * message.task_error)
+
+    def _seconds(self, stamp: int) -> float:
+        if self._start is None or stamp < self._start:
+            self._start = stamp
+        return (stamp - self._start) / NANOSECONDS
+
+    def _draw_robot(self) -> None:
+        if self._scene is None or not self._server.get_clients():
+            return
+        poses, self._poses = self._poses, {}
+        with self._server.atomic():
+            for link, pose in poses.items():
+                self._scene.place(link, pose)
+
+    def _draw_plots(self) -> None:
+        if not self._server.get_clients():
+            return
+        for strip in (self._energy, self._power, self._error):
+            strip.draw()
+        power = getattr(self, "_last_power", None)
+        if power is not None:
+            self._summary.content = (
+                f"**stored** {power.stored:+.4f} J = joints {power.joint_torque_work:+.4f} "
+                f"+ end effector {power.end_effector_work:+.4f} "
+                f"− friction {power.dissipated_work:.4f} J  \n"
+                f"**from nowhere** {power.drift:+.1e} J, residual {power.residual:+.1e} W"
+            )
+
+
+def _serve(port: int) -> viser.ViserServer:
+    # viser would silently take the next port, and the address printed would be another robot's.
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError as error:
+            raise VmsPhError(
+                f"port {port} on {_HOST} is taken ({error.strerror}); choose another, "
+                f"for instance port:={port + 1}"
+            ) from None
+    with contextlib.redirect_stdout(io.StringIO()):  # its banner; the node says it in one line
+        return viser.ViserServer(host=_HOST, port=port, verbose=False)
+
+
+def main() -> None:
+    """Run the node."""
+    run(WebViewer)
+
+
+if __name__ == "__main__":
+    main()
