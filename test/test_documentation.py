@@ -1,0 +1,35 @@
+"""The code in README.md and docs/ runs, and prints what the pages say it prints."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text())]
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_from_top_to_bottom(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, object] = {}
+    for block in BLOCK.findall(page.read_text()):
+        if ">>>" not in block:
+            exec(compile(block, str(page), "exec"), names)
+            continue
+        test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        runner.run(test, clear_globs=False)
+        names.update(test.globs)
+        assert runner.failures == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_links_of_a_page_lead_to_files_that_exist(page: Path) -> None:
+    missing = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
+    assert missing == []
