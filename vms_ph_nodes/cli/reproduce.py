@@ -1,0 +1,125 @@
+"""vms-ph reproduce: published results, run again."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+if TYPE_CHECKING:
+    from ..reproduce import Outcome, Study
+
+_COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
+
+
+def reproduce(
+    study: str = typer.Argument("", help="the id of a study; see --list"),
+    list_: bool = typer.Option(False, "--list", help="name all studies and their parameters"),
+    set_: list[str] = typer.Option(
+        [], "--set", metavar="NAME=VALUE", help="change a parameter; may be given several times"
+    ),
+    out: Path | None = typer.Option(None, help="folder for plots and tables; made when missing"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
+    strict: bool = typer.Option(False, help="end with exit code 1 when a check differs"),
+) -> None:
+    """Run a published result again and print published against obtained.
+
+    A check [green]agrees[/green] within its tolerance, or it [red]differs[/red];
+    [yellow]refuted[/yellow] means that the published statement is wrong, and why is said.
+    """
+    from ..reproduce import get, studies
+
+    if list_:
+        _list(list(studies().values()), as_json)
+        return
+    if not study:
+        raise VmsPhError("which study? Give an id: vms-ph reproduce --list names them all")
+    chosen = get(study)
+    settings = chosen.settings(_assignments(set_))
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
+    outcome = chosen.run(settings, out)
+    if as_json:
+        document = {
+            "id": chosen.id,
+            "source": chosen.source,
+            "parameters": settings,
+            "checks": [asdict(check) for check in outcome.checks],
+            "files": [str(file) for file in outcome.files],
+        }
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        _print(chosen, outcome)
+    if strict and any(check.verdict == "differs" for check in outcome.checks):
+        raise typer.Exit(1)
+
+
+def _assignments(texts: list[str]) -> dict[str, str]:
+    given = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise VmsPhError(f"--set {text}: NAME=VALUE is wanted")
+        given[name] = value
+    return given
+
+
+def _list(all_of_them: "list[Study]", as_json: bool) -> None:
+    if as_json:
+        documents = [
+            {
+                "id": study.id,
+                "source": study.source,
+                "title": study.title,
+                "parameters": {name: asdict(p) for name, p in study.parameters.items()},
+            }
+            for study in all_of_them
+        ]
+        typer.echo(json.dumps(documents, indent=2, ensure_ascii=False))
+        return
+    for study in all_of_them:
+        typer.secho(study.id, bold=True)
+        typer.echo(f"  {study.title} ({study.source})")
+        for name, parameter in study.parameters.items():
+            one_of = f" [{', '.join(parameter.choices)}]" if parameter.choices else ""
+            typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{one_of}")
+
+
+def _print(study: "Study", outcome: "Outcome") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=study.title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("check", ratio=3)
+    for name in ("published", "obtained", "tolerance", "unit"):
+        table.add_column(name, justify="right" if name != "unit" else "left")
+    table.add_column("verdict")
+    for check in outcome.checks:
+        tolerance = "" if check.tolerance is None else f"{check.tolerance:.3g}"
+        colour = _COLOURS[check.verdict]
+        table.add_row(
+            check.name,
+            _text(check.published),
+            _text(check.obtained),
+            tolerance,
+            check.unit,
+            f"[{colour}]{check.verdict}[/{colour}]",
+        )
+    console = Console()
+    console.print(table)
+    for check in outcome.checks:
+        if check.why:
+            console.print(f"[bold]{check.name}[/bold]: {check.why}", highlight=False)
+    for file in outcome.files:
+        console.print(f"written: {file}", highlight=False, soft_wrap=True)
+
+
+def _text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.5g}"
