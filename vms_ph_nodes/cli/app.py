@@ -2,7 +2,7 @@
 
 import typer
 
-from . import bag, check, demo, interface, launch, node, param, run, service, topic
+from . import bag, check, demo, interface, launch, node, param, reproduce, run, service, topic
 
 _HELP = """Port-Hamiltonian models, controllers and energy audits for manipulators.
 
@@ -36,4 +36,5 @@ def make_app() -> typer.Typer:
     ):
         app.add_typer(module.app, name=name)
     app.command("check")(check.check)
+    app.command("reproduce")(reproduce.reproduce)
     return app

@@ -97,19 +97,17 @@ def _print(study: "Study", outcome: "Outcome") -> None:
     from rich.table import Table
 
     table = Table(title=study.title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("check", ratio=3)
-    for name in ("published", "obtained", "tolerance", "unit"):
-        table.add_column(name, justify="right" if name != "unit" else "left")
+    table.add_column("check")
+    table.add_column("published", justify="right")
+    table.add_column("obtained", justify="right")
     table.add_column("verdict")
     for check in outcome.checks:
-        tolerance = "" if check.tolerance is None else f"{check.tolerance:.3g}"
+        tolerance = "" if check.tolerance is None else f" ± {check.tolerance:.2g}"
         colour = _COLOURS[check.verdict]
         table.add_row(
             check.name,
-            _text(check.published),
-            _text(check.obtained),
-            tolerance,
-            check.unit,
+            _text(check.published) + tolerance,
+            f"{_text(check.obtained)} {check.unit}".rstrip(),
             f"[{colour}]{check.verdict}[/{colour}]",
         )
     console = Console()
@@ -122,4 +120,4 @@ def _print(study: "Study", outcome: "Outcome") -> None:
 
 
 def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.5g}"
+    return value if isinstance(value, str) else f"{value:.4g}"
