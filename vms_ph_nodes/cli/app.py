@@ -2,7 +2,20 @@
 
 import typer
 
-from . import bag, check, demo, interface, launch, node, param, reproduce, run, service, topic
+from . import (
+    bag,
+    bench,
+    check,
+    demo,
+    interface,
+    launch,
+    node,
+    param,
+    reproduce,
+    run,
+    service,
+    topic,
+)
 
 _HELP = """Port-Hamiltonian models, controllers and energy audits for manipulators.
 
@@ -37,4 +50,5 @@ def make_app() -> typer.Typer:
         app.add_typer(module.app, name=name)
     app.command("check")(check.check)
     app.command("reproduce")(reproduce.reproduce)
+    app.command("bench")(bench.bench)
     return app

@@ -1,0 +1,54 @@
+"""What our calls cost, beside those a user would make instead: one file a subject."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .measure import Case, Timing, measure
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Cases that belong together.
+
+    Attributes:
+        id: its name on the command line.
+        title: one line.
+        reference: the name of the case that the others are compared with.
+        cases: makes them for a robot on a base; both are names.
+        robot, base: those it takes unless told otherwise.
+    """
+
+    id: str
+    title: str
+    reference: str
+    cases: Callable[[str, str], list[Case]]
+    robot: str = "panda"
+    base: str = "floating"
+
+
+# In the order in which they are listed; each module has a BENCH.
+_MODULES = ("dynamics",)
+
+
+def benches() -> dict[str, Bench]:
+    """Return all subjects by their id."""
+    found = [import_module(f"{__name__}.{name}").BENCH for name in _MODULES]
+    return {bench.id: bench for bench in found}
+
+
+def get(identifier: str) -> Bench:
+    """Return a subject.
+
+    Raises:
+        VmsPhError: there is none of this id.
+    """
+    known = benches()
+    if identifier not in known:
+        raise VmsPhError(f"there is nothing called '{identifier}' to time; {', '.join(known)} are")
+    return known[identifier]
+
+
+__all__ = ["Bench", "Case", "Timing", "benches", "get", "measure"]

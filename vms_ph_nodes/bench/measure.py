@@ -1,0 +1,82 @@
+"""Times calls side by side: in turn, in small batches, so that a busy machine slows all alike.
+
+Libraries for benchmarks time one function after the other; a ratio of two of their medians moves
+by tens of per cent when the machine gets busy in between.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# A batch lasts about this long: far above the clock's resolution, far below a scheduler's slice.
+_BATCH = 1e-3
+_FEWEST_ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call to be timed.
+
+    Attributes:
+        name: what it is.
+        call: without arguments.
+        limit: by how many times the reference it may exceed it; None where nothing is promised.
+        seconds: what it may take at most, s; None where nothing is promised.
+        per: how many units of work one call does; times are told per unit.
+    """
+
+    name: str
+    call: Callable[[], object]
+    limit: float | None = None
+    seconds: float | None = None
+    per: int = 1
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What came out for a case: quartiles of the time of a unit of work, s."""
+
+    case: Case
+    median: float
+    lower: float
+    upper: float
+
+
+def measure(cases: Sequence[Case], seconds: float) -> list[Timing]:
+    """Time the cases in turn until about ``seconds`` have passed; at least seven rounds."""
+    batches = [_calls_per_batch(case.call) for case in cases]
+    samples: list[list[float]] = [[] for _ in cases]
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        end = time.perf_counter() + seconds
+        while len(samples[0]) < _FEWEST_ROUNDS or time.perf_counter() < end:
+            for case, calls, sample in zip(cases, batches, samples, strict=True):
+                start = time.perf_counter()
+                for _ in range(calls):
+                    case.call()
+                sample.append((time.perf_counter() - start) / calls / case.per)
+    finally:
+        if collecting:
+            gc.enable()
+    quartiles = [np.percentile(sample, [50, 25, 75]) for sample in samples]
+    return [
+        Timing(case, float(m), float(low), float(high))
+        for case, (m, low, high) in zip(cases, quartiles, strict=True)
+    ]
+
+
+def _calls_per_batch(call: Callable[[], object]) -> int:
+    call()
+    calls = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        taken = time.perf_counter() - start
+        if taken >= _BATCH or calls >= 1_000_000:
+            return calls
+        calls = max(2 * calls, int(calls * _BATCH / max(taken, 1e-7)))

@@ -1,0 +1,118 @@
+"""vms-ph bench: what calls cost, side by side in one run."""
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+if TYPE_CHECKING:
+    from ..bench import Bench, Timing
+
+
+def bench(
+    subject: str = typer.Argument("", help="what to time; see --list"),
+    list_: bool = typer.Option(False, "--list", help="name all subjects"),
+    robot: str = typer.Option("", help="a bundled robot; empty: that of the subject"),
+    base: str = typer.Option("", help="fixed, planar or floating; empty: that of the subject"),
+    seconds: float = typer.Option(5.0, min=0.0, help="how long to go on measuring"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
+) -> None:
+    """Time our calls beside those a user would make instead.
+
+    All cases run in turn in one process, so that their ratios hold on a busy machine; medians.
+    """
+    from ..bench import benches, get, measure
+
+    if list_:
+        for known in benches().values():
+            typer.echo(f"{known.id:14s}{known.title}")
+        return
+    if not subject:
+        raise VmsPhError("what is to be timed? vms-ph bench --list names what can be")
+    chosen = get(subject)
+    robot, base = robot or chosen.robot, base or chosen.base
+    if base not in ("fixed", "planar", "floating"):
+        raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
+    timings = measure(chosen.cases(robot, base), seconds)
+    if as_json:
+        typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
+    else:
+        _print(chosen, timings, robot, base)
+
+
+def _reference(chosen: "Bench", timings: "list[Timing]") -> float:
+    return next(t.median for t in timings if t.case.name == chosen.reference)
+
+
+def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> dict[str, object]:
+    one = _reference(chosen, timings)
+    cases = [
+        {
+            "name": t.case.name,
+            "median": t.median,
+            "lower_quartile": t.lower,
+            "upper_quartile": t.upper,
+            "ratio": t.median / one,
+            "ratio_limit": t.case.limit,
+            "limit": t.case.seconds,
+        }
+        for t in timings
+    ]
+    return {
+        "id": chosen.id,
+        "robot": robot,
+        "base": base,
+        "reference": chosen.reference,
+        "versions": _versions(),
+        "cases": cases,
+    }
+
+
+def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    one = _reference(chosen, timings)
+    title = f"{chosen.title}: {robot}, {base} base"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("call")
+    for name in ("median", "quartiles", "ratio", "at most"):
+        table.add_column(name, justify="right")
+    for t in timings:
+        ratio = t.median / one
+        limit, over = "", False
+        if t.case.limit is not None:
+            limit, over = f"{t.case.limit:g}", ratio > t.case.limit
+        elif t.case.seconds is not None:
+            limit, over = _time(t.case.seconds), t.median > t.case.seconds
+        colour = "red" if over else "green" if limit else "default"
+        quartiles = f"{_time(t.lower)} .. {_time(t.upper)}"
+        shown = f"[{colour}]{limit}[/{colour}]"
+        table.add_row(t.case.name, _time(t.median), quartiles, f"{ratio:.1f}", shown)
+    console = Console()
+    console.print(table)
+    machine = ", ".join(f"{name} {version}" for name, version in _versions().items())
+    console.print(f"ratios to {chosen.reference}; {machine}", highlight=False)
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import numpy
+    import pinocchio
+
+    return {
+        "Python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "pinocchio": pinocchio.__version__,
+    }
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
