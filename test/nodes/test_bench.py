@@ -28,20 +28,34 @@ def test_the_model_can_be_timed_on_every_base(base: str) -> None:
     assert f"{base} base" in result.output
 
 
-def test_twice_the_work_takes_about_twice_the_time() -> None:
-    def work(n: int) -> object:
-        return sum(range(n))
+class Clock:
+    """A clock that only work moves."""
 
-    timings = measure([Case("one", lambda: work(20_000)), Case("two", lambda: work(40_000))], 0.2)
-    assert 1.5 < timings[1].median / timings[0].median < 2.7
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def work(self, seconds: float) -> None:
+        self.now += seconds
 
 
-def test_a_call_that_does_many_units_of_work_is_told_per_unit() -> None:
-    def work() -> object:
-        return [sum(range(2_000)) for _ in range(10)]
-
-    whole, unit = measure([Case("whole", work), Case("unit", work, per=10)], 0.1)
-    assert 7 < whole.median / unit.median < 14
+def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("vms_ph_nodes.bench.timing.time", clock)
+    cases = [
+        Case("one", lambda: clock.work(1e-6)),
+        Case("two", lambda: clock.work(2e-6)),
+        Case("ten units", lambda: clock.work(1e-5), per=10),
+        Case("longer than the whole budget", lambda: clock.work(1.0)),
+    ]
+    found = {timing.case.name: timing.median for timing in measure(cases, 0.5)}
+    assert found == pytest.approx(
+        {"one": 1e-6, "two": 2e-6, "ten units": 1e-6, "longer than the whole budget": 1.0}
+    )
 
 
 @pytest.mark.parametrize(

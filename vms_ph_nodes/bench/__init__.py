@@ -6,7 +6,7 @@ from importlib import import_module
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from .measure import Case, Timing, measure
+from .timing import Case, Timing, measure
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from vms_ph_dynamics.structure import DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
 
 from . import Bench
-from .measure import Case
+from .timing import Case
 
 # Every block of the equations of motion; what follows from them (energies, momenta) comes along.
 _BLOCKS = ("M", "A", "M_hat_m", "v_hat", "p", "pi", "pi_hat", "C", "g", "J_end_effector")
