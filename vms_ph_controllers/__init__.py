@@ -1,5 +1,6 @@
 """Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
 
+from .decoupled_vms import DecoupledVMSController
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
@@ -7,6 +8,7 @@ __all__ = [
     "Command",
     "ControlEnergy",
     "Controller",
+    "DecoupledVMSController",
     "Reference",
     "RobotState",
     "Status",

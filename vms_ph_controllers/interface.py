@@ -26,15 +26,21 @@ class RobotState:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is wanted of the end effector; None means: stay as you were told before.
+    """What is wanted of the robot; None means: stay as you were told before.
 
     Attributes:
-        position: (3,) in the inertial frame, m.
+        position: (3,) of the end effector in the inertial frame, m.
         velocity: (3,) in the inertial frame, m/s; the reference moves on with it.
+        base_pose: (4,4) of the base in the inertial frame.
+        base_twist: (6,) in the axes of the base's reference, linear first; it moves on with it.
+        joints: (n,) positions, rad or m.
     """
 
     position: Array | None = None
     velocity: Array | None = None
+    base_pose: Array | None = None
+    base_twist: Array | None = None
+    joints: Array | None = None
 
 
 class Status(enum.IntEnum):
@@ -54,7 +60,9 @@ class ControlEnergy:
         closed_loop: the storage function that the law shapes.
         shaped_potential: its potential part.
         kinetic_task, kinetic_null: its kinetic part, split by the task.
-        damping_task, damping_null: taken out by the injected damping; never negative.
+        kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
+        damping_task, damping_null, damping_base, damping_shape: taken out by the injected damping;
+            never negative.
         reference_power: put in by a moving reference.
         clipped_power: changed by the limits.
     """
@@ -63,8 +71,12 @@ class ControlEnergy:
     shaped_potential: float = 0.0
     kinetic_task: float = 0.0
     kinetic_null: float = 0.0
+    kinetic_base: float = 0.0
+    kinetic_shape: float = 0.0
     damping_task: float = 0.0
     damping_null: float = 0.0
+    damping_base: float = 0.0
+    damping_shape: float = 0.0
     reference_power: float = 0.0
     clipped_power: float = 0.0
 

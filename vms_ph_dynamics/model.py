@@ -247,6 +247,16 @@ class VMSModel:
             q[:size] = vector(base, size, f"the pose of a {self.base} base")
         return self.checked_configuration(q)
 
+    def base_pose(self, q: Array) -> Array:
+        """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""
+        if self.base == "floating":
+            return np.array(pin.XYZQUATToSE3(q[:7]).homogeneous)
+        pose = np.eye(4)
+        if self.base == "planar":
+            x, y, c, s = q[:4]
+            pose[:2, :2], pose[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return pose
+
     def joint_positions(self, q: Array) -> Array:
         """Return the positions of the n joints, (n,), continuous ones within (-pi, pi]."""
         if self.nq - self.nq_base == self.n:
