@@ -92,3 +92,12 @@ def test_strict_ends_with_an_error_when_a_check_differs() -> None:
     circle = ["--set", "radius=0.5", "--strict"]
     assert CliRunner().invoke(make_app(), arguments + circle).exit_code == 1
     assert get("free-floating-nonholonomy").title
+
+
+def test_the_decoupled_law_keeps_its_base_still_while_the_arm_moves() -> None:
+    found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="2.5")
+    moved = found["omnidirectional_panda while the arm moves: largest way of the base"]
+    assert float(str(moved["published"]).split()[0]) > 100 * float(str(moved["obtained"]))
+    weaker = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="1", push="1")
+    pushed = "omnidirectional_panda pushed at the tool: largest way of the base"
+    assert float(str(weaker[pushed]["obtained"])) < 0.3 * float(str(found[pushed]["obtained"]))
