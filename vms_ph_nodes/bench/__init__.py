@@ -30,7 +30,7 @@ class Bench:
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics",)
+_MODULES = ("dynamics", "control")
 
 
 def benches() -> dict[str, Bench]:
