@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import Array, frozen, vector
-from .errors import ModelError
+from .errors import ModelError, StateError
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Rotor:
 class Allocation:
     """The map ``w = B u`` from actuator thrusts to the base wrench; ``y = B^T v`` is its dual.
 
+    The power into the robot is ``w . v = u . y``.
+
     Attributes:
         matrix: B (6,m), linear first; of a planar base the rows (x, y, turn about z), (3,m).
         lower, upper: (m,) thrusts, N.
@@ -40,7 +42,8 @@ class Allocation:
         """Take the actuators of a robot.
 
         Raises:
-            ModelError: no actuator, an axis of length zero, or a fixed base.
+            ModelError: no actuator, a fixed base, or an actuator with a wrong shape, an entry that
+                is not finite, an axis of length zero, or limits in the wrong order.
         """
         if not rotors:
             raise ModelError("an allocation needs at least one rotor or thruster")
@@ -48,13 +51,7 @@ class Allocation:
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
         columns = []
         for i, rotor in enumerate(rotors):
-            axis = vector(rotor.axis, 3, f"axis of rotor {i}")
-            length = float(np.linalg.norm(axis))
-            if length == 0.0:
-                raise ModelError(f"the axis of rotor {i} has length zero")
-            axis = axis / length
-            torque = np.cross(vector(rotor.position, 3, f"position of rotor {i}"), axis)
-            columns.append(np.concatenate([axis, torque + rotor.drag_ratio * axis]))
+            columns.append(_column(rotor, i))
         matrix = np.stack(columns, axis=1)
         self.matrix = frozen(matrix if base == "floating" else matrix[[0, 1, 5]])
         self.lower = frozen(np.array([rotor.lower for rotor in rotors], dtype=np.float64))
@@ -66,13 +63,45 @@ class Allocation:
         return int(np.linalg.matrix_rank(self.matrix)) == len(self.matrix)
 
     def wrench(self, thrusts: Array) -> Array:
-        """Return the base wrench of thrusts (m,)."""
+        """Return the base wrench (b,) of thrusts (m,), limits aside.
+
+        Raises:
+            StateError: wrong shape, or not finite.
+        """
         return self.matrix @ vector(thrusts, self.matrix.shape[1], "thrusts")
 
     def thrusts(self, wrench: Array) -> Array:
-        """Return the smallest thrusts (m,) whose wrench is nearest to the one given, unlimited."""
+        """Return the smallest thrusts (m,) whose wrench is nearest to the one given, unlimited.
+
+        Raises:
+            StateError: wrong shape, or not finite.
+        """
         return np.linalg.pinv(self.matrix) @ vector(wrench, len(self.matrix), "wrench_base")
 
     def outputs(self, v_base: Array) -> Array:
-        """Return the velocities conjugate to the thrusts, ``B^T v``, (m,)."""
-        return self.matrix.T @ v_base
+        """Return the velocities conjugate to the thrusts, ``B^T v``, (m,).
+
+        Raises:
+            StateError: wrong shape, or not finite.
+        """
+        return self.matrix.T @ vector(v_base, len(self.matrix), "v_base")
+
+
+def _column(rotor: Rotor, i: int) -> Array:
+    """Return the wrench of a thrust of 1 N at the base's origin, (6,)."""
+    try:
+        axis = vector(rotor.axis, 3, f"axis of rotor {i}")
+        position = vector(rotor.position, 3, f"position of rotor {i}")
+    except StateError as error:
+        raise ModelError(str(error)) from None
+    length = float(np.linalg.norm(axis))
+    if length == 0.0:
+        raise ModelError(f"the axis of rotor {i} has length zero")
+    if not np.isfinite(rotor.drag_ratio):
+        raise ModelError(f"drag_ratio of rotor {i} must be finite; given: {rotor.drag_ratio}")
+    if not rotor.lower <= rotor.upper:
+        raise ModelError(
+            f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
+        )
+    axis = axis / length
+    return np.concatenate([axis, np.cross(position, axis) + rotor.drag_ratio * axis])

@@ -66,9 +66,10 @@ class Evaluation:
     @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
+        locked = self.M_b  # crba leaves the closed form behind
         if self._locked_inverse is not None:
             return frozen(self._locked_inverse)
-        return frozen(np.linalg.inv(self.M_b))
+        return frozen(np.linalg.inv(locked))
 
     @cached_property
     def M_hat_m(self) -> Array:
@@ -154,7 +155,7 @@ class Evaluation:
         if model.fluid is not None:
             local += model.fluid.buoyancy_potential(self)
             weight -= model.fluid.displaced_mass
-        return float(local - weight * (model.gravity[:size] @ self.q[:size]))
+        return float(local - weight * (model.base_gravity[:size] @ self.q[:size]))
 
     @property
     def J_end_effector(self) -> Array:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
-from .arrays import Array, frozen
-from .errors import ModelError
+from .arrays import Array, frozen, vector
+from .errors import ModelError, StateError
 from .groups import SE3
 
 if TYPE_CHECKING:
@@ -56,6 +56,54 @@ class ImmersedBody:
     linear_drag: Array = field(default_factory=_no_drag)
     quadratic_drag: Array = field(default_factory=_no_drag)
 
+    def __post_init__(self) -> None:
+        """Refuse what no body in a fluid can have.
+
+        Raises:
+            ModelError: a wrong shape, an entry that is not finite, an added mass that is not
+                symmetric and positive semi-definite, a negative volume or drag.
+        """
+        for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
+            what = f"the {name.replace('_', ' ')} of '{self.link}'"
+            object.__setattr__(self, name, _checked(getattr(self, name), size, what))
+        object.__setattr__(self, "added_mass", self._checked_mass())
+        if not (np.isfinite(self.volume) and self.volume >= 0):
+            raise ModelError(
+                f"the volume of '{self.link}' must not be negative; given: {self.volume} m^3"
+            )
+        for name in ("linear_drag", "quadratic_drag"):
+            if min(getattr(self, name)) < 0:
+                raise ModelError(
+                    f"the {name.replace('_', ' ')} of '{self.link}' must not be negative: it would "
+                    f"drive the robot; given: {getattr(self, name).tolist()}"
+                )
+
+    def _checked_mass(self) -> Array:
+        what = f"the added mass of '{self.link}'"
+        mass = np.array(self.added_mass, dtype=np.float64)
+        if mass.shape != (6, 6):
+            raise ModelError(f"{what} must have shape (6, 6); given: shape {mass.shape}")
+        _checked(mass.ravel(), 36, what)
+        if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
+            raise ModelError(
+                f"{what} must be symmetric; it differs from its transpose by "
+                f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
+            )
+        smallest = np.linalg.eigvalsh(mass)[0]
+        # Rounded published coefficients may miss zero by that much.
+        if smallest < -1e-9 * np.abs(mass).max():
+            raise ModelError(
+                f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
+            )
+        return frozen((mass + mass.T) / 2)
+
+
+def _checked(value: Array, size: int, what: str) -> Array:
+    try:
+        return frozen(vector(value, size, what).copy())
+    except StateError as error:
+        raise ModelError(str(error)) from None
+
 
 @dataclass(frozen=True)
 class Fluid:
@@ -69,26 +117,25 @@ class Fluid:
     bodies: tuple[ImmersedBody, ...]
     density: float = WATER
 
+    def __post_init__(self) -> None:
+        """Refuse a density that is not positive.
+
+        Raises:
+            ModelError: saying what was given.
+        """
+        if not (np.isfinite(self.density) and self.density > 0):
+            raise ModelError(
+                f"the density of a fluid must be positive; given: {self.density} kg/m^3"
+            )
+
     def check(self, model: "VMSModel") -> None:
         """Refuse a fluid that does not fit a robot.
 
         Raises:
-            ModelError: an unknown link, or a value that is not physical.
+            ModelError: a link that the robot does not have.
         """
         for body in self.bodies:
             model.frame_id(body.link)
-            mass = np.asarray(body.added_mass)
-            if mass.shape != (6, 6) or not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
-                raise ModelError(
-                    f"the added mass of '{body.link}' must be a symmetric (6,6) matrix"
-                )
-            if np.linalg.eigvalsh(mass)[0] < -1e-9 * np.abs(mass).max():
-                raise ModelError(
-                    f"the added mass of '{body.link}' must be positive semi-definite; its smallest "
-                    f"eigenvalue is {np.linalg.eigvalsh(mass)[0]:.4g}"
-                )
-            if min(body.volume, *body.linear_drag, *body.quadratic_drag) < 0:
-                raise ModelError(f"volume and drag of '{body.link}' must not be negative")
 
     @property
     def displaced_mass(self) -> float:
@@ -134,7 +181,7 @@ class Fluid:
         pin.forwardKinematics(model._pin, data, d.q_origin)
         for body in self.bodies:
             frame = pin.updateFramePlacement(model._pin, data, model.frame_id(body.link))
-            centre = frame.act(np.asarray(body.centre_of_buoyancy))
+            centre = frame.act(body.centre_of_buoyancy)
             total += self.density * body.volume * float(model.gravity @ centre)
         return total
 

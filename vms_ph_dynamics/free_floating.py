@@ -55,7 +55,7 @@ class FreeFloatingEvaluation:
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
         self.d = d
-        pose = d.placement(d.model.link_names[0])
+        pose = d.placement(d.model._pin.names[1])  # the base joint: a link 'world' may precede it
         self._rotation = pose[:3, :3]
         self._centre = base_centre
         self.r_0 = frozen(pose[:3, 3] + self._rotation @ base_centre)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, frozen
+from .errors import ModelError
 
 if TYPE_CHECKING:
     from .model import VMSModel
@@ -29,6 +30,27 @@ class Friction:
     coulomb: Array
     slip: float = 0.01
 
+    def __post_init__(self) -> None:
+        """Refuse friction that would drive a joint.
+
+        Raises:
+            ModelError: a negative or not finite coefficient, sizes that differ, or no slip speed.
+        """
+        for name in ("viscous", "coulomb"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
+                raise ModelError(
+                    f"{name} friction must be one number a joint, not negative; given: {values}"
+                )
+            object.__setattr__(self, name, frozen(values))
+        if self.viscous.shape != self.coulomb.shape:
+            raise ModelError(
+                f"viscous friction is given for {len(self.viscous)} joints, Coulomb friction for "
+                f"{len(self.coulomb)}"
+            )
+        if not (np.isfinite(self.slip) and self.slip > 0):
+            raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
+
     @classmethod
     def of(cls, model: "VMSModel") -> "Friction":
         """Return the friction that the robot's URDF gives."""
@@ -43,4 +65,5 @@ class Friction:
 
     def slope(self, rates: Array) -> Array:
         """Return minus the derivative of each torque by its rate, (n,)."""
-        return self.viscous + self.coulomb / self.slip / np.cosh(rates / self.slip) ** 2
+        # The square of 1/cosh, which would overflow at high speed.
+        return self.viscous + self.coulomb / self.slip * (1.0 - np.tanh(rates / self.slip) ** 2)

@@ -20,8 +20,8 @@ class JointTable:
         effort: largest torque or force, N m or N; infinite where not given.
         velocity: largest rate, rad/s or m/s; infinite where not given.
         lower, upper: positions, rad or m; infinite for continuous joints.
-        damping: viscous friction, N m s/rad or N s/m.
-        friction: Coulomb friction, N m or N.
+        damping: viscous friction, N m s/rad or N s/m, that of joints that mimic it included.
+        friction: Coulomb friction, N m or N, that of joints that mimic it included.
         prismatic: whether a joint slides.
     """
 
@@ -35,8 +35,14 @@ class JointTable:
     prismatic: tuple[bool, ...]
 
 
-def joint_table(model: Any, joints: Sequence[int]) -> JointTable:
-    """Return what a Pinocchio model knows of some of its joints."""
+def joint_table(model: Any, joints: Sequence[int], projection: Array | None = None) -> JointTable:
+    """Return what a Pinocchio model knows of some of its joints.
+
+    Args:
+        model: a ``pinocchio.Model``.
+        joints: their indices.
+        projection: (nv_full,nv) from the rates of independent joints to all, where some mimic.
+    """
     rows = [model.joints[i].idx_v for i in joints]
     # Pinocchio 4 renamed the symmetric limits of 3.
     effort = getattr(model, "upperEffortLimit", None)
@@ -49,14 +55,28 @@ def joint_table(model: Any, joints: Sequence[int]) -> JointTable:
         _limits(model.velocityLimit if velocity is None else velocity, rows),
         lower,
         upper,
-        _values(model.damping, rows),
-        _values(model.friction if friction is None else friction, rows),
+        _projected(model.damping, rows, projection, 2),
+        _projected(model.friction if friction is None else friction, rows, projection, 1),
         tuple(model.joints[i].shortname().startswith("JointModelP") for i in joints),
     )
 
 
 def _values(values: Array, rows: list[int]) -> Array:
     return frozen(np.array(values, dtype=np.float64)[rows])
+
+
+def _projected(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
+    """Return friction per joint, each with that of its followers.
+
+    A follower with the multiplier m turns m times as fast and its torque counts m times: viscous
+    friction grows with the square of m, Coulomb friction with its size.
+    """
+    if projection is None:
+        return _values(values, rows)
+    shares = np.abs(projection) ** power
+    of_leader = shares.T @ np.array(values, dtype=np.float64)
+    columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
+    return frozen(of_leader[columns])
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:

@@ -42,6 +42,8 @@ class VMSModel:
         total_mass: of everything that moves, kg.
         end_effector: name of the frame the end-effector wrench acts at.
         gravity: (3,) in the inertial frame, m/s^2.
+        base_gravity: the same in the axes that the base's positions count along; they are those of
+            the inertial frame unless a URDF mounts its floating or planar joint turned.
         projection: (nv_full,nv) where joints mimic others, see :mod:`.mimic`; else None.
         fluid: what surrounds the robot, or None.
     """
@@ -76,12 +78,17 @@ class VMSModel:
         self.joints = joint_table(
             pin_model,
             [i for i in range(first, pin_model.njoints) if pin_model.names[i] not in self._mimics],
+            self.projection,
         )
         self._rotations = rotations_of(pin_model, self._mimics)
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
         self._end_effector_id = self.frame_id(self.end_effector)
         self.total_mass = float(pin.computeTotalMass(pin_model))
         self.gravity = frozen(np.array(pin_model.gravity.linear))
+        # A base joint may be mounted on the world with an <origin>: its positions are along its own
+        # axes, not those of the inertial frame.
+        mount = pin_model.jointPlacements[1].rotation
+        self.base_gravity = frozen(mount.T @ self.gravity)
         # crba fills the upper triangle only; these masks mirror it without touching what is below.
         self._upper = np.triu(np.ones((pin_model.nv, pin_model.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
@@ -278,11 +285,13 @@ class VMSModel:
             ) from None
 
     def frame_id(self, name: str) -> int:
-        """Return Pinocchio's index of a frame.
+        """Return Pinocchio's index of a frame; of a link where a joint has the same name.
 
         Raises:
             ModelError: listing the links there are.
         """
+        if self._pin.existFrame(name, pin.FrameType.BODY):
+            return int(self._pin.getFrameId(name, pin.FrameType.BODY))
         if not self._pin.existFrame(name):
             raise ModelError(
                 f"'{name}' is no frame of '{self.name}'; its links are {', '.join(self.link_names)}"

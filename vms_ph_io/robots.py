@@ -61,15 +61,22 @@ class Robot:
 
         Args:
             **arguments: of the xacro, instead of those of the robot.
+
+        Raises:
+            VmsPhError: its data package is not installed.
+            ModelError: an argument it does not know, or one that makes it unphysical.
         """
-        from .urdf import read_urdf
+        from .urdf import read_urdf, require_sound
 
         given = {**self.arguments, **arguments}
         resolved = {
             name: str(self._resolved(value)) if value.startswith("package://") else value
             for name, value in given.items()
         }
-        root = ET.fromstring(read_urdf(self.path(), resolved))
+        xml = read_urdf(self.path(), resolved)
+        if arguments:
+            require_sound(xml, f"{self.name} with these arguments")
+        root = ET.fromstring(xml)
         for joint in root.findall("joint"):
             if joint.get("name") in self.locked:
                 _make_fixed(joint)

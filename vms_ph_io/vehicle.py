@@ -1,114 +1,145 @@
 """Rotors and fluids of robots, from the files in config/."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import yaml
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.errors import ModelError, StateError, VmsPhError
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.allocation import Allocation
+    from vms_ph_dynamics.allocation import Allocation, Rotor
     from vms_ph_dynamics.fluid import Fluid, ImmersedBody
-
-_DRAG = 1.2  # of a circular cylinder across the flow
 
 
 def load_allocation(path: str | Path) -> "Allocation":
     """Return the rotors of a file as an input map.
 
     Raises:
-        VmsPhError: no such file, or one that is not as config/rotors/hextilt.yaml is.
+        VmsPhError: no such file.
+        ModelError: a file that is not as config/rotors/hextilt.yaml is; naming what is wrong.
     """
-    import pinocchio as pin
-
-    from vms_ph_dynamics.allocation import Allocation, Rotor
+    from vms_ph_dynamics.allocation import Allocation
 
     content = _read(path)
     try:
-        lower, upper = content["thrust"]
+        _keys(content, "the file", ("thrust", "drag_ratio", "rotors"), ("base",))
+        lower, upper = vector(content["thrust"], 2, "thrust")
+        ratio = _number(content["drag_ratio"], "drag_ratio")
         rotors = [
-            Rotor(
-                np.array(item["position"]),
-                pin.Quaternion(np.array(item["orientation"])).toRotationMatrix()[:, 2],
-                float(item["torque_sign"]) * float(content["drag_ratio"]),
-                float(lower),
-                float(upper),
-            )
-            for item in content["rotors"]
+            _rotor(item, f"rotor {i}", ratio, lower, upper)
+            for i, item in enumerate(_items(content["rotors"], "rotors"))
         ]
-        return Allocation(rotors, content.get("base", "floating"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"{path} is not a file of rotors: {error!r} is missing or wrong") from None
+        return Allocation(rotors, str(content.get("base", "floating")))
+    except (ModelError, StateError) as error:
+        raise ModelError(f"{path} is not a file of rotors: {error}") from None
 
 
 def load_fluid(path: str | Path) -> "Fluid":
     """Return the fluid of a file.
 
     Raises:
-        VmsPhError: no such file, or one that is not as config/fluids/bluerov2_alpha5.yaml is.
+        VmsPhError: no such file.
+        ModelError: a file that is not as config/fluids/bluerov2_alpha5.yaml is; naming what is
+            wrong.
     """
     from vms_ph_dynamics.fluid import Fluid
 
     content = _read(path)
     try:
-        density = float(content["density"])
-        return Fluid(tuple(_body(item, density) for item in content["bodies"]), density)
-    except (KeyError, TypeError, ValueError) as error:
+        _keys(content, "the file", ("density", "bodies"))
+        density = _number(content["density"], "density")
+        bodies = [
+            _body(item, f"body {i}", density)
+            for i, item in enumerate(_items(content["bodies"], "bodies"))
+        ]
+        return Fluid(tuple(bodies), density)
+    except (ModelError, StateError) as error:
+        raise ModelError(f"{path} is not a file of a fluid: {error}") from None
+
+
+def _rotor(item: Any, what: str, ratio: float, lower: float, upper: float) -> "Rotor":
+    import pinocchio as pin
+
+    from vms_ph_dynamics.allocation import Rotor
+    from vms_ph_dynamics.model import NORM_TOLERANCE
+
+    _keys(item, what, ("position", "orientation", "torque_sign"))
+    orientation = vector(item["orientation"], 4, f"orientation of {what}")
+    length = float(orientation @ orientation) ** 0.5
+    if abs(length - 1.0) > NORM_TOLERANCE:
         raise ModelError(
-            f"{path} is not a file of a fluid: {error!r} is missing or wrong"
-        ) from None
+            f"the orientation of {what} must be a quaternion [x y z w] of length 1; its length is "
+            f"{length:.9g}"
+        )
+    sign = _number(item["torque_sign"], f"torque_sign of {what}")
+    if sign not in (-1.0, 1.0):
+        raise ModelError(f"torque_sign of {what} must be 1 or -1; given: {sign:g}")
+    return Rotor(
+        vector(item["position"], 3, f"position of {what}"),
+        pin.Quaternion(orientation).toRotationMatrix()[:, 2],
+        sign * ratio,
+        lower,
+        upper,
+    )
 
 
-def _body(item: dict[str, Any], density: float) -> "ImmersedBody":
+def _body(item: Any, what: str, density: float) -> "ImmersedBody":
+    import numpy as np
+
     from vms_ph_dynamics.fluid import ImmersedBody
+    from vms_ph_dynamics.strip_theory import immersed_cylinder
 
-    if "cylinder" in item:
-        return _cylinder(item["link"], item["cylinder"], density)
+    if isinstance(item, Mapping) and "cylinder" in item:
+        _keys(item, what, ("link", "cylinder"))
+        shape = item["cylinder"]
+        _keys(shape, f"the cylinder of {what}", ("radius", "from", "to"))
+        return immersed_cylinder(
+            str(item["link"]),
+            _number(shape["radius"], f"radius of {what}"),
+            _vector_of(shape, "from", 3, what),
+            _vector_of(shape, "to", 3, what),
+            density,
+        )
+    names = ("volume", "centre_of_buoyancy", "added_mass", "linear_drag", "quadratic_drag")
+    _keys(item, what, ("link", *names))
     return ImmersedBody(
-        item["link"],
-        np.diag(np.array(item["added_mass"], dtype=np.float64)),
-        float(item["volume"]),
-        np.array(item["centre_of_buoyancy"], dtype=np.float64),
-        np.array(item["linear_drag"], dtype=np.float64),
-        np.array(item["quadratic_drag"], dtype=np.float64),
+        str(item["link"]),
+        np.diag(_vector_of(item, "added_mass", 6, what)),
+        _number(item["volume"], f"volume of {what}"),
+        _vector_of(item, "centre_of_buoyancy", 3, what),
+        _vector_of(item, "linear_drag", 6, what),
+        _vector_of(item, "quadratic_drag", 6, what),
     )
 
 
-def _cylinder(link: str, shape: dict[str, Any], density: float) -> "ImmersedBody":
-    """Return a slender cylinder by strip theory: each strip moves as if it were in a plane flow."""
-    from vms_ph_dynamics.fluid import ImmersedBody
-    from vms_ph_dynamics.groups import skew
-
-    radius = float(shape["radius"])
-    start, end = (np.array(shape[key], dtype=np.float64) for key in ("from", "to"))
-    length = float(np.linalg.norm(end - start))
-    centre, axis = (start + end) / 2, (end - start) / length
-    across = np.eye(3) - np.outer(axis, axis)
-    per_length = density * np.pi * radius**2
-    inertia = per_length * length**3 / 12 * across
-    about_centre = np.block(
-        [[per_length * length * across, np.zeros((3, 3))], [np.zeros((3, 3)), inertia]]
-    )
-    # The twist at the centre from that at the link's origin: v + w x centre.
-    shift = np.block([[np.eye(3), -skew(centre)], [np.zeros((3, 3)), np.eye(3)]])
-    # Quadratic drag couples all components; this is its diagonal, about the link's origin.
-    drag = 0.5 * density * _DRAG * 2 * radius * length
-    turning = 0.5 * density * _DRAG * 2 * radius * length**4 / 32
-    return ImmersedBody(
-        link,
-        shift.T @ about_centre @ shift,
-        np.pi * radius**2 * length,
-        centre,
-        np.zeros(6),
-        np.concatenate([drag * _share(across), turning * _share(across)]),
-    )
+def _vector_of(item: Mapping[str, Any], key: str, size: int, what: str) -> Array:
+    return vector(item[key], size, f"{key} of {what}")
 
 
-def _share(across: Array) -> Array:
-    return np.diag(across).copy()
+def _number(value: Any, name: str) -> float:
+    return float(vector([value], 1, name)[0])
+
+
+def _items(value: Any, name: str) -> Sequence[Any]:
+    if not isinstance(value, list) or not value:
+        raise ModelError(f"'{name}' must be a list with at least one entry; given: {value!r}")
+    return value
+
+
+def _keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
+    """Refuse what is not a mapping with exactly these keys."""
+    known = (*needed, *possible)
+    if not isinstance(item, Mapping):
+        raise ModelError(f"{what} must hold {', '.join(known)}; given: {item!r}")
+    for key in item:
+        if key not in known:
+            raise ModelError(f"{what} has the unknown key '{key}'; known are {', '.join(known)}")
+    for key in needed:
+        if key not in item:
+            raise ModelError(f"{what} lacks '{key}'")
 
 
 def _read(path: str | Path) -> dict[str, Any]:
@@ -116,6 +147,8 @@ def _read(path: str | Path) -> dict[str, Any]:
         content = yaml.safe_load(Path(path).read_text())
     except OSError as error:
         raise VmsPhError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path} is not text: {error}") from None
     except yaml.YAMLError as error:
         raise ModelError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, vector
+from ..errors import StateError
 from ..evaluation import Evaluation
 from ..friction import Friction
 from ..model import VMSModel
@@ -43,6 +44,10 @@ class Ports:
         def effort(value: Any, size: int, name: str) -> Array | None:
             return None if value is None else vector(value, size, name)
 
+        if ports.friction is not None and len(ports.friction.viscous) != model.n:
+            raise StateError(
+                f"friction must be that of {model.n} joints; given: {len(ports.friction.viscous)}"
+            )
         return replace(
             ports,
             torque=effort(ports.torque, model.n, "torque"),

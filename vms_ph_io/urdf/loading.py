@@ -15,6 +15,22 @@ from vms_ph_dynamics.model import GRAVITY
 from .checks import UrdfWarning, require_sound
 
 
+class _Arguments(dict[str, str]):
+    """Arguments for xacro that note which of them it asks for."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
     """Return the URDF text of a file; a file whose name ends in .xacro is processed first.
 
@@ -23,20 +39,29 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         xacro_arguments: values for its ``<xacro:arg>``.
 
     Raises:
-        VmsPhError: no such file, not readable, or xacro cannot process it.
+        VmsPhError: no such file, not readable, xacro cannot process it, or it does not know an
+            argument.
     """
     file = Path(path)
     if not file.is_file():
         raise VmsPhError(f"there is no file {file}; give the path of a URDF or xacro file")
+    given = _Arguments(xacro_arguments or {})
     try:
         if file.suffix == ".xacro":
-            document = xacro.process_file(str(file), mappings=dict(xacro_arguments or {}))
-            return str(document.toxml())
-        return file.read_text()
+            text = str(xacro.process_file(str(file), mappings=given).toxml())
+        else:
+            text = file.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise VmsPhError(f"{file} cannot be read: {error}") from None
     except (xacro.XacroException, ExpatError) as error:
         raise ModelError(f"{file} is not a xacro file that can be processed: {error}") from None
+    unknown = sorted(given.keys() - given.asked)
+    if unknown:
+        known = (
+            f"its arguments are {', '.join(sorted(given.asked))}" if given.asked else "it has none"
+        )
+        raise ModelError(f"{file.name} knows no argument '{unknown[0]}'; {known}")
+    return text
 
 
 def load_urdf(
