@@ -98,6 +98,16 @@ class ImmersedBody:
         return frozen((mass + mass.T) / 2)
 
 
+def check_density(density: float) -> None:
+    """Refuse a density that is not positive.
+
+    Raises:
+        ModelError: saying what was given.
+    """
+    if not (np.isfinite(density) and density > 0):
+        raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
+
+
 def _checked(value: Array, size: int, what: str) -> Array:
     try:
         return frozen(vector(value, size, what).copy())
@@ -123,10 +133,7 @@ class Fluid:
         Raises:
             ModelError: saying what was given.
         """
-        if not (np.isfinite(self.density) and self.density > 0):
-            raise ModelError(
-                f"the density of a fluid must be positive; given: {self.density} kg/m^3"
-            )
+        check_density(self.density)
 
     def check(self, model: "VMSModel") -> None:
         """Refuse a fluid that does not fit a robot.

@@ -7,7 +7,7 @@ import numpy as np
 
 from .arrays import Array, vector
 from .errors import ModelError, StateError
-from .fluid import WATER, ImmersedBody
+from .fluid import WATER, ImmersedBody, check_density
 from .groups import skew
 
 DRAG = 1.2  # of a circular cylinder across the flow
@@ -34,8 +34,9 @@ def immersed_cylinder(
         density: of the fluid, kg/m^3.
 
     Raises:
-        ModelError: a radius or length that is not positive.
+        ModelError: a radius, length or density that is not positive.
     """
+    check_density(density)
     try:
         start, end = vector(start, 3, "start"), vector(end, 3, "end")
     except StateError as error:
