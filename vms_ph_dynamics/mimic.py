@@ -30,7 +30,7 @@ def read_mimics(xml: str) -> dict[str, Mimic]:
     found = {}
     for joint in ET.fromstring(xml).findall("joint"):
         tag = joint.find("mimic")
-        if tag is not None:
+        if tag is not None and joint.get("type") != "fixed":
             found[str(joint.get("name"))] = Mimic(
                 str(tag.get("joint")),
                 float(tag.get("multiplier", 1.0)),
@@ -120,7 +120,9 @@ class Projection:
         joints = []
         for which in (name, mimic.of):
             if not model.existJointName(which):
-                raise ModelError(f"joint '{name}' mimics '{mimic.of}': there is no '{which}'")
+                raise ModelError(
+                    f"joint '{name}' mimics '{mimic.of}': there is no joint '{which}' that moves"
+                )
             joint = model.joints[model.getJointId(which)]
             if joint.nq != 1:
                 raise ModelError(
