@@ -12,6 +12,7 @@ from vms_ph_io.urdf import UrdfWarning, check_urdf
 
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 SOLID = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
+DAMPING = '<dynamics damping="-0.5"/>'
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 
 
@@ -72,6 +73,10 @@ def inertia(mass: str, ixx: str = "1") -> str:
         (
             robot(link("a"), link("b", ""), joint("j", "a", "b")),
             "joint 'j' moves no mass: none of b has an <inertial>",
+        ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace("<axis", DAMPING + "<axis")),
+            "damping of joint 'j' must not be negative; given: -0.5",
         ),
         (robot(link("a", '<inertial><mass value="abc"/></inertial>')), "abc"),
         (robot("<link/>"), "name"),

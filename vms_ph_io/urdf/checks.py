@@ -49,7 +49,7 @@ def check_urdf(xml: str) -> Findings:
     except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
         return Findings((" ".join(str(error).split()),), ())
     tree = tuple(_tree_errors(robot))
-    errors = tree or tuple(_inertia_errors(robot))
+    errors = tree or (*_inertia_errors(robot), *_friction_errors(robot))
     return Findings(errors, tuple(_mesh_warnings(root)))
 
 
@@ -158,6 +158,14 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
                 f"joint '{joint.name}' moves no mass: none of {', '.join(behind(joint))} has an "
                 "<inertial> with a mass; give them one, or make the joint fixed"
             )
+
+
+def _friction_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        for name in ("damping", "friction"):
+            value = getattr(joint.dynamics, name, None)
+            if value is not None and not float(value) >= 0:
+                yield f"the {name} of joint '{joint.name}' must not be negative; given: {value}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:
