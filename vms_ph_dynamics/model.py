@@ -128,7 +128,12 @@ class VMSModel:
         Raises:
             ModelError: a joint type that is not covered, or a robot that is not physical.
         """
-        return cls(pin_model.copy(), end_effector)
+        ours = pin_model.copy()
+        # A model made by hand may have no frames, but every joint can be named as an end effector.
+        for i in range(1, ours.njoints):
+            if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
+                ours.addJointFrame(i)
+        return cls(ours, end_effector)
 
     def evaluate(self, q: Any, v: Any) -> Evaluation:
         """Return the terms of the equations of motion at a state.
