@@ -31,7 +31,10 @@ def build(
         root = make_root_joint(base)
         model = pin.buildModelFromXML(xml) if root is None else pin.buildModelFromXML(xml, root)
     except (ValueError, RuntimeError) as error:
-        raise ModelError(f"the text is not a URDF that can be built: {error}") from None
+        hint = (
+            "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
+        )
+        raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
     found = base_of(model)
     if base == "fixed" and found != "fixed":
         raise ModelError(
@@ -45,7 +48,13 @@ def build(
 
 
 def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
-    return dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
+    if isinstance(locked, str):
+        locked = (locked,)
+    positions = locked if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
+    return {
+        name: float(vector([position], 1, f"the position of the locked joint '{name}'")[0])
+        for name, position in positions.items()
+    }
 
 
 def _lock(model: Any, positions: Mapping[str, float]) -> Any:
@@ -53,11 +62,17 @@ def _lock(model: Any, positions: Mapping[str, float]) -> Any:
         return model
     v = np.zeros(model.nv)
     for name, position in positions.items():
-        if not model.existJointName(name):
+        joint = model.getJointId(name) if model.existJointName(name) else 0
+        if joint == 0:
             raise ModelError(
                 f"'{name}' cannot be locked: the joints of '{model.name}' are "
                 f"{', '.join(list(model.names)[1:])}"
             )
-        v[model.idx_vs[model.getJointId(name)]] = position
+        if model.nvs[joint] != 1:
+            raise ModelError(
+                f"'{name}' cannot be locked: it has {model.nvs[joint]} freedoms; for a base that "
+                "stands still give the URDF without it, or base='fixed'"
+            )
+        v[model.idx_vs[joint]] = position
     ids = [model.getJointId(name) for name in positions]
     return pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))

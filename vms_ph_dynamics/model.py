@@ -252,7 +252,7 @@ class VMSModel:
         """
         v = np.zeros(self.nv)
         for name, position in joints.items():
-            v[self.b + self.joint_index(name)] = position
+            v[self.b + self.joint_index(name)] = vector([position], 1, f"position of '{name}'")[0]
         q = self.integrate(self.neutral_configuration(), v)
         if base is not None:
             size = self.nq_base

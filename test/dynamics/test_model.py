@@ -165,3 +165,76 @@ def test_a_snapshot_keeps_its_state_when_the_callers_arrays_change(panda: VMSMod
     q += 1.0
     np.testing.assert_array_equal(d.q, np.zeros(7))
     np.testing.assert_array_equal(d.M, panda.evaluate(np.zeros(7), v).M)
+
+
+def test_a_rotation_is_taken_within_the_stated_tolerance_and_no_further() -> None:
+    xml = robots.get("panda").description()
+    for base, part in (("floating", slice(3, 7)), ("planar", slice(2, 4))):
+        model = VMSModel.from_urdf(xml, base)
+        v = np.zeros(model.nv)
+        for error, refused in ((0.9e-6, False), (-0.9e-6, False), (1.1e-6, True), (-1.1e-6, True)):
+            q = model.random_configuration(np.random.default_rng(1))
+            q[part] *= 1.0 + error
+            if refused:
+                with pytest.raises(StateError, match=r"length 1 within 1e-06; .* mends it"):
+                    model.evaluate(q, v)
+                q = model.normalise_configuration(q)
+                assert np.linalg.norm(q[part]) == pytest.approx(1.0, abs=1e-15)
+            model.evaluate(q, v)
+
+
+def test_a_planar_robot_refuses_the_state_of_a_floating_one() -> None:
+    xml = robots.get("panda").description()
+    planar, floating = (VMSModel.from_urdf(xml, base) for base in ("planar", "floating"))
+    with pytest.raises(StateError, match=r"planar base must have shape \(11,\); given.*\(14,\)"):
+        planar.evaluate(floating.neutral_configuration(), np.zeros(10))
+    with pytest.raises(StateError, match=r"v must have shape \(10,\); given: shape \(13,\)"):
+        planar.evaluate(planar.neutral_configuration(), np.zeros(13))
+    with pytest.raises(StateError, match=r"pose of a planar base must have shape \(4,\)"):
+        planar.configuration({}, [0, 0, 0, 0, 0, 0, 1])
+
+
+def test_a_wrong_position_by_name_is_refused(panda: VMSModel) -> None:
+    with pytest.raises(StateError, match="position of 'panda_joint1' must be finite"):
+        panda.configuration({"panda_joint1": np.inf})
+    with pytest.raises(StateError, match="position of 'panda_joint1' must be 1 numbers"):
+        panda.configuration({"panda_joint1": "up"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"locked_joints": ["elbow"]}, "'elbow' cannot be locked: the joints of 'arm' are j"),
+        ({"locked_joints": ["universe"]}, "'universe' cannot be locked"),
+        ({"locked_joints": {"j": np.nan}}, "position of the locked joint 'j' must be finite"),
+        ({"locked_joints": ["j"]}, "no joint that moves"),
+        ({"locked_joints": "j"}, "no joint that moves"),
+        ({"base": "planar", "locked_joints": ["root_joint"]}, "'root_joint' .* has 3 freedoms"),
+        ({"gravity": (0.0, 9.81)}, r"gravity must have shape \(3,\)"),
+        ({"gravity": (0.0, 0.0, np.inf)}, "gravity must be finite"),
+        ({"end_effector": "hand"}, "'hand' is no frame of 'arm'; its links are root, tip"),
+    ],
+)
+def test_wrong_arguments_of_a_urdf_are_refused_in_words(arguments: dict, said: str) -> None:
+    with pytest.raises((ModelError, StateError), match=said):
+        VMSModel.from_urdf(arm(), **arguments)
+
+
+def test_the_path_of_a_file_instead_of_its_text_is_answered_with_what_to_do() -> None:
+    with pytest.raises(ModelError, match="load_urdf the path of a file"):
+        VMSModel.from_urdf("/robots/panda.urdf")
+
+
+def test_a_link_and_a_joint_may_have_the_same_name() -> None:
+    model = VMSModel.from_urdf(arm().replace('joint name="j"', 'joint name="tip"'))
+    # The link is meant; here they are at the same place.
+    assert model.end_effector == "tip"
+    assert model.evaluate([0.3], [0.0]).placement("tip")[0, 3] == 0.5
+
+
+def test_a_model_made_by_hand_without_frames_ends_at_its_last_joint() -> None:
+    source = pin.Model()
+    joint = source.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "turn")
+    source.appendBodyToJoint(joint, pin.Inertia(1.0, np.ones(3), np.eye(3)), pin.SE3.Identity())
+    assert VMSModel.from_pinocchio(source).end_effector == "turn"
+    assert source.nframes == 1

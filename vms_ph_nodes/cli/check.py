@@ -19,10 +19,9 @@ def check(
     from vms_ph_io import read_urdf, robots
     from vms_ph_io.urdf import check_urdf
 
-    if robot in robots.names():
-        known = robots.get(robot)
-        xml, base, name = known.description(), known.base, known.path().name
-        end_effector = end_effector or known.end_effector
+    known = robots.get(robot) if robot in robots.names() else None
+    if known is not None:
+        xml, name = known.description(), known.path().name
     else:
         xml, name = read_urdf(robot), Path(robot).name
     findings = check_urdf(xml)
@@ -32,7 +31,10 @@ def check(
         typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
     if findings.errors:
         raise VmsPhError(f"{name} is not sound: {len(findings.errors)} error(s), see above")
-    model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
+    if known is not None:
+        model = known.model(xml, None if base == "auto" else base, end_effector or None)
+    else:
+        model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
     d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
     eigenvalues = np.linalg.eigvalsh(d.M)
     typer.echo(f"{name} is sound")

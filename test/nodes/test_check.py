@@ -1,0 +1,49 @@
+"""vms-ph check: the sentences it prints, and how it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from vms_ph_dynamics import ModelError, VmsPhError
+from vms_ph_io import robots
+from vms_ph_nodes.cli.check import check
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_every_bundled_robot_is_sound(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check(name, "auto", "")
+    said = capsys.readouterr()
+    robot = robots.get(name)
+    assert f"{robot.path().name} is sound" in said.out
+    assert f"base          {robot.base}" in said.out
+    assert f"end effector  {robot.end_effector}" in said.out
+    assert f"moving mass   {robots.load(name).total_mass:.6g} kg" in said.out
+    assert said.err == ""
+
+
+def test_another_base_and_end_effector_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    check("panda", "floating", "panda_hand")
+    said = capsys.readouterr().out
+    assert "base          floating (b = 6)" in said
+    assert "end effector  panda_hand" in said
+
+
+def test_every_error_of_a_file_is_printed_before_it_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "two.urdf"
+    file.write_text('<robot name="two"><link name="a"/><link name="b"/></robot>')
+    with pytest.raises(VmsPhError, match=r"two\.urdf is not sound: 1 error\(s\), see above"):
+        check(str(file), "auto", "")
+    assert "error: the tree is disconnected: 'a', 'b' have no parent" in capsys.readouterr().err
+
+
+def test_wrong_names_are_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(VmsPhError, match=r"there is no file .*pandora"):
+        check(str(tmp_path / "pandora"), "auto", "")
+    with pytest.raises(ModelError, match="fixed, planar or floating; given: 'rocket'"):
+        check("panda", "rocket", "")
+    with pytest.raises(ModelError, match="'elbow' is no frame of 'panda'"):
+        check("panda", "auto", "elbow")
