@@ -1,5 +1,6 @@
 """From URDF text to a Pinocchio model."""
 
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from .arrays import vector
 from .errors import ModelError
 from .joints import BASE_DIMENSION, base_of, make_root_joint
 from .mimic import Mimic, read_mimics, resolve_mimics
+
+_INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 
 
 def build(
@@ -35,6 +38,7 @@ def build(
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
         )
         raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
+    _check_inertials(xml)
     found = base_of(model)
     if base == "fixed" and found != "fixed":
         raise ModelError(
@@ -45,6 +49,25 @@ def build(
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(xml), locked)
     return _lock(model, locked), mimics
+
+
+def _check_inertials(xml: str) -> None:
+    """Refuse what the parser leaves out with no more than a line on stderr."""
+    for link in ET.fromstring(xml).findall("link"):
+        inertial, name = link.find("inertial"), link.get("name")
+        if inertial is None:
+            continue
+        for tag, keys in _INERTIAL.items():
+            element = inertial.find(tag)
+            for key in keys:
+                given = None if element is None else element.get(key)
+                try:
+                    float(given or "")
+                except ValueError:
+                    raise ModelError(
+                        f"the <inertial> of link '{name}' must give {key} of its <{tag}> as a "
+                        f"number; given: {given!r}"
+                    ) from None
 
 
 def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:

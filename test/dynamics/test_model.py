@@ -92,10 +92,12 @@ def test_a_massless_frame_and_a_point_mass_are_normal() -> None:
         (arm(mass=-1.0), "mass"),
         (arm(moments=(1.0, 1.0, 5.0)), "tip|j"),
         (arm(mass=0.0, moments=(0, 0, 0)), "moves no inertia"),
+        (arm().replace('mass value="1.0"', 'mass value="heavy"'), "'tip' .* value .*: 'heavy'"),
+        (arm().replace('ixz="0"', ""), "inertial> of link 'root' must give ixz .* given: None"),
         ("<robot", "not a URDF"),
         ('<robot name="x"><link name="a"/></robot>', "no joint that moves"),
     ],
-    ids=["negative mass", "triangle", "massless", "broken", "no joints"],
+    ids=["negative mass", "triangle", "massless", "words", "missing", "broken", "no joints"],
 )
 def test_an_unphysical_robot_is_refused_by_name(xml: str, said: str) -> None:
     with pytest.raises(ModelError, match=said):
