@@ -45,11 +45,12 @@ def acceleration(form: StandardForm | DecoupledForm, x: PHState, ports: Ports) -
     return np.linalg.solve(d.M, conjugate - (d.C + d.C.T) @ d.v)
 
 
+# aba knows no fluid; test_fluid.py has the others.
+@pytest.mark.parametrize("name", [n for n in robots.names() if not robots.get(n).fluid])
 def test_both_forms_accelerate_as_aba_at_a_thousand_states_of_every_robot(
-    bundled: VMSModel, rng: np.random.Generator
+    name: str, rng: np.random.Generator
 ) -> None:
-    if bundled.fluid is not None:
-        pytest.skip("aba knows no fluid; see test_fluid.py")
+    bundled = robots.load(name)
     model = bundled.pinocchio
     data = model.createData()
     forms = [kind(bundled) for kind in FORMS]
