@@ -154,7 +154,9 @@ class Evaluation:
         if model.fluid is not None:
             local += model.fluid.buoyancy_potential(self)
             weight -= model.fluid.displaced_mass
-        return float(local - weight * (model.gravity[:size] @ self.q[:size]))
+        # A base joint may be turned against the inertial frame, where its parent is.
+        pull = model.gravity @ model._pin.jointPlacements[1].rotation
+        return float(local - weight * (pull[:size] @ self.q[:size]))
 
     @property
     def J_end_effector(self) -> Array:
