@@ -55,10 +55,12 @@ class FreeFloatingEvaluation:
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
         self.d = d
-        pose = d.placement(d.model.link_names[0])
-        self._rotation = pose[:3, :3]
+        model, data = d.model, d.model.workspace()
+        pin.forwardKinematics(model._pin, data, model.full_configuration(d.q))
+        base = data.oMi[1]
+        self._rotation = frozen(base.rotation.copy())
         self._centre = base_centre
-        self.r_0 = frozen(pose[:3, 3] + self._rotation @ base_centre)
+        self.r_0 = frozen(base.act(base_centre))
 
     @cached_property
     def to_inertial(self) -> Array:
