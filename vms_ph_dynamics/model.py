@@ -11,6 +11,7 @@ from .arrays import Array, frozen, vector
 from .building import build
 from .errors import ModelError, StateError
 from .evaluation import Evaluation
+from .groups import SE2
 from .inertia import check_bodies, check_mass_matrix
 from .joint_table import joint_table
 from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
@@ -24,6 +25,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 # A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
 # single precision on a wire leaves 1e-7.
 NORM_TOLERANCE = 1e-6
+
+_SE2 = SE2()
 
 
 class VMSModel:
@@ -205,6 +208,9 @@ class VMSModel:
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
         full = pin.difference(self._pin, self.full_configuration(q0), self.full_configuration(q1))
+        if self.base == "planar":
+            # Pinocchio's logarithm loses half the digits for turns just above 1e-4 rad.
+            full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
         if self.projection is None:
             return np.array(full)
         # The rows of P that belong to independent joints are unit vectors.
@@ -284,9 +290,8 @@ class VMSModel:
             ModelError: listing the links there are.
         """
         if not self._pin.existFrame(name):
-            raise ModelError(
-                f"'{name}' is no frame of '{self.name}'; its links are {', '.join(self.link_names)}"
-            )
+            links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
+            raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
         return int(self._pin.getFrameId(name))
 
     @property
@@ -353,6 +358,11 @@ class VMSModel:
             f"VMSModel('{self.name}', base='{self.base}', n={self.n}, "
             f"end_effector='{self.end_effector}', total_mass={self.total_mass:.4g})"
         )
+
+
+def _planar_pose(q: Array) -> Array:
+    x, y, cos, sin = q[:4]
+    return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
 
 
 def _planar_inverse(inertia: Any) -> Array:
