@@ -53,7 +53,7 @@ class LinkTree:
             q: (nq,) configuration.
         """
         model, data = self._model, self._model.workspace()
-        pin.framesForwardKinematics(model._pin, data, q)
+        pin.framesForwardKinematics(model._pin, data, model.full_configuration(q))
         placements = data.oMf
         return np.array(
             [pin.SE3ToXYZQUAT(placements[up].actInv(placements[i])) for up, i in self._pairs]
