@@ -345,3 +345,16 @@ def test_a_floor_pushes_only_with_the_spring_pulling_back() -> None:
     stiffness, damping, height, speed = 1e4, 10.0, -0.01, 0.0
     assert max(stiffness * height - damping * speed, 0.0) == 0.0
     assert max(-stiffness * height - damping * speed, 0.0) == pytest.approx(100.0)
+
+
+def test_the_energy_of_the_prismatic_hopper_is_that_of_a_leg_of_twelve_centimetres() -> None:
+    # Table 4.7 gives q_1(0) = 0.114, which is the distance from the centre of mass to the foot.
+    base, foot, height, g = 0.957, 0.050, 0.3, 9.81
+
+    def energy(leg: float) -> float:
+        return g * (base * height + foot * (height - leg))
+
+    assert base * 0.12 / (base + foot) == pytest.approx(0.114, abs=5e-5)
+    # E_0 of table 4.8, to its four digits.
+    assert energy(0.12) == pytest.approx(2.9047, abs=5e-5)
+    assert abs(energy(0.114) - 2.9047) > 2e-3
