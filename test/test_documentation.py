@@ -33,3 +33,22 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
 def test_the_links_of_a_page_lead_to_files_that_exist(page: Path) -> None:
     missing = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
     assert missing == []
+
+
+def test_every_test_that_the_errata_name_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "errata.md").read_text()))
+    sources = (path.read_text() for path in (ROOT / "test").rglob("test_*.py"))
+    there = {name for text in sources for name in re.findall(r"^def (test_\w+)", text, re.M)}
+    assert named
+    assert named - there == set()
+
+
+def test_every_erratum_says_how_it_is_known() -> None:
+    rows = [
+        row.strip("|").split("|")
+        for row in (ROOT / "docs" / "errata.md").read_text().splitlines()
+        if row.startswith("|") and "---" not in row and "shown by" not in row
+    ]
+    assert [row for row in rows if len(row) != 4] == []
+    for *_, known in rows:
+        assert known.strip() == "by reading" or known.strip().startswith("`test_")

@@ -55,10 +55,10 @@ class FreeFloatingEvaluation:
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
         self.d = d
-        pose = d.placement(d.model._pin.names[1])  # the base joint: a link 'world' may precede it
-        self._rotation = pose[:3, :3]
+        base = d.model.base_pose(d.q)
+        self._rotation = base[:3, :3]
         self._centre = base_centre
-        self.r_0 = frozen(pose[:3, 3] + self._rotation @ base_centre)
+        self.r_0 = frozen(base[:3, 3] + self._rotation @ base_centre)
 
     @cached_property
     def to_inertial(self) -> Array:

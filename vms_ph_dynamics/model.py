@@ -11,6 +11,7 @@ from .arrays import Array, frozen, vector
 from .building import build
 from .errors import ModelError, StateError
 from .evaluation import Evaluation
+from .groups import SE2
 from .inertia import check_bodies, check_mass_matrix
 from .joint_table import joint_table
 from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
@@ -24,6 +25,8 @@ GRAVITY = (0.0, 0.0, -9.81)
 # A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
 # single precision on a wire leaves 1e-7.
 NORM_TOLERANCE = 1e-6
+
+_SE2 = SE2()
 
 
 class VMSModel:
@@ -87,8 +90,8 @@ class VMSModel:
         self.gravity = frozen(np.array(pin_model.gravity.linear))
         # A base joint may be mounted on the world with an <origin>: its positions are along its own
         # axes, not those of the inertial frame.
-        mount = pin_model.jointPlacements[1].rotation
-        self.base_gravity = frozen(mount.T @ self.gravity)
+        self._mount = frozen(np.array(pin_model.jointPlacements[1].homogeneous))
+        self.base_gravity = frozen(self._mount[:3, :3].T @ self.gravity)
         # crba fills the upper triangle only; these masks mirror it without touching what is below.
         self._upper = np.triu(np.ones((pin_model.nv, pin_model.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
@@ -217,6 +220,9 @@ class VMSModel:
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
         full = pin.difference(self._pin, self.full_configuration(q0), self.full_configuration(q1))
+        if self.base == "planar":
+            # Pinocchio's logarithm loses half the digits for turns just above 1e-4 rad.
+            full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
         if self.projection is None:
             return np.array(full)
         # The rows of P that belong to independent joints are unit vectors.
@@ -261,13 +267,14 @@ class VMSModel:
 
     def base_pose(self, q: Array) -> Array:
         """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""
+        if self.base == "fixed":
+            return np.eye(4)
         if self.base == "floating":
-            return np.array(pin.XYZQUATToSE3(q[:7]).homogeneous)
-        pose = np.eye(4)
-        if self.base == "planar":
-            x, y, c, s = q[:4]
-            pose[:2, :2], pose[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return pose
+            moved = pin.XYZQUATToSE3(q[:7]).homogeneous
+        else:
+            moved, (x, y, c, s) = np.eye(4), q[:4]
+            moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return self._mount @ moved
 
     def joint_positions(self, q: Array) -> Array:
         """Return the positions of the n joints, (n,), continuous ones within (-pi, pi]."""
@@ -298,9 +305,8 @@ class VMSModel:
         if self._pin.existFrame(name, pin.FrameType.BODY):
             return int(self._pin.getFrameId(name, pin.FrameType.BODY))
         if not self._pin.existFrame(name):
-            raise ModelError(
-                f"'{name}' is no frame of '{self.name}'; its links are {', '.join(self.link_names)}"
-            )
+            links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
+            raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
         return int(self._pin.getFrameId(name))
 
     @property
@@ -367,6 +373,11 @@ class VMSModel:
             f"VMSModel('{self.name}', base='{self.base}', n={self.n}, "
             f"end_effector='{self.end_effector}', total_mass={self.total_mass:.4g})"
         )
+
+
+def _planar_pose(q: Array) -> Array:
+    x, y, cos, sin = q[:4]
+    return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
 
 
 def _planar_inverse(inertia: Any) -> Array:

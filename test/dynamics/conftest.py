@@ -13,6 +13,12 @@ def bundled(request: pytest.FixtureRequest) -> VMSModel:
     return robots.load(request.param)
 
 
+@pytest.fixture(params=[name for name in robots.names() if not robots.get(name).fluid])
+def bundled_dry(request: pytest.FixtureRequest) -> VMSModel:
+    """Every bundled robot that is in no fluid: what the sources, and Pinocchio, describe."""
+    return robots.load(request.param)
+
+
 @pytest.fixture(params=["fixed", "planar", "floating"])
 def panda_on(request: pytest.FixtureRequest) -> VMSModel:
     return VMSModel.from_urdf(robots.get("panda").description(), request.param, "panda_link8")

@@ -207,7 +207,7 @@ def test_a_mimic_joint_of_pinocchio_is_refused_by_name() -> None:
         pin.JointModelRX,
         pin.JointModelPY,
         pin.JointModelRUBZ,
-        pin.JointModelHZ,
+        lambda: pin.JointModelHZ(0.1),  # without a pitch it has none, not zero
         lambda: pin.JointModelRevoluteUnaligned(np.array([0.6, 0.0, 0.8])),
         lambda: pin.JointModelHelicalUnaligned(np.array([0.0, 0.6, 0.8]), 0.1),
     ],

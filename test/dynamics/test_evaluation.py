@@ -70,6 +70,31 @@ def test_gravity_is_the_gradient_of_the_potential(
     np.testing.assert_allclose(robot.evaluate(q, zero).g, gradient, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_gravity_pulls_down_where_the_base_joint_is_turned_in_the_world(
+    kind: str, rng: np.random.Generator
+) -> None:
+    # A URDF whose own first joint is the base, with an origin, as on a slope.
+    body = """<link name="{}"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia
+        ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    robot = VMSModel.from_urdf(
+        '<robot name="slope"><link name="ground"/>'
+        + body.format("cart")
+        + body.format("tip")
+        + f'<joint name="drive" type="{kind}"><origin xyz="1 2 3" rpy="0.3 -0.5 0.2"/>'
+        '<parent link="ground"/><child link="cart"/></joint>'
+        '<joint name="arm" type="continuous"><parent link="cart"/><child link="tip"/>'
+        '<axis xyz="0 1 0"/></joint></robot>'
+    )
+    assert robot.base == kind
+    test_gravity_is_the_gradient_of_the_potential(robot, rng)
+    # F4: zero with the centre of mass at the origin of the inertial frame.
+    q, v = state(robot, rng)
+    centre = pin.centerOfMass(robot.pinocchio, robot.pinocchio.createData(), q)
+    potential = robot.evaluate(q, v).potential_energy
+    assert potential == pytest.approx(4 * 9.81 * centre[2], rel=1e-12)
+
+
 def test_nothing_but_the_potential_depends_on_where_the_base_is(rng: np.random.Generator) -> None:
     robot = VMSModel.from_urdf(robots.get("panda").description(), "floating", "panda_link8")
     q, v = state(robot, rng)

@@ -2,6 +2,7 @@
 
 from .decoupled import DecoupledForm
 from .decoupled_evaluation import DecoupledEvaluation
+from .dirac import DiracStructure
 from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
 from .form import Form
 from .ports import Ports, PowerBalance
@@ -15,6 +16,7 @@ __all__ = [
     "CanonicalForm",
     "DecoupledEvaluation",
     "DecoupledForm",
+    "DiracStructure",
     "Energy",
     "Form",
     "PHRate",

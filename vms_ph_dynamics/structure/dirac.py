@@ -32,11 +32,14 @@ class DiracStructure:
         """Return the structure ``f = matrix e`` of a skew-symmetric matrix.
 
         Raises:
-            ModelError: the matrix is not skew-symmetric, or not of the size of the ports.
+            ModelError: the matrix is not finite, not skew-symmetric, or not of the size of the
+                ports.
         """
         size = sum(ports.values())
         if matrix.shape != (size, size):
             raise ModelError(f"ports of size {size} need a matrix of that size, not {matrix.shape}")
+        if not np.isfinite(matrix).all():
+            raise ModelError("the matrix from efforts to flows must be finite")
         if not np.allclose(matrix, -matrix.T, atol=1e-9 * (1.0 + np.abs(matrix).max(initial=0.0))):
             raise ModelError("the matrix from efforts to flows must be skew-symmetric")
         return cls(dict(ports), frozen(matrix.copy()), frozen(np.eye(size)))
@@ -62,17 +65,43 @@ class DiracStructure:
         return bool(np.abs(basis @ weights - given).max() <= tolerance * (1 + np.abs(given).max()))
 
     def reordered(self, names: Sequence[str]) -> "DiracStructure":
-        """Return the same structure with its ports in another order."""
-        rows = np.concatenate([self._rows(name) for name in names])
+        """Return the same structure with its ports in another order.
+
+        Raises:
+            ModelError: not every port once.
+        """
+        if sorted(names) != sorted(self.ports):
+            raise ModelError(
+                f"another order must name every port once; there are {', '.join(self.ports)}; "
+                f"given: {', '.join(names)}"
+            )
+        rows = self._rows(names)
         ports = {name: self.ports[name] for name in names}
         return DiracStructure(ports, frozen(self.flows[rows]), frozen(self.efforts[rows]))
 
-    def _rows(self, name: str) -> npt.NDArray[np.intp]:
+    def renamed(self, names: Mapping[str, str]) -> "DiracStructure":
+        """Return the same structure with some ports called otherwise.
+
+        Raises:
+            ModelError: an unknown port, or a name that is taken.
+        """
+        for name in names:
+            self._start(name)
+        new = [names.get(name, name) for name in self.ports]
+        if len({*new}) < len(new):
+            raise ModelError(f"two ports would have the same name: {', '.join(new)}")
+        ports = dict(zip(new, self.ports.values(), strict=True))
+        return DiracStructure(ports, self.flows, self.efforts)
+
+    def _rows(self, names: Sequence[str]) -> npt.NDArray[np.intp]:
+        parts = [np.arange(self.ports[name]) + self._start(name) for name in names]
+        return np.concatenate([np.arange(0), *parts])
+
+    def _start(self, name: str) -> int:
         if name not in self.ports:
             raise ModelError(f"there is no port '{name}'; there are {', '.join(self.ports)}")
         names = list(self.ports)
-        start = sum(self.ports[n] for n in names[: names.index(name)])
-        return np.arange(start, start + self.ports[name])
+        return sum(self.ports[n] for n in names[: names.index(name)])
 
 
 def direct_product(a: DiracStructure, b: DiracStructure) -> DiracStructure:
@@ -106,27 +135,30 @@ def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]
         connections: ports of ``a`` with their counterparts in ``b``.
 
     Raises:
-        ModelError: an unknown port, or ports of different sizes.
+        ModelError: an unknown port, one connected twice, or ports of different sizes.
     """
     both = direct_product(a, b)
-    constraints = []
+    ours, theirs = list(connections), list(connections.values())
     for one, other in connections.items():
-        rows, counterparts = both._rows(one), both._rows(other)
-        if len(rows) != len(counterparts):
+        a._start(one)
+        b._start(other)
+        if theirs.count(other) > 1:
+            raise ModelError(f"port '{other}' is connected twice; join its partners first")
+        if a.ports[one] != b.ports[other]:
             raise ModelError(
-                f"port '{one}' has size {len(rows)}, port '{other}' {len(counterparts)}"
+                f"port '{one}' has size {a.ports[one]}, port '{other}' {b.ports[other]}"
             )
-        constraints += [
-            both.efforts[rows] - both.efforts[counterparts],
-            both.flows[rows] + both.flows[counterparts],
-        ]
-    connected = {*connections.keys(), *connections.values()}
-    left = [name for name in both.ports if name not in connected]
-    allowed = _kernel(np.vstack(constraints)) if constraints else np.eye(both.flows.shape[1])
-    rest = both.reordered(left)
-    image = _image(np.vstack([rest.flows, rest.efforts]) @ allowed)
-    size = len(rest.flows)
-    return DiracStructure(rest.ports, frozen(image[:size]), frozen(image[size:]))
+    here, there = both._rows(ours), both._rows(theirs)
+    constraints = [
+        both.efforts[here] - both.efforts[there],
+        both.flows[here] + both.flows[there],
+    ]
+    allowed = _kernel(np.vstack(constraints))
+    left = [name for name in both.ports if name not in {*ours, *theirs}]
+    rows = both._rows(left)
+    image = _image(np.vstack([both.flows[rows], both.efforts[rows]]) @ allowed)
+    ports = {name: both.ports[name] for name in left}
+    return DiracStructure(ports, frozen(image[: len(rows)]), frozen(image[len(rows) :]))
 
 
 def _kernel(matrix: Array) -> Array:
