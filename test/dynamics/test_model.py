@@ -93,6 +93,18 @@ def test_small_planar_motions_keep_all_their_digits(rng: np.random.Generator) ->
         np.testing.assert_allclose(found, dv, rtol=1e-13, atol=1e-15)
 
 
+def test_an_unknown_end_effector_of_a_model_without_links_says_how_to_add_one() -> None:
+    source = pin.Model()
+    joint = source.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "hinge")
+    source.appendBodyToJoint(joint, pin.Inertia.FromSphere(1.0, 0.1), pin.SE3.Identity())
+    with pytest.raises(ModelError, match=r"'tool' is no frame of .* are none: add one with"):
+        VMSModel.from_pinocchio(source, "tool")
+
+
+def test_a_massless_frame_and_a_point_mass_are_normal() -> None:
+    assert VMSModel.from_urdf(arm("prismatic", moments=(0, 0, 0))).n == 1
+
+
 @pytest.mark.parametrize(
     ("xml", "said"),
     [
