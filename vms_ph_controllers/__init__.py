@@ -1,12 +1,14 @@
 """Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
 
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
+from .posture import PostureControl
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
 __all__ = [
     "Command",
     "ControlEnergy",
     "Controller",
+    "PostureControl",
     "Reference",
     "RobotState",
     "Status",
