@@ -52,7 +52,7 @@ class DecoupledVMSController(Controller):
         base_turn: float = gain(0.5, "of the base's reference, rad/s", 1e-3, 20.0)
         joint_speed: float = gain(0.5, "of the joints' reference, rad/s or m/s", 1e-3, 20.0)
         limit_margin: float = gain(0.05, "where joint limits begin to push, rad or m", 0.0, 1.0)
-        limit_stiffness: float = gain(200.0, "of the joint limits, N m/rad", 0.0, 1e5)
+        limit_frequency: float = gain(10.0, "of the joint limits' push, rad/s", 0.0, 100.0)
         torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
         power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
 
@@ -186,6 +186,7 @@ class DecoupledVMSController(Controller):
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
+        k_limit = gains.limit_frequency**2 * self._shape_inertia
         away = positions - self._joints.positions
         if self._endless.any():
             turns = np.round(away / (2.0 * np.pi))
@@ -193,9 +194,9 @@ class DecoupledVMSController(Controller):
         depth = self._joint_limits.depth(positions, gains.limit_margin)
         energy = self._potential.value(error, k_position, k_rotation)
         energy += 0.5 * float(k_shape @ (away * away))
-        energy += 0.5 * gains.limit_stiffness * float(depth @ depth)
+        energy += 0.5 * float(k_limit @ (depth * depth))
         pull = self._potential.gradient(error, k_position, k_rotation)
-        shape = k_shape * away + gains.limit_stiffness * depth
+        shape = k_shape * away + k_limit * depth
         return _Shaped(energy, pull[self._components], shape)
 
     def _follow(self, reference: Reference, dt: float) -> None:

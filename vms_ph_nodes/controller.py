@@ -5,26 +5,31 @@ the simulator at every step.
 """
 
 import importlib
+import inspect
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, TwistStamped
-from rclpy.clock import Clock, ClockType
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
-from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
+from vms_ph_controllers import Command, Controller, RobotState, Status
 from vms_ph_dynamics import StateError, VMSModel, VmsPhError
+from vms_ph_dynamics.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
 
-from .conversions import NANOSECONDS, from_joint_state, from_stamp
+from .base_motion import from_odometry
+from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
 from .health import OK, WARN, Health
+from .pairing import StampPairing
 from .parameters import declare, declare_gains
 from .process import run
+from .references import ReferenceTopics
 from .robot_parameters import RobotParameters
 
 
@@ -39,23 +44,20 @@ class ControllerNode(Node):
         """
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
+        self._allocation = robot.allocation()
         kind: str = declare(
             self,
             "controller",
             "vms_ph_controllers.TaskSpaceIDAPBC",
             "module and class of the controller",
         )
-        self._timeout: float = declare(
+        timeout: float = declare(
             self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
         )
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._position: Array | None = None
-        self._velocity: tuple[int, Array] | None = None
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Command | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
-        self.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
-        self.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
+        self._references = ReferenceTopics(self, timeout)
         self._health = Health(self)
         if model is not None:
             self._use(model, kind)
@@ -64,16 +66,16 @@ class ControllerNode(Node):
             robot.when_known(lambda known: self._use_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return the joint torques (n,) for a state; never raises."""
+        """Return base wrench and joint torques (nv,) for a state; never raises."""
         state = RobotState(q, v)
         if not self._ready:
             try:
                 self.controller.reset(state)
             except StateError:
-                return np.zeros(self._model.n)
+                return np.zeros(self._model.nv)
             self._ready = True
-        self._command = self.controller.update(state, self._reference(), dt)
-        return self._command.torque
+        self._command = self.controller.update(state, self._references.take(q), dt)
+        return np.concatenate([self._command.wrench_base, self._command.torque])
 
     def published(self, stamp: Time) -> None:
         """Publish what the controller knew at this stamp."""
@@ -83,7 +85,7 @@ class ControllerNode(Node):
     def restarted(self) -> None:
         """Begin anew from wherever the robot is next."""
         self._ready = False
-        self._position, self._velocity = None, None
+        self._references.forget()
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
@@ -93,18 +95,36 @@ class ControllerNode(Node):
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model = model
         self._root = LinkTree(model).root
-        self.controller = make_controller(kind, model)
+        self._references.serve(model, self._root)
+        self.controller = make_controller(kind, model, self._allocation)
         declare_gains(self, self.controller)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
+        self._pairing = StampPairing(("odometry",), self._on_state)
+        if model.b:
+            self._base_wrenches = self.create_publisher(WrenchStamped, "base_wrench", 10)
+            self._pairing.expect({"odometry"})
+            self.create_subscription(
+                Odometry,
+                "odom",
+                lambda m: self._pairing.accompany("odometry", from_stamp(m.header.stamp), m),
+                qos_profile_sensor_data,
+            )
         self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+            JointState,
+            "joint_states",
+            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+            qos_profile_sensor_data,
         )
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
+        model = self._model
+        if model.b and odometry is None:
+            return
         try:
-            q, v, _ = from_joint_state(self._model, message)
+            base = None if odometry is None else from_odometry(model, odometry)
+            q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
             self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
             return
@@ -112,48 +132,14 @@ class ControllerNode(Node):
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
         # The first message, and any after a reset or a gap, has no time step behind it.
-        torque = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
+        effort = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
         header = Header(stamp=message.header.stamp)
-        names = list(self._model.joint_names)
+        names, torque = list(model.joint_names), effort[model.b :]
         self._efforts.publish(JointState(header=header, name=names, effort=torque.tolist()))
+        if model.b:
+            acting = Header(stamp=message.header.stamp, frame_id=self._root)
+            self._base_wrenches.publish(to_base_wrench(acting, effort[: model.b]))
         self.published(message.header.stamp)
-
-    def _reference(self) -> Reference:
-        velocity = None
-        if self._velocity is not None:
-            at, value = self._velocity
-            if self._steady.now().nanoseconds - at < self._timeout * NANOSECONDS:
-                velocity = value
-            else:
-                self._velocity = None
-        position, self._position = self._position, None
-        return Reference(position, velocity)
-
-    def _on_pose(self, message: PoseStamped) -> None:
-        p = message.pose.position
-        self._position = self._accepted(message.header, np.array([p.x, p.y, p.z]), "pose")
-
-    def _on_twist(self, message: TwistStamped) -> None:
-        v = message.twist.linear
-        velocity = self._accepted(message.header, np.array([v.x, v.y, v.z]), "twist")
-        if velocity is not None:
-            self._velocity = (self._steady.now().nanoseconds, velocity)
-
-    def _accepted(self, header: Header, value: Array, what: str) -> Array | None:
-        problem = None
-        if not self._known_frame(header.frame_id):
-            problem = f"is taken in {self._root} or world; given: frame_id '{header.frame_id}'"
-        elif not np.isfinite(value.sum()):
-            problem = f"must be finite; given: {value.tolist()}"
-        if problem is None:
-            return value
-        self.get_logger().warning(
-            f"ignored: a reference {what} {problem}", throttle_duration_sec=1.0
-        )
-        return None
-
-    def _known_frame(self, frame: str) -> bool:
-        return frame in ("", "world", self._root)
 
     def _publish(self, command: Command, header: Header) -> None:
         energy = command.energy
@@ -166,8 +152,12 @@ class ControllerNode(Node):
                 shaped_potential=energy.shaped_potential,
                 kinetic_task=energy.kinetic_task,
                 kinetic_null=energy.kinetic_null,
+                kinetic_base=energy.kinetic_base,
+                kinetic_shape=energy.kinetic_shape,
                 damping_task=energy.damping_task,
                 damping_null=energy.damping_null,
+                damping_base=energy.damping_base,
+                damping_shape=energy.damping_shape,
                 reference_power=energy.reference_power,
                 clipped_power=energy.clipped_power,
                 task_error=command.task_error,
@@ -178,8 +168,13 @@ class ControllerNode(Node):
         self._health.report(level, command.reason or "running", {"status": command.status.name})
 
 
-def make_controller(kind: str, model: VMSModel) -> Controller:
+def make_controller(kind: str, model: VMSModel, allocation: Allocation | None = None) -> Controller:
     """Return a controller by the name of its module and class.
+
+    Args:
+        kind: module.Class.
+        model: of the robot.
+        allocation: the base's actuators, for laws that take them.
 
     Raises:
         VmsPhError: no such class, or it cannot serve this robot.
@@ -194,6 +189,8 @@ def make_controller(kind: str, model: VMSModel) -> Controller:
         ) from None
     if not (isinstance(made, type) and issubclass(made, Controller)):
         raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
+    if allocation is not None and "allocation" in inspect.signature(made).parameters:
+        return made(model, allocation=allocation)  # type: ignore[call-arg]
     return made(model)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -14,6 +15,9 @@ from vms_ph_io.packages import with_file_addresses
 from vms_ph_io.urdf import require_sound
 
 from .parameters import declare
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.allocation import Allocation
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -57,6 +61,10 @@ class RobotParameters:
                 self._node.get_logger().warning(warning)
             return with_file_addresses(xml)
         return robots.get(self.robot).description()
+
+    def allocation(self) -> "Allocation | None":
+        """Return the rotors of a bundled robot as an input map; None when it has none."""
+        return robots.get(self.robot).allocation() if self.robot in robots.names() else None
 
     def home(self) -> dict[str, float]:
         """Return the joint positions to start from."""

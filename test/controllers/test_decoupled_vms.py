@@ -78,7 +78,8 @@ class Plant:
         depth = np.maximum(model.joint_positions(self.q) - limits.upper + margin, 0.0)
         depth += np.maximum(limits.lower + margin - model.joint_positions(self.q), 0.0)
         total += 0.5 * float(stiffness @ away**2)
-        return total + 0.5 * law.gains.limit_stiffness * float(depth @ depth)
+        wall = law.gains.limit_frequency**2 * np.diag(rest.M_hat_m)
+        return total + 0.5 * float(wall @ depth**2)
 
     goal: np.ndarray
     dt = STEP
@@ -354,8 +355,10 @@ def test_joint_limits_push_back_and_their_energy_is_told() -> None:
     law.set_minimum(q)
     told = law.update(RobotState(q, np.zeros(model.nv)), HOLD, 1e-3)
     depth = -0.07 - (model.joints.upper[3] - law.gains.limit_margin)
-    assert told.torque[3] == pytest.approx(-law.gains.limit_stiffness * depth)
-    expected = 0.5 * law.gains.limit_stiffness * depth**2
+    d = model.evaluate(q, np.zeros(model.nv))
+    stiffness = law.gains.limit_frequency**2 * d.M_hat_m[3, 3]
+    assert told.torque[3] == pytest.approx(-stiffness * depth)
+    expected = 0.5 * stiffness * depth**2
     assert told.energy.shaped_potential == pytest.approx(expected)
 
 

@@ -1,0 +1,105 @@
+"""References from topics, as a controller gets them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import rclpy
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+from vms_ph_nodes.references import ReferenceTopics
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    context = rclpy.Context()
+    rclpy.init(context=context, args=["--ros-args", "--disable-rosout-logs"], domain_id=77)
+    made = Node("controller", context=context, start_parameter_services=False)
+    yield made
+    made.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def topics(node: Node, model: VMSModel) -> ReferenceTopics:
+    made = ReferenceTopics(node, 0.25)
+    made.serve(model, model.link_names[0])
+    return made
+
+
+def pose(frame: str, x: float = 1.0, w: float = 1.0, z: float = 0.0) -> PoseStamped:
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.pose.position.x = x
+    message.pose.orientation.z, message.pose.orientation.w = z, w
+    return message
+
+
+def twist(frame: str) -> TwistStamped:
+    message = TwistStamped()
+    message.header.frame_id = frame
+    message.twist.linear.x, message.twist.angular.z = 0.1, 0.2
+    return message
+
+
+def test_a_pose_is_told_once_and_for_the_base_of_a_moving_robot_too(node: Node) -> None:
+    model = robots.load("omnidirectional_panda")
+    listening = topics(node, model)
+    half = np.sqrt(0.5)
+    listening._on_pose(pose("odom", 2.0, half, half))
+    told = listening.take(model.neutral_configuration())
+    assert told.position == pytest.approx([2.0, 0.0, 0.0])
+    expected = [[0, -1, 0, 2], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    np.testing.assert_allclose(told.base_pose, expected, atol=1e-12)
+    again = listening.take(model.neutral_configuration())
+    assert again.position is None
+    assert again.base_pose is None
+
+
+def test_on_a_fixed_base_a_pose_is_that_of_the_end_effector_alone(
+    node: Node, panda: VMSModel
+) -> None:
+    listening = topics(node, panda)
+    listening._on_pose(pose("panda_link0"))
+    told = listening.take(panda.neutral_configuration())
+    assert told.position == pytest.approx([1.0, 0.0, 0.0])
+    assert told.base_pose is None
+
+
+def test_a_twist_is_turned_into_the_axes_it_is_wanted_in(node: Node) -> None:
+    model = robots.load("omnidirectional_panda")
+    quarter = model.configuration({}, [0.0, 0.0, 0.0, 1.0])  # facing along y
+    listening = topics(node, model)
+    listening._on_twist(twist("base_link"))
+    told = listening.take(quarter)
+    assert told.base_twist == pytest.approx([0.1, 0, 0, 0, 0, 0.2])
+    assert told.velocity == pytest.approx([0.0, 0.1, 0.0])
+    listening._on_twist(twist("odom"))
+    told = listening.take(quarter)
+    assert told.base_twist == pytest.approx([0.0, -0.1, 0, 0, 0, 0.2])
+    assert told.velocity == pytest.approx([0.1, 0.0, 0.0])
+
+
+def test_joints_are_taken_by_name_and_only_all_together(node: Node) -> None:
+    model = robots.load("borinot")
+    listening = topics(node, model)
+    names = list(model.joint_names)
+    listening._on_joints(JointState(name=names[::-1], position=[0.2, 0.1]))
+    assert listening.take(model.neutral_configuration()).joints == pytest.approx([0.1, 0.2])
+    listening._on_joints(JointState(name=names[:1], position=[0.3]))
+    assert listening.take(model.neutral_configuration()).joints is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [pose("moon"), pose("odom", float("nan")), pose("odom", 1.0, 0.0), pose("base_link")],
+    ids=["unknown frame", "not finite", "no orientation", "a moving frame"],
+)
+def test_a_pose_that_cannot_be_meant_is_ignored(node: Node, message: PoseStamped) -> None:
+    model = robots.load("omnidirectional_panda")
+    listening = topics(node, model)
+    listening._on_pose(message)
+    assert listening.take(model.neutral_configuration()).base_pose is None
