@@ -2,6 +2,7 @@
 
 from .decoupled_vms import DecoupledVMSController
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
+from .posture import PostureControl
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "ControlEnergy",
     "Controller",
     "DecoupledVMSController",
+    "PostureControl",
     "Reference",
     "RobotState",
     "Status",

@@ -126,6 +126,13 @@ class Robot:
 
 # The ready posture of source D, q*_0: well inside every limit.
 _PANDA_HOME = {"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5}
+# Arms drawn in: the springs in its shoulders are not in the URDF, and stretched arms ask for more
+# than the limit.
+_BAXTER_HOME = {
+    f"{side}_{joint}": angle
+    for side in ("left", "right")
+    for joint, angle in (("s1", -1.0), ("e1", 1.9), ("w1", 0.5))
+}
 _PANDA_FILE = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
 _PANDA_FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 _DATA = "package://example-robot-data/robots"
@@ -201,6 +208,7 @@ _ROBOTS = {
             file=f"{_DATA}/baxter_description/urdf/baxter.urdf",
             base="fixed",
             end_effector="right_gripper",
+            home=_BAXTER_HOME,
             locked=(
                 "head_pan",
                 "l_gripper_l_finger_joint",

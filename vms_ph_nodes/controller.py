@@ -8,7 +8,8 @@ import importlib
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
@@ -21,8 +22,11 @@ from vms_ph_dynamics import StateError, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
 
-from .conversions import NANOSECONDS, from_joint_state, from_stamp
+from .base_motion import from_odometry
+from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
+from .frames import ODOM, WORLD
 from .health import OK, WARN, Health
+from .pairing import StampPairing
 from .parameters import declare, declare_gains
 from .process import run
 from .robot_parameters import RobotParameters
@@ -64,16 +68,16 @@ class ControllerNode(Node):
             robot.when_known(lambda known: self._use_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return the joint torques (n,) for a state; never raises."""
+        """Return base wrench and joint torques (nv,) for a state; never raises."""
         state = RobotState(q, v)
         if not self._ready:
             try:
                 self.controller.reset(state)
             except StateError:
-                return np.zeros(self._model.n)
+                return np.zeros(self._model.nv)
             self._ready = True
         self._command = self.controller.update(state, self._reference(), dt)
-        return self._command.torque
+        return np.concatenate([self._command.wrench_base, self._command.torque])
 
     def published(self, stamp: Time) -> None:
         """Publish what the controller knew at this stamp."""
@@ -98,13 +102,30 @@ class ControllerNode(Node):
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
+        self._pairing = StampPairing(("odometry",), self._on_state)
+        if model.b:
+            self._base_wrenches = self.create_publisher(WrenchStamped, "base_wrench", 10)
+            self._pairing.expect({"odometry"})
+            self.create_subscription(
+                Odometry,
+                "odom",
+                lambda m: self._pairing.accompany("odometry", from_stamp(m.header.stamp), m),
+                qos_profile_sensor_data,
+            )
         self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+            JointState,
+            "joint_states",
+            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+            qos_profile_sensor_data,
         )
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
+        model = self._model
+        if model.b and odometry is None:
+            return
         try:
-            q, v, _ = from_joint_state(self._model, message)
+            base = None if odometry is None else from_odometry(model, odometry)
+            q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
             self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
             return
@@ -112,10 +133,13 @@ class ControllerNode(Node):
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
         # The first message, and any after a reset or a gap, has no time step behind it.
-        torque = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
+        effort = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
         header = Header(stamp=message.header.stamp)
-        names = list(self._model.joint_names)
+        names, torque = list(model.joint_names), effort[model.b :]
         self._efforts.publish(JointState(header=header, name=names, effort=torque.tolist()))
+        if model.b:
+            acting = Header(stamp=message.header.stamp, frame_id=self._root)
+            self._base_wrenches.publish(to_base_wrench(acting, effort[: model.b]))
         self.published(message.header.stamp)
 
     def _reference(self) -> Reference:
@@ -142,7 +166,8 @@ class ControllerNode(Node):
     def _accepted(self, header: Header, value: Array, what: str) -> Array | None:
         problem = None
         if not self._known_frame(header.frame_id):
-            problem = f"is taken in {self._root} or world; given: frame_id '{header.frame_id}'"
+            inertial = ODOM if self._model.b else self._root
+            problem = f"is taken in {inertial} or world; given: frame_id '{header.frame_id}'"
         elif not np.isfinite(value.sum()):
             problem = f"must be finite; given: {value.tolist()}"
         if problem is None:
@@ -153,7 +178,8 @@ class ControllerNode(Node):
         return None
 
     def _known_frame(self, frame: str) -> bool:
-        return frame in ("", "world", self._root)
+        inertial = ODOM if self._model.b else self._root
+        return frame in ("", WORLD, inertial)
 
     def _publish(self, command: Command, header: Header) -> None:
         energy = command.energy

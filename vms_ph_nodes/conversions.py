@@ -14,6 +14,8 @@ from vms_ph_dynamics.errors import StateError
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
+    from .base_motion import BaseMotion
+
 NANOSECONDS = 1_000_000_000
 
 
@@ -61,9 +63,12 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
 
 
 def from_joint_state(
-    model: "VMSModel", message: JointState, all_joints: bool = True
+    model: "VMSModel",
+    message: JointState,
+    all_joints: bool = True,
+    base: "BaseMotion | None" = None,
 ) -> tuple[Array, Array, Array]:
-    """Return configuration, velocity and torques of a fixed-base robot from a message.
+    """Return configuration, velocity and joint torques from a message.
 
     Velocity and effort may be left out; they are zero then.
 
@@ -71,6 +76,7 @@ def from_joint_state(
         model: the robot.
         message: joints by name; those the model does not have are passed over.
         all_joints: whether every joint of the model must be there; else it is at zero.
+        base: how a moving base moves; at the origin and at rest when None.
 
     Raises:
         StateError: a joint of the model is missing, or an entry is not finite.
@@ -86,6 +92,8 @@ def from_joint_state(
     v[model.b :] = positions
     q = model.integrate(model.neutral_configuration(), v)
     v[model.b :] = rates
+    if base is not None:
+        q[: model.nq_base], v[: model.b] = base.q, base.v
     return q, v, torques
 
 
@@ -107,3 +115,21 @@ def from_wrench(message: Wrench) -> Array:
     if not np.isfinite(wrench.sum()):
         raise StateError(f"a wrench must be finite; given: {wrench.tolist()}")
     return wrench
+
+
+def to_base_wrench(header: Header, wrench: Array) -> WrenchStamped:
+    """Return the wrench on a base, (3,) or (6,), as a message."""
+    if len(wrench) == 3:
+        fx, fy, m = wrench
+        wrench = np.array([fx, fy, 0.0, 0.0, 0.0, m])
+    return to_wrench(header, wrench)
+
+
+def from_base_wrench(model: "VMSModel", message: Wrench) -> Array:
+    """Return the wrench on a base as (b,): of a planar base what lies in its plane.
+
+    Raises:
+        StateError: an entry is not finite.
+    """
+    wrench = from_wrench(message)
+    return wrench[[0, 1, 5]] if model.base == "planar" else wrench[: model.b]

@@ -76,7 +76,9 @@ class Demo:
             "record": str(wishes.bag).lower(),
             "bag": str(self._bag),
         }
-        description = load(find_launch_file("panda"), arguments, find_share=find_share)
+        description = load(
+            find_launch_file(_launch_file_of(wishes.robot)), arguments, find_share=find_share
+        )
         log = wishes.folder / "log"
         launcher = Launcher(description, screen=self._console.out, log_folder=log)
         stop = threading.Event()
@@ -158,6 +160,11 @@ class Demo:
         _print_summary(self._console, run)
         self._console.out(f"bag       {self._bag}")
         self._console.out(f"plot      {plot}")
+
+
+def _launch_file_of(robot: str) -> str:
+    """Return the launch file of a bundled robot; any other runs as the Panda does."""
+    return robot if robot in robots.names() else "panda"
 
 
 def _print_summary(console: Console, run: RunRecord) -> None:

@@ -1,33 +1,27 @@
 """Watches the energy of the robot, the power at every port, and whether the two agree."""
 
-import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from vms_ph.msg import Energy, PortWork, Power
+from vms_ph.msg import Energy, Momentum, Power
 
-from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.friction import Friction
 from vms_ph_dynamics.links import LinkTree
-from vms_ph_dynamics.structure import Ports, TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
 
-from .conversions import from_joint_state, from_stamp, from_wrench
+from .conversions import from_stamp
 from .energy_audit import EnergyAudit, Flow
+from .energy_messages import to_energy, to_momentum
+from .frames import inertial_frame, with_prefix
 from .health import OK, WARN, Health
-from .pairing import StampPairing
 from .parameters import declare
 from .process import run
+from .robot_motion import MotionListener, RobotMotion
 from .robot_parameters import RobotParameters
-
-# Below this smallest singular value the task inertia, and with it the split, loses its meaning.
-_SINGULAR = 1e-3
 
 
 class EnergyMonitor(Node):
-    """Publishes vms_ph/energy and vms_ph/power for every joint state."""
+    """Publishes vms_ph/energy, vms_ph/momentum and vms_ph/power for every joint state."""
 
     def __init__(self) -> None:
         super().__init__("energy_monitor")
@@ -44,7 +38,11 @@ class EnergyMonitor(Node):
             1e6,
             read_only=False,
         )
+        self._prefix: str = declare(
+            self, "frame_prefix", "", "of the robot's frames in /tf, for the headers"
+        )
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
+        self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
         self._health = Health(self)
         self._health.report(WARN, "no joint states yet")
@@ -57,51 +55,22 @@ class EnergyMonitor(Node):
 
     def _watch(self, model: VMSModel) -> None:
         self._model = model
-        self._inertial_frame = LinkTree(model).root
-        self._form = TaskSpaceForm(model, PositionTask(model))
+        root = LinkTree(model).root
+        self._base_frame = with_prefix(self._prefix, root)
+        self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
+        self._task = PositionTask(model)
         self._audit = EnergyAudit()
-        self._pairing = StampPairing(("wrench", "work"), self._account)
-        companions = (
-            (WrenchStamped, "vms_ph/external_wrench", "wrench"),
-            (PortWork, "vms_ph/port_work", "work"),
-        )
-        for kind, topic, name in companions:
-            self.create_subscription(
-                kind,
-                topic,
-                lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
-                10,
-            )
-        self.create_subscription(
-            JointState,
-            "joint_states",
-            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
-            qos_profile_sensor_data,
+        self._damping = Friction.of(model) if self._friction else None
+        self._listener = MotionListener(
+            self, model, self._account, lambda why: self._health.report(WARN, why)
         )
 
-        def expect() -> None:
-            self._pairing.expect({n for _, t, n in companions if self.count_publishers(t)})
-
-        expect()
-        self.create_timer(0.5, expect)
-
-    def _account(
-        self, message: JointState, wrench: WrenchStamped | None, work: PortWork | None
-    ) -> None:
-        model = self._model
-        try:
-            q, v, torque = from_joint_state(model, message)
-            force = None if wrench is None else from_wrench(wrench.wrench)
-        except StateError as error:
-            self._health.report(WARN, f"ignored: {error}")
-            return
-        header = Header(stamp=message.header.stamp, frame_id=self._inertial_frame)
-        d = model.evaluate(q, v)
-        energy = self._energy(header, d)
+    def _account(self, motion: RobotMotion) -> None:
+        header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
+        energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)
-        friction = Friction.of(model) if self._friction else None
-        ports = Ports(torque, None, force, friction=friction)
-        told = None
+        self._momenta.publish(to_momentum(header, self._base_frame, motion.d))
+        ports, told, work = motion.ports(self._damping), None, motion.work
         if work is not None:
             told = {
                 "joint_torque": work.joint_torque,
@@ -110,32 +79,15 @@ class EnergyMonitor(Node):
                 "dissipated": work.dissipated,
             }
         flow = Flow(
-            from_stamp(header.stamp),
+            from_stamp(motion.stamp),
             energy.total,
-            ports.supplied(d),
-            ports.dissipated(d),
+            ports.supplied(motion.d),
+            ports.dissipated(motion.d),
             told,
             0 if work is None else work.resets,
         )
         self._audit.add(flow)
         self._publish_power(header, flow)
-
-    def _energy(self, header: Header, d: Evaluation) -> Energy:
-        t = self._form.terms(d)
-        kinetic, potential = d.kinetic_energy, d.potential_energy
-        # The null-space part needs no inverse that a singular task would spoil.
-        regular = np.linalg.svd(t.J, compute_uv=False)[-1] > _SINGULAR
-        null = t.kinetic_null if regular else np.nan
-        return Energy(
-            header=header,
-            total=kinetic + potential,
-            kinetic=kinetic,
-            potential=potential,
-            kinetic_base=0.0,
-            kinetic_shape=kinetic,
-            kinetic_task=kinetic - null,
-            kinetic_null=null,
-        )
 
     def _publish_power(self, header: Header, flow: Flow) -> None:
         audit = self._audit

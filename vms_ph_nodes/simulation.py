@@ -11,7 +11,7 @@ from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import Form, PHState, Ports
 
 Control = Callable[[Array, Array, float], Array]
-"""A control law as the loop sees it: (q, v, dt) -> joint torques (n,)."""
+"""A control law as the loop sees it: (q, v, dt) -> (nv,) base wrench, then joint torques."""
 
 PORTS = ("joint_torque", "end_effector", "base")
 
@@ -24,11 +24,13 @@ class External:
         torque: (n,) added to the controller's, N m or N.
         force: (6,) wrench at the end effector's origin, N and N m.
         in_tool_axes: whether ``force`` is given in the axes of the end effector, or of the world.
+        base: (b,) added to the controller's base wrench, in the base frame; None for none.
     """
 
     torque: Array
     force: Array
     in_tool_axes: bool = True
+    base: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Sample:
         q: (nq,); v: (nv,).
         torque: (n,) all joint torques together.
         wrench: (6,) at the end effector in its own axes.
+        wrench_base: (b,) at the base in its own axes.
         work: energy through each of :data:`PORTS` since the last reset, J.
         dissipated: energy taken by friction since then, J.
     """
@@ -52,6 +55,7 @@ class Sample:
     v: Array
     torque: Array
     wrench: Array
+    wrench_base: Array
     work: dict[str, float]
     dissipated: float
 
@@ -65,7 +69,7 @@ class Simulation:
         """Start at rest.
 
         Args:
-            form: of a robot on a fixed base.
+            form: of the robot.
             q: (nq,) where to start, also after a reset.
             dt: integrator and control step, s.
             control: the law in the loop; None leaves the joints to the external torques.
@@ -75,7 +79,7 @@ class Simulation:
         self._control = control
         self._friction = Friction.of(form.model) if friction else None
         model = form.model
-        self._external = External(np.zeros(model.n), np.zeros(6))
+        self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))
         self.resets = -1
         self.reset()
 
@@ -120,8 +124,11 @@ class Simulation:
         v = self._form.velocity(self._state)
         torque = 0.5 * (self._before.torque + self._acting.torque)
         wrench = 0.5 * (self._tool_wrench(self._before) + self._tool_wrench(self._acting))
+        assert self._before.base is not None
+        assert self._acting.base is not None
+        base = 0.5 * (self._before.base + self._acting.base)
         return Sample(
-            self.time, self._state.q, v, torque, wrench, dict(self._work), self._dissipated
+            self.time, self._state.q, v, torque, wrench, base, dict(self._work), self._dissipated
         )
 
     def is_finite(self) -> bool:
@@ -129,21 +136,25 @@ class Simulation:
         return bool(np.isfinite(self._state.q.sum() + self._state.z.sum()))
 
     def _efforts(self) -> External:
-        torque = self._external.torque
+        outside, b = self._external, self._form.model.b
+        torque = outside.torque
+        base = np.zeros(b) if outside.base is None else outside.base
         if self._control is not None:
             v = self._form.velocity(self._state)
-            torque = torque + self._control(self._state.q, v, self.dt)
-        return External(torque, self._external.force, self._external.in_tool_axes)
+            effort = self._control(self._state.q, v, self.dt)
+            torque, base = torque + effort[b:], base + effort[:b]
+        return External(torque, outside.force, outside.in_tool_axes, base)
 
     def _ports(self, efforts: External) -> Callable[[float, PHState], Ports]:
         wrench = efforts.force if efforts.force.any() else None
+        base = efforts.base if self._form.model.b else None
         if wrench is None or efforts.in_tool_axes:
-            held = Ports(efforts.torque, None, wrench, friction=self._friction)
+            held = Ports(efforts.torque, base, wrench, friction=self._friction)
             return lambda t, x: held
 
         def turned(t: float, x: PHState) -> Ports:
             in_tool = self._in_tool_axes(x.q, wrench)
-            return Ports(efforts.torque, None, in_tool, friction=self._friction)
+            return Ports(efforts.torque, base, in_tool, friction=self._friction)
 
         return turned
 

@@ -2,37 +2,31 @@
 
 from typing import Protocol
 
-import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3, WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Header, String
 from std_srvs.srv import SetBool, Trigger
-from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
-from vms_ph.msg import PortWork
 from vms_ph.srv import StepSimulation
 
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.links import LinkTree
-from vms_ph_dynamics.structure import CanonicalForm
+from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
-from .conversions import NANOSECONDS, by_name, from_wrench, to_joint_state, to_stamp, to_wrench
+from .commands import Commands
+from .conversions import NANOSECONDS, to_stamp
 from .health import ERROR, OK, WARN, Health
 from .parameters import declare
 from .process import run
-from .pushes import Pushes
-from .robot_parameters import LATCHED, RobotParameters
-from .simulation import Control, External, Simulation
+from .robot_parameters import RobotParameters
+from .robot_publishers import RobotPublishers
+from .simulation import Control, Simulation
 
 
 class Loop(Protocol):
     """What closes the loop around the simulation from within its process."""
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return the joint torques (n,) of one step."""
+        """Return base wrench and joint torques (nv,) of one step."""
 
     def published(self, stamp: Time) -> None:
         """Take note that the state of this stamp went out."""
@@ -59,17 +53,11 @@ class Simulator(Node):
         self._speed: float = declare(
             self, "real_time_factor", 1.0, "simulated per real time", 0.01, 100.0
         )
-        self._timeout: float = declare(
-            self, "command_timeout", 0.25, "after which a command no longer acts, s", 0.01, 10.0
-        )
         friction: bool = declare(self, "joint_friction", True, "viscous friction of the URDF acts")
-        self._publish_tf: bool = declare(self, "publish_tf", True, "publish /tf and /tf_static")
-        self._pushes = Pushes(self)
         description = robot.description()
         self.model: VMSModel = robot.model(description)
         self._home = self.model.configuration(robot.home())
         self._friction = friction
-        self._links = LinkTree(self.model)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self.simulation = self._make(None)
@@ -77,23 +65,15 @@ class Simulator(Node):
 
         self._paused, self._ticks, self._slipped, self._slipped_at = False, 0, 0, -_RECENT
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._force: tuple[int, Array, bool] | None = None
-        self._torque: tuple[int, Array] | None = None
-        self._joint_states = self.create_publisher(JointState, "joint_states", 10)
-        self._wrenches = self.create_publisher(WrenchStamped, "vms_ph/external_wrench", 10)
-        self._works = self.create_publisher(PortWork, "vms_ph/port_work", 10)
-        latched = self.create_publisher(String, "robot_description", LATCHED)
-        latched.publish(String(data=description))
-        self.create_subscription(WrenchStamped, "~/wrench", self._on_wrench, 10)
-        self.create_subscription(JointState, "~/joint_effort", self._on_effort, 10)
+        self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
+        self._topics = RobotPublishers(self, self.model, description)
+        self._commands = Commands(self, self.model, self._topics.frame_prefix)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepSimulation, "~/step", self._on_step)
         self._health = Health(self)
         self._anchor()
-        if self._publish_tf:
-            self._transforms = TransformBroadcaster(self)
-            self._send_static()
+        self._topics.publish_static(self._home, self.stamp())
         tick = self._steps_per_tick * self.step / self._speed
         self.create_timer(tick, self._tick, clock=self._steady)
 
@@ -112,12 +92,15 @@ class Simulator(Node):
         super().destroy_node()
 
     def _make(self, control: Control | None) -> Simulation:
-        form = CanonicalForm(self.model)
+        fixed = self.model.base == "fixed"
+        form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
         return Simulation(form, self._home, self.step, control, self._friction)
 
     def _anchor(self) -> None:
         """Let simulated time zero be now."""
-        self._epoch = self.get_clock().now().nanoseconds
+        # Whoever reads /clock starts at zero; otherwise stamps are of the present.
+        now = self._system.now().nanoseconds
+        self._epoch = 0 if self._topics.publishes_clock else now
         self._start = self._steady.now().nanoseconds
         self._ticks = 0
 
@@ -142,7 +125,8 @@ class Simulator(Node):
 
     def _advance(self, steps: int) -> None:
         simulation = self.simulation
-        simulation.advance(steps, self._external(simulation.time + steps * self.step))
+        simulation.advance(steps, self._commands.acting(simulation.time + steps * self.step))
+        self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._slipped_at < _RECENT
             message = "too slow for real time" if late else "running"
@@ -155,16 +139,6 @@ class Simulator(Node):
     def _values(self) -> dict[str, object]:
         return {"simulated time (s)": f"{self.simulation.time:.2f}", "ticks lost": self._slipped}
 
-    def _external(self, time: float) -> External:
-        """What acts from ``time`` on: commands while they are fresh, and the pushes."""
-        oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
-        torque = np.zeros(self.model.n)
-        if self._torque is not None and self._torque[0] >= oldest:
-            torque = self._torque[1]
-        if self._force is not None and self._force[0] >= oldest:
-            return External(torque, self._force[1], self._force[2])
-        return External(torque, self._pushes.force(time), in_tool_axes=False)
-
     def _restart(self) -> None:
         self.simulation.reset()
         self._anchor()
@@ -172,76 +146,10 @@ class Simulator(Node):
             self._loop.restarted()
 
     def _publish(self) -> None:
-        sample = self.simulation.sample()
         stamp = self.stamp()
-        work = sample.work
-        self._works.publish(
-            PortWork(
-                header=Header(stamp=stamp),
-                joint_torque=work["joint_torque"],
-                end_effector=work["end_effector"],
-                base=work["base"],
-                dissipated=sample.dissipated,
-                resets=self.simulation.resets,
-            )
-        )
-        tool = Header(stamp=stamp, frame_id=self.model.end_effector)
-        self._wrenches.publish(to_wrench(tool, sample.wrench))
-        header = Header(stamp=stamp)
-        state = to_joint_state(self.model, header, sample.q, sample.v, sample.torque)
-        self._joint_states.publish(state)
-        if self._publish_tf:
-            self._transforms.sendTransform(self._to_transforms(sample.q, stamp, moving=True))
+        self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
         if self._loop is not None:
             self._loop.published(stamp)
-
-    def _to_transforms(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
-        poses = self._links.relative_poses(q).tolist()
-        return [
-            TransformStamped(
-                header=Header(stamp=stamp, frame_id=edge.parent),
-                child_frame_id=edge.child,
-                transform=Transform(
-                    translation=Vector3(x=x, y=y, z=z),
-                    rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
-                ),
-            )
-            for edge, (x, y, z, qx, qy, qz, qw) in zip(self._links.edges, poses, strict=True)
-            if edge.moves == moving
-        ]
-
-    def _send_static(self) -> None:
-        self._static_transforms = StaticTransformBroadcaster(self)
-        fixed = self._to_transforms(self._home, self.stamp(), moving=False)
-        self._static_transforms.sendTransform(fixed)
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        frame = message.header.frame_id
-        try:
-            if frame not in ("", "world", self._links.root, self.model.end_effector):
-                raise StateError(
-                    f"a wrench is taken in the axes of {self.model.end_effector}, "
-                    f"{self._links.root} or world; given: frame_id '{frame}'"
-                )
-            wrench = from_wrench(message.wrench)
-        except StateError as error:
-            self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
-            return
-        in_tool_axes = frame in ("", self.model.end_effector)
-        self._force = (self._steady.now().nanoseconds, wrench, in_tool_axes)
-
-    def _on_effort(self, message: JointState) -> None:
-        names = list(message.name)
-        try:
-            unknown = [name for name in names if name not in self.model.joint_names]
-            if unknown:
-                self.model.joint_index(unknown[0])
-            torque = by_name(self.model, names, message.effort, "effort")
-        except StateError as error:
-            self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
-            return
-        limits = self.model.joints.effort
-        self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()

@@ -6,7 +6,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.friction import Friction
 from vms_ph_dynamics.integrators import rk4_step
-from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports
+from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports, StandardForm
 
 FRICTION = Friction(np.full(7, 0.05), np.full(7, 0.1), slip=0.5)
 
@@ -66,3 +66,23 @@ def test_an_unforced_arm_keeps_its_energy(start: tuple[CanonicalForm, PHState]) 
     end, *_ = run(form, x, lambda t, x: Ports(), 1e-3, 500)
     before = form.hamiltonian(x).total
     assert form.hamiltonian(end).total == pytest.approx(before, abs=1e-8 * abs(before))
+
+
+def test_its_order_is_four_on_a_base_that_turns(panda_on: VMSModel) -> None:
+    # Gravity enters through the attitude of the base: an error there is one of the momenta too.
+    form, b = StandardForm(panda_on), panda_on.b
+    home = {"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5}
+    x = form.state(panda_on.configuration(home), np.linspace(0.4, 0.8, panda_on.nv))
+
+    def push(t: float, x: PHState) -> Ports:
+        return Ports(np.full(7, np.sin(5 * t)), np.linspace(5, 1, b) * np.cos(3 * t))
+
+    reference, *_ = run(form, x, push, 0.2 / 512, 512)
+    steps = np.array([8, 16, 32])
+    errors = []
+    for n in steps:
+        end, *_ = run(form, x, push, 0.2 / n, n)
+        away = panda_on.difference(reference.q, end.q)
+        errors.append(np.linalg.norm(np.concatenate([away, end.z - reference.z])))
+    order = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert 3.7 < order < 4.4

@@ -13,6 +13,7 @@ EXECUTABLES = (
     "simulator",
     "controller",
     "energy_monitor",
+    "marker_publisher",
     "model_server",
     "bag_recorder",
     "web_viewer",

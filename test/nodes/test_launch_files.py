@@ -1,0 +1,114 @@
+"""The launch file of every bundled robot, run as processes and looked at through its bag."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from vms_ph_io import robots, share_directory
+from vms_ph_io.bag import BagReader, bag_info
+
+from .conftest import Start
+from .independent_momentum import worst_differences
+
+pytestmark = pytest.mark.wire
+
+
+@dataclass
+class Run:
+    name: str
+    bag: Path
+    types: dict[str, str]
+    frames: set[tuple[str, str]]
+    description: str
+    output: str
+
+
+@pytest.fixture(scope="module", params=robots.names())
+def run(
+    request: pytest.FixtureRequest, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> Run:
+    name = request.param
+    bag = tmp_path_factory.mktemp(name) / "bag"
+    program = start("launch", name, "push_period:=1.0", "record:=true", f"bag:={bag}", "rate:=50.0")
+    monitor = start("topic", "echo", "--once", "/vms_ph/energy")
+    assert monitor.wait(30) == 0
+    # A push begins after a second of simulated time.
+    hz = start("topic", "hz", "/vms_ph/energy", "--seconds", "3")
+    assert hz.wait(30) == 0
+    assert program.interrupt() == 0
+    topics = {t.topic.name: t.topic.type for t in bag_info(bag).topics}
+    frames, description = set(), ""
+    for message in BagReader(bag).messages({"/tf", "/tf_static", "/robot_description"}):
+        content = message.decode()
+        if message.topic == "/robot_description":
+            description = content.data  # type: ignore[attr-defined]
+        else:
+            for item in content.transforms:  # type: ignore[attr-defined]
+                frames.add((item.header.frame_id, item.child_frame_id))
+    return Run(name, bag, topics, frames, description, program.output)
+
+
+def test_every_process_ends_cleanly(run: Run) -> None:
+    assert "Traceback" not in run.output
+    assert "has died" not in run.output
+    assert run.output.count("finished cleanly") == 5
+
+
+def test_energies_and_momenta_are_those_of_an_independent_computation(run: Run) -> None:
+    known = robots.get(run.name)
+    fluid = known.load().fluid
+    worst = worst_differences(run.bag, known.base, list(known.gravity), fluid)
+    assert worst.pop("samples") > 100
+    # Rounding, times the condition of the mass matrices that are solved with.
+    too_far = {name: value for name, value in worst.items() if value > 1e-9}
+    assert not too_far
+
+
+# The type of message that each of RViz's displays takes.
+_DISPLAYS = {
+    "rviz_default_plugins/RobotModel": "std_msgs/msg/String",
+    "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "rviz_default_plugins/Wrench": "geometry_msgs/msg/WrenchStamped",
+    "rviz_default_plugins/Odometry": "nav_msgs/msg/Odometry",
+}
+
+
+def test_what_rviz_shows_is_published(run: Run) -> None:
+    file = share_directory() / f"rviz/{run.name}.rviz"
+    content = yaml.safe_load(file.read_text())["Visualization Manager"]
+    shown = 0
+    for display in content["Displays"]:
+        topic = display.get("Topic") or display.get("Description Topic")
+        if topic is None:
+            assert display["Class"].endswith(("/Grid", "/TF"))
+            continue
+        assert run.types[topic["Value"]] == _DISPLAYS[display["Class"]]
+        shown += 1
+    assert shown >= 3
+    fixed = content["Global Options"]["Fixed Frame"]
+    assert fixed in {parent for parent, _ in run.frames}
+
+
+def test_the_frames_form_one_tree_with_a_moving_base_below_odom(run: Run) -> None:
+    parents = {child: parent for parent, child in run.frames}
+    assert len(parents) == len(run.frames)
+    roots = {parent for parent in parents.values() if parent not in parents}
+    known = robots.get(run.name)
+    links = {str(link.get("name")) for link in ET.fromstring(run.description).findall("link")}
+    if known.base == "fixed":
+        assert len(roots) == 1
+        assert set(parents) | roots == links
+    else:
+        assert roots == {"odom"}
+        assert set(parents) == links
+
+
+def test_every_mesh_has_an_address_that_rviz_can_open(run: Run) -> None:
+    meshes = re.findall(r'<mesh[^>]* filename="([^"]*)"', run.description)
+    for mesh in meshes:
+        assert mesh.startswith("file:///")
+        assert Path(mesh.removeprefix("file://")).is_file()

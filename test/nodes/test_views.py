@@ -1,0 +1,89 @@
+"""The layouts for PlotJuggler and Foxglove, and the RViz files: every topic and field exists."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import yaml
+from vms_ph.msg import ControllerState, Energy, Momentum, Power
+
+from vms_ph_io import robots, share_directory
+
+MESSAGES = {
+    "/vms_ph/energy": Energy,
+    "/vms_ph/momentum": Momentum,
+    "/vms_ph/power": Power,
+    "/controller/state": ControllerState,
+}
+
+
+def _field(topic: str, path: list[str]) -> object:
+    value: object = MESSAGES[topic]()
+    for name in path:
+        value = getattr(value, name)
+    return value
+
+
+def test_every_curve_of_the_plotjuggler_layout_is_a_number_of_a_message() -> None:
+    root = ET.parse(share_directory() / "config/plotjuggler/energy.xml").getroot()
+    curves = [str(curve.get("name")) for curve in root.iter("curve")]
+    assert len(curves) > 20
+    used = set()
+    for curve in curves:
+        topic = next(t for t in MESSAGES if curve.startswith(f"{t}/"))
+        assert isinstance(_field(topic, curve.removeprefix(f"{topic}/").split("/")), float)
+        used.add(topic)
+    assert {topic.get("name") for topic in root.iter("topic")} == used
+
+
+def test_every_series_of_the_foxglove_layout_is_a_number_of_a_message() -> None:
+    layout = json.loads((share_directory() / "config/foxglove/energy.json").read_text())
+    panels = layout["configById"]
+    paths = [p["value"] for panel in panels.values() for p in panel.get("paths", [])]
+    assert len(paths) > 10
+    for path in paths:
+        topic, *fields = path.split(".")
+        assert isinstance(_field(topic, fields), float)
+
+    def leaves(node: object) -> list[str]:
+        if isinstance(node, str):
+            return [node]
+        assert isinstance(node, dict)
+        return leaves(node["first"]) + leaves(node["second"])
+
+    assert sorted(leaves(layout["layout"])) == sorted(panels)
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_every_robot_has_a_launch_file_a_parameter_file_and_an_rviz_file(name: str) -> None:
+    share = share_directory()
+    launch = ET.parse(share / f"launch/{name}.launch.xml").getroot()
+    defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}
+    assert defaults["robot"] == name
+    for argument in ("config", "rviz_config"):
+        file = defaults[argument].replace("$(find-pkg-share vms_ph)", str(share))
+        yaml.safe_load(Path(file).read_text())
+        assert name in file
+    fixed = yaml.safe_load((share / f"rviz/{name}.rviz").read_text())
+    frame = fixed["Visualization Manager"]["Global Options"]["Fixed Frame"]
+    assert (frame == "odom") == (robots.get(name).base != "fixed")
+
+
+STANDARD = {
+    "robot", "namespace", "prefix", "use_sim_time", "use_mock_hardware", "rviz", "rviz_config",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_every_launch_file_describes_all_its_arguments(name: str) -> None:
+    from vms_ph_embedded.launch.loading import declared_arguments
+    from vms_ph_nodes.launch_files import find_launch_file, find_share
+
+    declared = declared_arguments(find_launch_file(name), find_share=find_share)
+    by_name = {argument.name: argument for argument in declared}
+    assert by_name.keys() >= STANDARD
+    assert by_name["robot"].default == name
+    for argument in declared:
+        assert len(argument.description) > 8
+        assert argument.default is not None

@@ -1,0 +1,108 @@
+"""The pose and twist of a moving base between messages and arrays."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from geometry_msgs.msg import (
+    Point,
+    Pose,
+    PoseWithCovariance,
+    Quaternion,
+    Twist,
+    TwistWithCovariance,
+    Vector3,
+)
+from nav_msgs.msg import Odometry
+from std_msgs.msg import Header
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import VMSModel
+
+# Odometry in single precision is off by 1e-7; anything beyond a thousandth is no rotation.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """Where a moving base is and how it moves.
+
+    Attributes:
+        q: its part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
+        v: (b,) its twist in its own axes, linear first.
+    """
+
+    q: Array
+    v: Array
+
+
+def to_odometry(model: "VMSModel", header: Header, base_frame: str, q: Array, v: Array) -> Odometry:
+    """Return the motion of the base; the twist is in the axes of ``base_frame``, as REP-105 has it.
+
+    The header's frame is the inertial one. Covariances are zero: a simulated base is known.
+    """
+    if model.base == "planar":
+        x, y, c, s = q[:4].tolist()
+        half = 0.5 * np.arctan2(s, c)
+        point = Point(x=x, y=y)
+        turn = Quaternion(z=float(np.sin(half)), w=float(np.cos(half)))
+        vx, vy, wz = v[:3].tolist()
+        twist = Twist(linear=Vector3(x=vx, y=vy), angular=Vector3(z=wz))
+    else:
+        x, y, z, qx, qy, qz, qw = q[:7].tolist()
+        point, turn = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
+        vx, vy, vz, wx, wy, wz = v[:6].tolist()
+        twist = Twist(linear=Vector3(x=vx, y=vy, z=vz), angular=Vector3(x=wx, y=wy, z=wz))
+    return Odometry(
+        header=header,
+        child_frame_id=base_frame,
+        pose=PoseWithCovariance(pose=Pose(position=point, orientation=turn)),
+        twist=TwistWithCovariance(twist=twist),
+    )
+
+
+def from_odometry(model: "VMSModel", message: Odometry) -> BaseMotion:
+    """Return the motion of the base in an odometry message; see :func:`from_pose_and_twist`."""
+    return from_pose_and_twist(model, message.pose.pose, message.twist.twist)
+
+
+def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMotion:
+    """Return the motion of the base.
+
+    Args:
+        model: on a moving base.
+        pose: of the base in the inertial frame. Of a planar base x, y and the turn about z count.
+        twist: of the base in its own axes.
+
+    Raises:
+        StateError: an entry that is not finite, a quaternion that is no rotation, or a planar base
+            that is tilted.
+    """
+    p, r = pose.position, pose.orientation
+    linear, angular = twist.linear, twist.angular
+    turn = np.array([r.x, r.y, r.z, r.w])
+    place = np.array([p.x, p.y, p.z])
+    motion = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
+    if not np.isfinite(turn.sum() + place.sum() + motion.sum()):
+        raise StateError("the pose and twist of the base must be finite")
+    length = float(np.linalg.norm(turn))
+    if abs(length - 1.0) > _TOLERANCE:
+        raise StateError(
+            f"the orientation of the base must be a quaternion of length 1 within {_TOLERANCE:g}; "
+            f"its length is {length:.6g}"
+        )
+    turn = turn / length
+    if model.base == "planar":
+        if max(abs(turn[0]), abs(turn[1])) > _TOLERANCE:
+            raise StateError(
+                "a planar base turns about z only; its orientation has "
+                f"x = {turn[0]:.4g}, y = {turn[1]:.4g}"
+            )
+        angle = 2 * np.arctan2(turn[2], turn[3])
+        return BaseMotion(
+            np.array([p.x, p.y, np.cos(angle), np.sin(angle)]), motion[[0, 1, 5]].copy()
+        )
+    return BaseMotion(np.concatenate([place, turn]), motion)
