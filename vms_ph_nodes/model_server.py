@@ -1,12 +1,23 @@
-"""Answers questions about the model: what it is, and its dynamics terms at a state."""
+"""Answers questions about the model: what it is, its terms, Jacobians, energies and structure."""
+
+from collections.abc import Callable
+from typing import Any
 
 from rclpy.node import Node
-from vms_ph.srv import GetDynamics, GetModelInfo
+from vms_ph.srv import (
+    CheckStructure,
+    GetDynamics,
+    GetDynamicsBatch,
+    GetEnergies,
+    GetJacobian,
+    GetModelInfo,
+)
 
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import VmsPhError
 
-from .conversions import from_joint_state
-from .health import Health
+from .health import OK, WARN, Health
+from .model_answers import ModelAnswers
 from .process import run
 from .robot_parameters import RobotParameters
 
@@ -14,15 +25,23 @@ _NOT_YET = "no robot yet: waiting for the robot_description topic"
 
 
 class ModelServer(Node):
-    """Offers ~/get_model_info and ~/get_dynamics."""
+    """Offers the services of srv/ that are about the model."""
 
     def __init__(self) -> None:
         super().__init__("model_server")
-        self._model: VMSModel | None = None
+        self._answers: ModelAnswers | None = None
         robot = RobotParameters(self)
-        self.create_service(GetModelInfo, "~/get_model_info", self._info)
-        self.create_service(GetDynamics, "~/get_dynamics", self._dynamics)
+        for kind, name, answer in (
+            (GetModelInfo, "get_model_info", ModelAnswers.info),
+            (GetDynamics, "get_dynamics", ModelAnswers.dynamics),
+            (GetDynamicsBatch, "get_dynamics_batch", ModelAnswers.batch),
+            (GetEnergies, "get_energies", ModelAnswers.energies),
+            (GetJacobian, "get_jacobian", ModelAnswers.jacobian),
+            (CheckStructure, "check_structure", ModelAnswers.structure),
+        ):
+            self.create_service(kind, f"~/{name}", self._answering(answer))
         self._health = Health(self)
+        self._health.report(WARN, _NOT_YET)
         robot.when_known(self._take)
 
     def destroy_node(self) -> None:
@@ -31,47 +50,26 @@ class ModelServer(Node):
         super().destroy_node()
 
     def _take(self, model: VMSModel) -> None:
-        self._model = model
+        self._answers = ModelAnswers(model)
+        self._health.report(OK, f"answers about {model.name}")
 
-    def _info(
-        self, request: GetModelInfo.Request, response: GetModelInfo.Response
-    ) -> GetModelInfo.Response:
-        model = self._model
-        if model is None:
-            response.message = _NOT_YET
-            return response
-        response.success = True
-        response.name, response.base = model.name, model.base
-        response.nq, response.nv = model.nq, model.nv
-        response.joint_names = list(model.joint_names)
-        response.total_mass = model.total_mass
-        response.end_effector = model.end_effector
-        response.gravity = model.gravity
-        return response
+    def _answering(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
+        """Return a callback that answers, or says with success=false why it cannot."""
 
-    def _dynamics(
-        self, request: GetDynamics.Request, response: GetDynamics.Response
-    ) -> GetDynamics.Response:
-        model = self._model
-        if model is None:
-            response.message = _NOT_YET
+        def callback(request: Any, response: Any) -> Any:
+            if self._answers is None:
+                response.message = _NOT_YET
+                return response
+            try:
+                answer(self._answers, request, response)
+            except VmsPhError as error:
+                response = type(response)()
+                response.message = str(error)
+                return response
+            response.success = True
             return response
-        try:
-            q, v, _ = from_joint_state(model, request.joint_state, all_joints=False)
-        except StateError as error:
-            response.message = str(error)
-            return response
-        d = model.evaluate(q, v)
-        response.success = True
-        response.joint_names = list(model.joint_names)
-        response.mass_matrix = d.M.ravel().tolist()
-        response.coriolis_matrix = d.C.ravel().tolist()
-        response.gravity = d.g.tolist()
-        response.momentum = d.momentum.tolist()
-        response.jacobian = d.J_end_effector.ravel().tolist()
-        response.kinetic_energy = d.kinetic_energy
-        response.potential_energy = d.potential_energy
-        return response
+
+        return callback
 
 
 def main() -> None:

@@ -1,0 +1,177 @@
+"""What the model server answers, and the client that asks it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from vms_ph.msg import RobotState
+from vms_ph.srv import CheckStructure, GetDynamics, GetEnergies, GetJacobian
+
+from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import robots
+from vms_ph_nodes.model_answers import ModelAnswers
+from vms_ph_nodes.model_client import ModelClient, robot_state
+from vms_ph_nodes.structure_checks import structure_checks
+
+from .conftest import Start
+
+
+def _state(model: VMSModel, q: np.ndarray, v: np.ndarray) -> RobotState:
+    joints = dict(zip(model.joint_names, model.joint_positions(q), strict=True))
+    rates = dict(zip(model.joint_names, v[model.b :], strict=True))
+    pose, twist = None, None
+    if model.base == "floating":
+        pose, twist = q[:7], v[:6]
+    elif model.base == "planar":
+        half = 0.5 * np.arctan2(q[3], q[2])
+        pose = [q[0], q[1], 0, 0, 0, np.sin(half), np.cos(half)]
+        twist = [v[0], v[1], 0, 0, 0, v[2]]
+    return robot_state(joints, rates, pose, twist)
+
+
+@pytest.fixture(params=robots.names())
+def known(request: pytest.FixtureRequest) -> tuple[VMSModel, np.ndarray, np.ndarray]:
+    model, rng = robots.load(request.param), np.random.default_rng(3)
+    return model, model.random_configuration(rng), rng.normal(size=model.nv)
+
+
+def test_the_terms_at_a_state_are_those_of_the_model(
+    known: tuple[VMSModel, np.ndarray, np.ndarray],
+) -> None:
+    model, q, v = known
+    d, state = model.evaluate(q, v), _state(model, q, v)
+    response = GetDynamics.Response()
+    request = GetDynamics.Request(
+        joint_state=state.joint_state, base_pose=state.base_pose, base_twist=state.base_twist
+    )
+    ModelAnswers(model).dynamics(request, response)
+    # The half angle of a planar base costs a rounding.
+    close = {"rtol": 1e-12, "atol": 1e-12 * model.total_mass}
+    np.testing.assert_allclose(np.reshape(response.mass_matrix, d.M.shape), d.M, **close)
+    np.testing.assert_allclose(np.reshape(response.coriolis_matrix, d.C.shape), d.C, **close)
+    np.testing.assert_allclose(response.momentum, d.momentum, **close)
+    assert response.potential_energy == pytest.approx(d.potential_energy)
+
+
+def test_jacobians_give_the_twists_of_frames(
+    known: tuple[VMSModel, np.ndarray, np.ndarray],
+) -> None:
+    model, q, v = known
+    names, h = [model.link_names[0], model.end_effector], 1e-6
+    request = GetJacobian.Request(state=_state(model, q, v), frames=names, axes=1)
+    response = GetJacobian.Response()
+    ModelAnswers(model).jacobian(request, response)
+    jacobian = np.reshape(response.jacobian, (2, 6, model.nv))
+    for k, name in enumerate(names):
+        ahead, behind = (
+            model.evaluate(model.integrate(q, s * h * v), v).placement(name) for s in (1, -1)
+        )
+        # Central differences of step 1e-6.
+        np.testing.assert_allclose(
+            jacobian[k, :3] @ v, (ahead - behind)[:3, 3] / (2 * h), atol=1e-7
+        )
+        place = response.poses[k].position
+        np.testing.assert_allclose(
+            [place.x, place.y, place.z], model.evaluate(q, v).placement(name)[:3, 3], atol=1e-12
+        )
+
+
+def test_every_bundled_robot_has_the_structure(
+    known: tuple[VMSModel, np.ndarray, np.ndarray],
+) -> None:
+    model, q, v = known
+    response = CheckStructure.Response()
+    ModelAnswers(model).structure(CheckStructure.Request(state=_state(model, q, v)), response)
+    assert response.passed
+    assert len(response.checks) == len(response.values) == len(response.limits) >= 8
+
+
+def test_a_broken_structure_is_found(panda: VMSModel, rng: np.random.Generator) -> None:
+    d = panda.evaluate(panda.random_configuration(rng), rng.normal(size=7))
+    broken = d.C + 0.01
+    d.__dict__["C"] = broken
+    failed = [check.name for check in structure_checks(d) if check.value > check.limit]
+    assert "the rate of the mass matrix is not C + C^T" in failed
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (robot_state({"panda_jont1": 1.0}), "'panda_jont1' is no joint of 'panda'; its joints are"),
+        (robot_state({"panda_joint1": float("nan")}), "position must be finite"),
+    ],
+)
+def test_a_bad_state_is_refused_with_the_reason(
+    panda: VMSModel, state: RobotState, said: str
+) -> None:
+    answers = ModelAnswers(panda)
+    with pytest.raises(StateError, match=said):
+        answers.energies(GetEnergies.Request(states=[state]), GetEnergies.Response())
+
+
+def test_other_bad_requests_are_refused_too(panda: VMSModel) -> None:
+    answers = ModelAnswers(panda)
+    with pytest.raises(StateError, match="from 1 to 10000 states; given: 0"):
+        answers.energies(GetEnergies.Request(), GetEnergies.Response())
+    with pytest.raises(ModelError, match="'hand' is no frame of 'panda'; its links are"):
+        answers.jacobian(GetJacobian.Request(frames=["hand"]), GetJacobian.Response())
+    with pytest.raises(StateError, match=r"axes must be 0 \(LOCAL\) or 1"):
+        answers.jacobian(GetJacobian.Request(axes=7), GetJacobian.Response())
+    good = robot_state({})
+    bad = robot_state({"x": 1.0})
+    with pytest.raises(StateError, match="state 1: 'x' is no joint"):
+        answers.energies(GetEnergies.Request(states=[good, bad]), GetEnergies.Response())
+
+
+def test_joints_that_are_held_may_be_named(panda: VMSModel) -> None:
+    state = robot_state({"panda_finger_joint1": 0.02, "panda_joint2": 0.1})
+    response = GetEnergies.Response()
+    ModelAnswers(panda).energies(GetEnergies.Request(states=[state]), response)
+    assert response.energies[0].kinetic == 0.0
+
+
+@pytest.mark.wire
+def test_the_client_asks_another_process(
+    start: Start, domain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start("run", "model_server", "--ros-args", "-p", "robot:=hextilt")
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    model, rng = robots.load("hextilt"), np.random.default_rng(1)
+    motions = [(model.random_configuration(rng), rng.normal(size=model.nv)) for _ in range(5)]
+    states = [_state(model, q, v) for q, v in motions]
+    rclpy.init(args=[])
+    node = rclpy.create_node("asking")
+    try:
+        client = ModelClient(node, patience=20.0)
+        info = client.info()
+        assert (info.name, info.base, info.nv) == (model.name, "floating", 11)
+        found = client.dynamics(*states)
+        for k, (q, v) in enumerate(motions):
+            d = model.evaluate(q, v)
+            np.testing.assert_allclose(found.M[k], d.M, atol=1e-12)
+            np.testing.assert_allclose(found.J_end_effector[k], d.J_end_effector, atol=1e-12)
+        energy, momentum = client.energies(states[0])[0]
+        assert energy.kinetic == pytest.approx(energy.kinetic_base + energy.kinetic_shape)
+        assert momentum.header.frame_id == "odom"
+        assert all(c.value <= c.limit for c in client.check_structure(states[1]))
+        assert client.jacobians(states[0]).J.shape == (1, 6, 11)
+        with pytest.raises(VmsPhError, match="get_energies refused: state 0: 'elbow' is no joint"):
+            client.energies(robot_state({"elbow": 1.0}))
+        with pytest.raises(VmsPhError, match="nobody offers the service nobody/get_model_info"):
+            ModelClient(node, server="nobody", patience=0.3).info()
+    finally:
+        node.destroy_node()
+        rclpy.shutdown()
+    assert server.interrupt() == 0
+
+
+def test_every_array_of_a_service_has_its_layout_stated() -> None:
+    share = Path(__file__).parents[2] / "srv"
+    for file in sorted(share.glob("*.srv")):
+        lines = file.read_text().splitlines()
+        assert lines[0].startswith("#")
+        for line in lines:
+            if line.startswith("float64[]"):
+                assert "#" in line, f"{file.name}: {line}"
