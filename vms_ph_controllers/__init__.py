@@ -2,7 +2,6 @@
 
 from .decoupled_vms import DecoupledVMSController
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
-from .posture import PostureControl
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
 __all__ = [
@@ -10,7 +9,6 @@ __all__ = [
     "ControlEnergy",
     "Controller",
     "DecoupledVMSController",
-    "PostureControl",
     "Reference",
     "RobotState",
     "Status",

@@ -4,8 +4,6 @@ On its own it listens to joint_states and publishes efforts; within ``closed_loo
 the simulator at every step.
 """
 
-import importlib
-
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
@@ -17,12 +15,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
-from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
-from vms_ph_dynamics import StateError, VMSModel, VmsPhError
+from vms_ph_controllers import Command, Reference, RobotState, Status
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
 
 from .base_motion import from_odometry
+from .controller_loading import make_controller
 from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
 from .frames import ODOM, WORLD
 from .health import OK, WARN, Health
@@ -52,6 +51,10 @@ class ControllerNode(Node):
         self._timeout: float = declare(
             self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
         )
+        self._base_actuated: bool = declare(
+            self, "base_actuated", True, "the base has actuators; false: it only floats"
+        )
+        self._allocation = robot.allocation()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._position: Array | None = None
         self._velocity: tuple[int, Array] | None = None
@@ -97,7 +100,7 @@ class ControllerNode(Node):
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model = model
         self._root = LinkTree(model).root
-        self.controller = make_controller(kind, model)
+        self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
         declare_gains(self, self.controller)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
@@ -196,31 +199,16 @@ class ControllerNode(Node):
                 damping_null=energy.damping_null,
                 reference_power=energy.reference_power,
                 clipped_power=energy.clipped_power,
+                kinetic_base=energy.kinetic_base,
+                kinetic_shape=energy.kinetic_shape,
+                damping_base=energy.damping_base,
+                damping_shape=energy.damping_shape,
                 task_error=command.task_error,
                 smallest_singular_value=command.smallest_singular_value,
             )
         )
         level = OK if command.status is Status.OK else WARN
         self._health.report(level, command.reason or "running", {"status": command.status.name})
-
-
-def make_controller(kind: str, model: VMSModel) -> Controller:
-    """Return a controller by the name of its module and class.
-
-    Raises:
-        VmsPhError: no such class, or it cannot serve this robot.
-    """
-    module, _, name = kind.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise VmsPhError(
-            f"there is no controller '{kind}' ({error}); give module.Class, for instance "
-            "vms_ph_controllers.TaskSpaceIDAPBC"
-        ) from None
-    if not (isinstance(made, type) and issubclass(made, Controller)):
-        raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
-    return made(model)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.allocation import Allocation
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots
 from vms_ph_io.packages import with_file_addresses
@@ -61,6 +62,10 @@ class RobotParameters:
     def home(self) -> dict[str, float]:
         """Return the joint positions to start from."""
         return dict(robots.get(self.robot).home) if self.robot in robots.names() else {}
+
+    def allocation(self) -> Allocation | None:
+        """Return the actuators of a bundled robot's base; None where none are known."""
+        return robots.get(self.robot).allocation() if self.robot in robots.names() else None
 
     def model(self, description: str) -> VMSModel:
         """Return the model of a description, with the base and end effector asked for."""
