@@ -4,9 +4,6 @@ On its own it listens to joint_states and publishes efforts; within ``closed_loo
 the simulator at every step.
 """
 
-import importlib
-import inspect
-
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
@@ -17,13 +14,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
-from vms_ph_controllers import Command, Controller, RobotState, Status
-from vms_ph_dynamics import StateError, VMSModel, VmsPhError
-from vms_ph_dynamics.allocation import Allocation
+from vms_ph_controllers import Command, RobotState, Status
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
 
 from .base_motion import from_odometry
+from .controller_loading import make_controller
 from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
 from .health import OK, WARN, Health
 from .pairing import StampPairing
@@ -53,6 +50,9 @@ class ControllerNode(Node):
         )
         timeout: float = declare(
             self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
+        )
+        self._base_actuated: bool = declare(
+            self, "base_actuated", True, "the base has actuators; false: it only floats"
         )
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Command | None = None
@@ -96,7 +96,7 @@ class ControllerNode(Node):
         self._model = model
         self._root = LinkTree(model).root
         self._references.serve(model, self._root)
-        self.controller = make_controller(kind, model, self._allocation)
+        self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
         declare_gains(self, self.controller)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
@@ -166,32 +166,6 @@ class ControllerNode(Node):
         )
         level = OK if command.status is Status.OK else WARN
         self._health.report(level, command.reason or "running", {"status": command.status.name})
-
-
-def make_controller(kind: str, model: VMSModel, allocation: Allocation | None = None) -> Controller:
-    """Return a controller by the name of its module and class.
-
-    Args:
-        kind: module.Class.
-        model: of the robot.
-        allocation: the base's actuators, for laws that take them.
-
-    Raises:
-        VmsPhError: no such class, or it cannot serve this robot.
-    """
-    module, _, name = kind.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise VmsPhError(
-            f"there is no controller '{kind}' ({error}); give module.Class, for instance "
-            "vms_ph_controllers.TaskSpaceIDAPBC"
-        ) from None
-    if not (isinstance(made, type) and issubclass(made, Controller)):
-        raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
-    if allocation is not None and "allocation" in inspect.signature(made).parameters:
-        return made(model, allocation=allocation)  # type: ignore[call-arg]
-    return made(model)
 
 
 def main() -> None:

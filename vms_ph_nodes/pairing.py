@@ -1,55 +1,62 @@
 """Messages that belong together by their stamp, though they come over different topics."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+# So many leaders wait at most for companions that do not come at all.
+_PATIENCE = 50
+
+# Companions whose leader was lost are forgotten after so many.
+_KEPT = 100
+
 
 class StampPairing:
-    """Collects a leading message and its companions of the same stamp.
+    """Collects leading messages and their companions of the same stamp.
 
-    ``complete`` is called once a leader's companions are all there, or when the next leader shows
-    that they will not come any more (a lost message, or a topic nobody publishes). Leaders are
-    handed on in the order they came.
+    ``complete`` is called once a leader's companions are all there, or when a companion of a later
+    stamp shows that one was lost: each topic comes in the order of its stamps, but one topic may
+    run behind another when this process is busy. Leaders are handed on in the order they came.
     """
 
     def __init__(self, companions: tuple[str, ...], complete: Callable[..., None]) -> None:
-        self._companions = companions
         self._complete = complete
-        self._leader: tuple[int, Any] | None = None
+        self._leaders: deque[tuple[int, Any]] = deque()
         self._waiting: dict[str, dict[int, Any]] = {name: {} for name in companions}
+        self._latest = dict.fromkeys(companions, -1)
         self._expected: set[str] = set()
 
     def expect(self, names: set[str]) -> None:
         """Say which companions have a publisher and are worth waiting for."""
-        self._expected = names & set(self._companions)
+        self._expected = names & self._waiting.keys()
+        self._release()
 
     def lead(self, stamp: int, message: Any) -> None:
         """Take a leading message."""
+        self._leaders.append((stamp, message))
         self._release()
-        self._leader = (stamp, message)
-        self._try()
 
     def accompany(self, name: str, stamp: int, message: Any) -> None:
-        """Take a companion."""
+        """Take a companion; one that has come once is worth waiting for."""
         waiting = self._waiting[name]
         waiting[stamp] = message
-        if len(waiting) > 100:
+        self._latest[name] = stamp
+        self._expected.add(name)
+        if len(waiting) > _KEPT:
             del waiting[min(waiting)]
-        self._try()
-
-    def _try(self) -> None:
-        if self._leader is None:
-            return
-        stamp = self._leader[0]
-        if all(stamp in self._waiting[name] for name in self._expected):
-            self._release()
+        self._release()
 
     def _release(self) -> None:
-        if self._leader is None:
-            return
-        (stamp, message), self._leader = self._leader, None
-        found = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
-        for waiting in self._waiting.values():
-            for old in [s for s in waiting if s <= stamp]:
-                del waiting[old]
-        self._complete(message, **found)
+        while self._leaders and (self._is_ready() or len(self._leaders) > _PATIENCE):
+            stamp, message = self._leaders.popleft()
+            found = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
+            for waiting in self._waiting.values():
+                for old in [s for s in waiting if s <= stamp]:
+                    del waiting[old]
+            self._complete(message, **found)
+
+    def _is_ready(self) -> bool:
+        stamp = self._leaders[0][0]
+        return all(
+            stamp in self._waiting[name] or self._latest[name] > stamp for name in self._expected
+        )

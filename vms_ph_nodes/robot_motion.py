@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from vms_ph.msg import PortWork
 
@@ -20,6 +20,10 @@ from vms_ph_dynamics.structure import Ports
 from .base_motion import from_odometry
 from .conversions import from_base_wrench, from_joint_state, from_stamp, from_wrench
 from .pairing import StampPairing
+
+# Sensor data as usual, but deep enough for what a robot publishes while this process is kept from
+# the processor for a quarter of a second.
+_SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass(frozen=True)
@@ -72,13 +76,13 @@ class MotionListener:
                 kind,
                 topic,
                 lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
-                qos_profile_sensor_data if name == "odometry" else 10,
+                _SENSOR if name == "odometry" else _SENSOR.depth,
             )
         node.create_subscription(
             JointState,
             "joint_states",
             lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
-            qos_profile_sensor_data,
+            _SENSOR,
         )
 
         def expect() -> None:

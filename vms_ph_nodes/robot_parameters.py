@@ -2,22 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.allocation import Allocation
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots
 from vms_ph_io.packages import with_file_addresses
 from vms_ph_io.urdf import require_sound
 
 from .parameters import declare
-
-if TYPE_CHECKING:
-    from vms_ph_dynamics.allocation import Allocation
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -62,13 +59,13 @@ class RobotParameters:
             return with_file_addresses(xml)
         return robots.get(self.robot).description()
 
-    def allocation(self) -> "Allocation | None":
-        """Return the rotors of a bundled robot as an input map; None when it has none."""
-        return robots.get(self.robot).allocation() if self.robot in robots.names() else None
-
     def home(self) -> dict[str, float]:
         """Return the joint positions to start from."""
         return dict(robots.get(self.robot).home) if self.robot in robots.names() else {}
+
+    def allocation(self) -> Allocation | None:
+        """Return the actuators of a bundled robot's base; None where none are known."""
+        return robots.get(self.robot).allocation() if self.robot in robots.names() else None
 
     def model(self, description: str) -> VMSModel:
         """Return the model of a description, with the base and end effector asked for."""

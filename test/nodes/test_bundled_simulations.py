@@ -10,7 +10,7 @@ from vms_ph_controllers import Reference, RobotState
 from vms_ph_dynamics.momenta import momenta
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 from vms_ph_io import robots, share_directory
-from vms_ph_nodes.controller import make_controller
+from vms_ph_nodes.controller_loading import make_controller
 from vms_ph_nodes.simulation import External, Sample, Simulation
 
 
@@ -23,7 +23,12 @@ def _simulation(name: str) -> Simulation:
     known = robots.get(name)
     model = known.load()
     asked = _parameters(name, "controller")
-    controller = make_controller(str(asked["controller"]), model)
+    controller = make_controller(
+        str(asked["controller"]),
+        model,
+        known.allocation(),
+        bool(asked.get("base_actuated", True)),
+    )
     names = {item.name for item in fields(controller.gains)}
     gains = {k: v for k, v in asked.items() if k in names}
     controller.gains = replace(controller.gains, **gains)

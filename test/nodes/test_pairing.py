@@ -21,14 +21,43 @@ def test_a_leader_waits_for_its_companion_whichever_comes_first() -> None:
     assert done[1] == ("s2", "w2")
 
 
-def test_a_lost_companion_holds_a_leader_only_until_the_next() -> None:
+def test_a_lost_companion_holds_a_leader_only_until_a_later_one_comes() -> None:
     pairing, done = collecting()
     pairing.expect({"work"})
     pairing.lead(1, "s1")
     pairing.lead(2, "s2")
-    assert done == [("s1", None)]
+    assert done == []
     pairing.accompany("work", 2, "w2")
     assert done == [("s1", None), ("s2", "w2")]
+
+
+def test_a_topic_that_runs_behind_loses_nothing() -> None:
+    pairing, done = collecting()
+    pairing.expect({"work"})
+    for stamp in range(1, 26):
+        pairing.lead(stamp, f"s{stamp}")
+    for stamp in range(1, 26):
+        pairing.accompany("work", stamp, f"w{stamp}")
+    assert done == [(f"s{stamp}", f"w{stamp}") for stamp in range(1, 26)]
+
+
+def test_a_topic_that_fell_silent_holds_back_a_bounded_number_of_leaders() -> None:
+    pairing, done = collecting()
+    pairing.accompany("work", 0, "w0")
+    for stamp in range(1, 200):
+        pairing.lead(stamp, f"s{stamp}")
+    assert 100 < len(done) < 199
+    # Once its publisher is known to be gone, nobody waits for it any more.
+    pairing.expect(set())
+    assert len(done) == 199
+
+
+def test_a_companion_that_has_come_is_waited_for_from_then_on() -> None:
+    pairing, done = collecting()
+    pairing.accompany("work", 1, "w1")
+    pairing.lead(1, "s1")
+    pairing.lead(2, "s2")
+    assert done == [("s1", "w1")]
 
 
 def test_without_a_publisher_nobody_is_waited_for() -> None:

@@ -1,11 +1,13 @@
-"""vms-ph bag: record, look into and mend bags."""
+"""vms-ph bag: record, play, look into and mend bags."""
 
 import sys
 from pathlib import Path
 
 import typer
 
-app = typer.Typer(help="Record bags, look into them, mend those cut off.", no_args_is_help=True)
+app = typer.Typer(
+    help="Record and play bags, look into them, mend those cut off.", no_args_is_help=True
+)
 
 _BAG = typer.Argument(help="the folder of a bag, or its .mcap file")
 
@@ -41,6 +43,42 @@ def record(
     from ..bag_recorder import main
 
     typer.echo(f"recording into {output}; Ctrl-C ends it", err=True)
+    main()
+
+
+@app.command()
+def play(
+    bag: Path = _BAG,
+    rate: float = typer.Option(1.0, "--rate", "-r", help="bag time per real time", min=0.01),
+    topics: list[str] = typer.Option(None, "--topics", help="to play; none: all"),
+    exclude: list[str] = typer.Option(None, "--exclude-topics", help="to leave out"),
+    clock: float = typer.Option(0.0, "--clock", help="publish /clock at this rate, Hz", min=0.0),
+    loop: bool = typer.Option(False, "--loop", "-l", help="begin again at the end"),
+    delay: float = typer.Option(0.0, "--delay", "-d", help="before the first message, s", min=0.0),
+    start_offset: float = typer.Option(0.0, help="left out at the start, s", min=0.0),
+) -> None:
+    """Publish what a bag holds, at its pace; with --clock, nodes on use_sim_time follow its time.
+
+    For instance, energies anew from the recorded states of a robot on a moving base:
+    vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
+    --topics /joint_states --topics /odom --topics /robot_description
+    """
+    words = ["--ros-args"]
+    for name, value in (
+        ("bag", bag),
+        ("rate", float(rate)),
+        ("clock", float(clock)),
+        ("loop", str(loop).lower()),
+        ("delay", float(delay)),
+        ("start_offset", float(start_offset)),
+    ):
+        words += ["-p", f"{name}:={value}"]
+    for name, values in (("topics", topics), ("exclude", exclude)):
+        if values:
+            words += ["-p", f"{name}:=[{', '.join(values)}]"]
+    sys.argv = ["bag_player", *words]
+    from ..bag_player import main
+
     main()
 
 

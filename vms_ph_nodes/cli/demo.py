@@ -1,10 +1,13 @@
 """vms-ph demo: everything at once, to look at."""
 
+import importlib.util
 import sys
 from datetime import datetime
 from pathlib import Path
 
 import typer
+
+from vms_ph_dynamics.errors import VmsPhError
 
 
 def demo(
@@ -23,6 +26,11 @@ def demo(
     The arm holds a point in space as a spring would and is pushed now and then. Press Ctrl-C to
     end; the run is then summed up and drawn.
     """
+    if importlib.util.find_spec("vms_ph_embedded") is None:
+        raise VmsPhError(
+            "the demo starts its nodes without ROS 2, and is not installed beside one; with "
+            f"ROS 2: ros2 launch vms_ph {robot}.launch.xml rviz:=true push_period:=5.0"
+        )
     from ..demo import Demo, Wishes
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")

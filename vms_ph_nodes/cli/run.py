@@ -16,6 +16,7 @@ EXECUTABLES = (
     "marker_publisher",
     "model_server",
     "bag_recorder",
+    "bag_player",
     "web_viewer",
 )
 

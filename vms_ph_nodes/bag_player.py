@@ -1,0 +1,138 @@
+"""Plays a bag: its messages, byte for byte, at their times, and the clock they are driven by."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock as ClockMessage
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.bag import BagMessage, BagReader, bag_info
+
+from .conversions import NANOSECONDS, to_stamp
+from .health import OK, Health
+from .message_text import load_interface
+from .parameters import declare
+from .process import run
+
+# How often to look for messages that are due, s; an early message waits at most this long.
+_TICK = 0.002
+
+# A reliable message may still be on its way when the last one was handed over, s.
+_LINGER = 0.5
+
+
+class BagPlayer(Node):
+    """Publishes what a bag holds, once or over and over."""
+
+    def __init__(self) -> None:
+        """Open the bag.
+
+        Raises:
+            VmsPhError: no bag, no message to play, or a type that is not known here.
+        """
+        super().__init__("bag_player")
+        self._bag: str = declare(self, "bag", "vms_ph_bag", "folder of the bag, or its file")
+        wanted: list[str] = declare(self, "topics", [""], "topics to play; empty: all")
+        left_out: list[str] = declare(self, "exclude", [""], "topics to leave out")
+        self._rate: float = declare(self, "rate", 1.0, "bag time per real time", 0.01, 100.0)
+        self._loop: bool = declare(self, "loop", False, "begin again at the end")
+        clock_rate: float = declare(
+            self, "clock", 0.0, "rate at which /clock is published, Hz; 0: not", 0.0, 1000.0
+        )
+        delay: float = declare(self, "delay", 0.0, "before the first message, s", 0.0, 3600.0)
+        self._offset: float = declare(self, "start_offset", 0.0, "left out at the start, s", 0, 1e6)
+        found = bag_info(self._bag)
+        names = {name for name in wanted if name} or {t.topic.name for t in found.topics}
+        self._names = names - set(left_out) - ({"/clock"} if clock_rate else set())
+        played = [t for t in found.topics if t.topic.name in self._names and t.message_count]
+        if not played or found.start_time is None:
+            there = ", ".join(t.topic.name for t in found.topics) or "none"
+            raise VmsPhError(f"{self._bag} holds nothing to play; its topics are {there}")
+        self._out = {t.topic.name: self._publisher_of(t.topic) for t in played}
+        self._clock_out: Publisher | None = None
+        self._clock_period = 0
+        if clock_rate:
+            self._clock_out = self.create_publisher(ClockMessage, "/clock", 10)
+            self._clock_period = round(NANOSECONDS / clock_rate)
+        self._first = found.start_time + round(self._offset * NANOSECONDS)
+        self._health = Health(self)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._count, self._ended_at = 0, 0
+        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS))
+        self.create_timer(_TICK, self._tick, clock=self._steady)
+
+    def destroy_node(self) -> None:
+        """End, telling the other nodes."""
+        self._health.farewell()
+        super().destroy_node()
+
+    def _begin(self, start: int) -> None:
+        self._start, self._next_clock = start, self._first
+        self._messages = self._from_offset()
+        self._waiting = next(self._messages, None)
+
+    def _from_offset(self) -> Iterator[BagMessage]:
+        """The messages; latched ones from before the offset count, as they still hold."""
+        for message in BagReader(self._bag).messages(self._names):
+            latched = self._out[message.topic].qos_profile.durability
+            if message.log_time >= self._first or latched == DurabilityPolicy.TRANSIENT_LOCAL:
+                yield message
+
+    def _tick(self) -> None:
+        now = self._steady.now().nanoseconds
+        if self._ended_at:
+            if now - self._ended_at > _LINGER * NANOSECONDS:
+                raise ExternalShutdownException
+            return
+        passed = now - self._start
+        if passed < 0:
+            return
+        due = self._first + round(passed * self._rate)
+        while self._waiting is not None and self._waiting.log_time <= due:
+            message = self._waiting
+            self._tell_time(message.log_time)
+            self._out[message.topic].publish(message.data)
+            self._count += 1
+            self._waiting = next(self._messages, None)
+        self._tell_time(due)
+        self._health.report(OK, "playing", {"messages": self._count, "bag": self._bag})
+        if self._waiting is not None:
+            return
+        if self._loop:
+            self._begin(now)
+        else:
+            self.get_logger().info(f"played {self._count} messages of {self._bag}")
+            self._ended_at = now
+
+    def _tell_time(self, time: int) -> None:
+        """Publish the clock up to a bag time: never later than a message that follows."""
+        while self._clock_out is not None and self._next_clock <= time:
+            self._clock_out.publish(ClockMessage(clock=to_stamp(self._next_clock)))
+            self._next_clock += self._clock_period
+
+    def _publisher_of(self, topic: Any) -> Publisher:
+        offered = topic.qos[0] if topic.qos else None
+        latched = offered is not None and offered.durability == "transient_local"
+        best_effort = offered is not None and offered.reliability == "best_effort"
+        profile = QoSProfile(
+            depth=max(1, offered.depth) if offered is not None else 10,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            reliability=(
+                ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
+            ),
+        )
+        return self.create_publisher(load_interface(topic.type, "msg"), topic.name, profile)
+
+
+def main() -> None:
+    """Run the node."""
+    run(BagPlayer)
+
+
+if __name__ == "__main__":
+    main()
