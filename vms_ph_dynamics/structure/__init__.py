@@ -6,9 +6,11 @@ from .dirac import DiracStructure
 from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
 from .form import Form
 from .ports import Ports, PowerBalance
+from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
 from .state import PHRate, PHState
-from .task_evaluation import TaskEvaluation
+from .task_coupling import TaskCoupling
+from .task_evaluation import OperationalSpace, TaskEvaluation, TaskPower
 from .task_space import TaskSpaceForm
 
 __all__ = [
@@ -19,13 +21,17 @@ __all__ = [
     "DiracStructure",
     "Energy",
     "Form",
+    "OperationalSpace",
     "PHRate",
     "PHState",
     "Ports",
     "PowerBalance",
+    "RegularJacobian",
     "StandardForm",
+    "TaskCoupling",
     "TaskEnergy",
     "TaskEvaluation",
+    "TaskPower",
     "TaskSpaceForm",
     "WholeEnergy",
 ]

@@ -1,5 +1,6 @@
 """The terms of the task-space form at one state."""
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -7,35 +8,83 @@ import numpy as np
 from ..arrays import Array, frozen
 from ..evaluation import Evaluation
 from ..tasks import Task
-from .null_space import aligned_null_space, null_space_rate
+from .null_space import aligned_basis
+from .regular_jacobian import RegularJacobian
+from .task_coupling import TaskCoupling
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPower:
+    """Power of a force split by the task [D (22), (30)], W.
+
+    Attributes:
+        task: ``sigma^T eta``.
+        null_space: ``tau_0^T nu``.
+    """
+
+    task: float
+    null_space: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperationalSpace:
+    """``inertia etadot + bias + gravity = F``, the task dynamics under a force F [D (16)].
+
+    Attributes:
+        inertia: Lambda_t (m,m).
+        bias: ``Lambda_t (J M^-1 C v - Jdot v)``, (m,).
+        gravity: ``J_sharp^T g``, (m,).
+    """
+
+    inertia: Array
+    bias: Array
+    gravity: Array
 
 
 class TaskEvaluation:
     """An immutable snapshot of the task-space quantities; each is computed when first asked for.
 
     ``m`` is the dimension of the task; the null space has ``nv - m`` dimensions. All arrays are
-    read-only.
+    read-only. Where the smallest singular value of the Jacobian falls below the threshold of the
+    form, :attr:`is_regular` is false and all of this is that of the nearby regular Jacobian of
+    :class:`RegularJacobian`; how near it is says :attr:`lift`.
     """
 
-    def __init__(self, d: Evaluation, task: Task, reference: Array) -> None:
+    def __init__(self, d: Evaluation, task: Task, reference: Array, threshold: float = 0.0) -> None:
         self.d = d
         self.task = task
-        self._reference = reference
+        self.reference = reference
+        self._threshold = threshold
+
+    @cached_property
+    def regular(self) -> RegularJacobian:
+        """The Jacobian with its singular values."""
+        return RegularJacobian(self.task.jacobian(self.d), self._threshold)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether J is the Jacobian of the task itself, not one lifted off a singularity."""
+        return self.regular.is_regular
+
+    @property
+    def lift(self) -> float:
+        """Distance of J from the Jacobian of the task; zero where that is regular."""
+        return self.regular.lift
 
     @cached_property
     def J(self) -> Array:
-        """Task Jacobian, (m,nv) [D (1)]."""
-        return frozen(self.task.jacobian(self.d))
+        """Task Jacobian, (m,nv) [D (1)]; lifted where it is near singular."""
+        return frozen(self.regular.matrix)
 
     @cached_property
     def Z(self) -> Array:
         """Orthonormal basis of the null space of J, (nv-m,nv): ``J Z^T = 0``."""
-        return frozen(aligned_null_space(self.J, self._reference))
+        return frozen(aligned_basis(self.regular.kernel, self.reference))
 
     @cached_property
     def Lambda_t(self) -> Array:
         """Task inertia ``(J M^-1 J^T)^-1``, (m,m) [D (15)]."""
-        return frozen(_symmetric(np.linalg.inv(self.J @ np.linalg.solve(self.d.M, self.J.T))))
+        return frozen(_symmetric(np.linalg.inv(self.J @ self._mobile)))
 
     @cached_property
     def Lambda_nu(self) -> Array:
@@ -43,9 +92,17 @@ class TaskEvaluation:
         return frozen(_symmetric(self.Z @ self.d.M @ self.Z.T))
 
     @cached_property
+    def Lambda_bar(self) -> Array:
+        """Extended inertia ``diag(Lambda_t, Lambda_nu)``, (nv,nv) [D (24)]."""
+        m, nv = len(self.J), self.d.model.nv
+        inertia = np.zeros((nv, nv))
+        inertia[:m, :m], inertia[m:, m:] = self.Lambda_t, self.Lambda_nu
+        return frozen(inertia)
+
+    @cached_property
     def J_sharp(self) -> Array:
         """Dynamically consistent inverse ``M^-1 J^T Lambda_t``, (nv,m) [D (13)]."""
-        return frozen(np.linalg.solve(self.d.M, self.J.T @ self.Lambda_t))
+        return frozen(self._mobile @ self.Lambda_t)
 
     @cached_property
     def N(self) -> Array:
@@ -63,6 +120,14 @@ class TaskEvaluation:
         return frozen(np.hstack([self.J_sharp, self.Z.T]))
 
     @cached_property
+    def P(self) -> Array:
+        """Projector ``J_sharp J`` of velocities along the null space, (nv,nv).
+
+        Its transpose projects forces onto those of the task [D, section 3.1].
+        """
+        return frozen(self.J_sharp @ self.J)
+
+    @cached_property
     def eta(self) -> Array:
         """Task velocity ``J v``, (m,)."""
         return frozen(self.J @ self.d.v)
@@ -71,6 +136,11 @@ class TaskEvaluation:
     def nu(self) -> Array:
         """Null-space velocity ``N v``, (nv-m,)."""
         return frozen(self.N @ self.d.v)
+
+    @cached_property
+    def eta_e(self) -> Array:
+        """Extended velocity ``(eta, nu)``, (nv,) [D (23)]."""
+        return frozen(np.concatenate([self.eta, self.nu]))
 
     @cached_property
     def pi(self) -> Array:
@@ -93,51 +163,46 @@ class TaskEvaluation:
         return 0.5 * float(self.pi_nu @ self.nu)
 
     @cached_property
-    def E(self) -> Array:
-        """``[A_t; A_n]``: derivative of ``J_bar^-T p`` in q at fixed momentum, (nv,nv).
+    def coupling(self) -> TaskCoupling:
+        """The derivative terms: A_t, A_n, G and what couples task and null space."""
+        return TaskCoupling(self)
 
-        [D, Prop. 1] prints ``A_t = (d J_sharp^T) J_bar^T pi_e + J_sharp^T (d J_bar^T) pi_e``, and
-        A_n likewise; these are derivatives of a constant and vanish. Only the first terms belong
-        there.
-        """
-        d, nv = self.d, self.d.model.nv
-        jacobian_gradient = self.task.jacobian_gradient(d)
-        null_motion = self.Z.T @ self.nu
-        columns = []
-        for k in range(nv):
-            along = jacobian_gradient[:, :, k]
-            unit = np.zeros(nv)
-            unit[k] = 1.0
-            columns.append(self._momentum_drift(along, _mass_rate(d, unit), null_motion))
-        return frozen(np.stack(columns, axis=1))
-
-    @cached_property
-    def E_v(self) -> Array:
-        """``E v`` without the matrix: drift of ``J_bar^-T p`` along the motion, (nv,)."""
-        d = self.d
-        mass_rate = d.C + d.C.T
-        null_motion = self.Z.T @ self.nu
-        return frozen(self._momentum_drift(self.task.jacobian_rate(d), mass_rate, null_motion))
-
-    @cached_property
+    @property
     def G(self) -> Array:
-        """Gyroscopic coupling ``E J_bar^-1 - J_bar^-T E^T``, skew-symmetric, (nv,nv) [D (27)]."""
-        product = self.E @ self.J_bar_inverse
-        return frozen(product - product.T)
+        """Gyroscopic block of the structure matrix, skew-symmetric, (nv,nv) [D (27)]."""
+        return self.coupling.G
 
-    def _momentum_drift(self, jacobian_rate: Array, mass_rate: Array, null_motion: Array) -> Array:
-        # d(J_sharp^T p) and d(Z p) at fixed p; with J_sharp = M^-1 J^T Lambda differentiated by
-        # the product rule, everything but these terms cancels.
-        zdot = null_space_rate(self.J, jacobian_rate, self.Z, self._reference)
-        task_drift = self.Lambda_t @ (jacobian_rate @ null_motion) - self.J_sharp.T @ (
-            jacobian_rate.T @ self.pi + mass_rate @ null_motion
-        )
-        return np.concatenate([task_drift, zdot @ self.d.momentum])
+    @property
+    def J_z(self) -> Array:
+        """Structure matrix ``[[0, J_bar^-1], [-J_bar^-T, G]]``, skew, (2nv,2nv) [D (27)]."""
+        nv = self.d.model.nv
+        inverse = self.J_bar_inverse
+        return frozen(np.block([[np.zeros((nv, nv)), inverse], [-inverse.T, self.G]]))
 
+    @property
+    def operational_space(self) -> OperationalSpace:
+        """The task dynamics as Khatib writes them [D (16)]."""
+        d = self.d
+        rate = self.regular.rate(self.task.jacobian_rate(d))
+        bias = self.J_sharp.T @ (d.C @ d.v) - self.Lambda_t @ (rate @ d.v)
+        return OperationalSpace(self.Lambda_t, frozen(bias), frozen(self.J_sharp.T @ d.g))
 
-def _mass_rate(d: Evaluation, velocity: Array) -> Array:
-    coriolis = d.model.evaluate(d.q, velocity).C
-    return coriolis + coriolis.T
+    def sigma(self, force: Array) -> Array:
+        """Return the task part ``J_sharp^T tau`` (m,) of a generalised force (nv,)."""
+        return self.J_sharp.T @ force
+
+    def tau_0(self, force: Array) -> Array:
+        """Return the null-space part ``Z tau`` (nv-m,) of a generalised force (nv,)."""
+        return self.Z @ force
+
+    def power(self, force: Array) -> TaskPower:
+        """Return the power of a generalised force (nv,) at the task and null-space ports."""
+        task, null_space = self.sigma(force) @ self.eta, self.tau_0(force) @ self.nu
+        return TaskPower(float(task), float(null_space))
+
+    @cached_property
+    def _mobile(self) -> Array:
+        return np.linalg.solve(self.d.M, self.J.T)
 
 
 def _symmetric(x: Array) -> Array:

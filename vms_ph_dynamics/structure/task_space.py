@@ -2,26 +2,39 @@
 
 import numpy as np
 
-from ..arrays import Array, frozen
-from ..errors import ModelError
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..tasks import Task
 from .energy import TaskEnergy
 from .form import Form
-from .null_space import orthonormal_null_space
+from .null_space import alignment, orthonormal_null_space
 from .ports import Ports
-from .standard import CanonicalForm
+from .standard import StandardForm
 from .state import PHRate, PHState
-from .task_evaluation import TaskEvaluation
+from .task_evaluation import TaskEvaluation, TaskPower
+
+# Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
+# the position of an arm of a metre, 1 % of all configurations are below it.
+SINGULAR = 0.03
+
+# Random configurations tried for the reference when the middle of the joint ranges is singular.
+_TRIES = 32
 
 
 class TaskSpaceForm(Form):
-    """A redundant arm in the momenta of a task and of its null space [D (27)].
+    """A robot on any base in the momenta of a task and of its null space [D (27)].
 
     The momenta are ``z = (pi, pi_nu) = J_bar^-T M v``; gradient and structure are laid out as
-    ``(q, pi, pi_nu)``. The null-space basis is orthonormal and aligned with that at a reference
-    configuration, so that ``pi_nu`` is a smooth function of the state around it.
+    ``(q, pi, pi_nu)``, where q stands for all nv directions of motion, those of the base in the
+    base frame. The null-space basis is orthonormal and aligned with that at a reference
+    configuration, so that ``pi_nu`` is a smooth function of the state around it: see
+    :meth:`alignment` and :meth:`anchored_at`.
+
+    Near a singularity of the task, and at it, the form is that of a nearby regular task (see
+    :class:`~vms_ph_dynamics.structure.RegularJacobian`), and ``evaluate(q, v).is_regular`` is
+    false.
     """
 
     def __init__(
@@ -30,31 +43,36 @@ class TaskSpaceForm(Form):
         task: Task,
         reference: Array | None = None,
         basis: Array | None = None,
+        singular_below: float = SINGULAR,
     ) -> None:
         """Take a task of full row rank.
 
         Args:
-            model: an arm on a fixed base.
-            task: of fewer dimensions than the arm has joints.
+            model: the robot.
+            task: of fewer dimensions than the robot has freedoms.
             reference: (nq,) configuration the null-space basis is aligned with; the middle of the
-                joint ranges when None.
+                joint ranges when None, or a configuration nearby where that is singular.
             basis: (nv-m,nv) orthonormal rows to align with instead.
+            singular_below: smallest singular value of the Jacobian, in the units of the task, at
+                which it counts as regular.
 
         Raises:
-            ModelError: a moving base, or a task that leaves no null space.
+            ModelError: a task that leaves no null space, or that is singular everywhere.
+            StateError: a reference or a basis that is none.
         """
         super().__init__(model)
         self.task = task
+        self.singular_below = singular_below
         if task.dimension >= model.nv:
             raise ModelError(
                 f"the task has {task.dimension} dimensions and the robot {model.nv}; the task "
                 "must have fewer, so that a null space is left"
             )
-        self._canonical = CanonicalForm(model)
+        self._standard = StandardForm(model)
         if basis is not None:
-            self._reference = frozen(np.array(basis))
+            self._reference = _checked_basis(basis, model.nv - task.dimension, model.nv)
             return
-        at = _middle(model) if reference is None else model.checked_configuration(reference)
+        at = self._regular_configuration() if reference is None else reference
         jacobian = task.jacobian(model.evaluate(at, np.zeros(model.nv)))
         self._reference = frozen(orthonormal_null_space(jacobian))
 
@@ -64,7 +82,25 @@ class TaskSpaceForm(Form):
 
     def terms(self, d: Evaluation) -> TaskEvaluation:
         """Return the task-space quantities that go with the terms of the equations of motion."""
-        return TaskEvaluation(d, self.task, self._reference)
+        return TaskEvaluation(d, self.task, self._reference, self.singular_below)
+
+    def alignment(self, q: Array) -> float:
+        """Return how far the null-space basis can be trusted: 1 at the reference, 0 where it jumps.
+
+        It is the smallest singular value of ``Zref Z^T``. Below one half, go on with
+        :meth:`anchored_at`.
+        """
+        return alignment(self.evaluate(q, np.zeros(self.model.nv)).Z, self._reference)
+
+    def anchored_at(self, q: Array) -> "TaskSpaceForm":
+        """Return the form whose null-space basis is aligned with the present one at q.
+
+        At q both have the same basis, so a state there is a state of both: a trajectory goes on
+        without a jump. Coming back to q along a loop, the new basis may differ from the old by a
+        rotation (the null space has holonomy).
+        """
+        basis = self.evaluate(q, np.zeros(self.model.nv)).Z
+        return TaskSpaceForm(self.model, self.task, basis=basis, singular_below=self.singular_below)
 
     def state(self, q: Array, v: Array) -> PHState:
         """Return the state ``(q, J_bar^-T M v)`` [D (25)]."""
@@ -82,18 +118,17 @@ class TaskSpaceForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dK/dq at fixed z, eta, nu)``, (2nv,)."""
-        t = self._at(x.q, x.z)
-        eta_e = np.concatenate([t.eta, t.nu])
-        return np.concatenate([-t.d.C.T @ t.d.v - t.E.T @ eta_e, eta_e])
+        t, b = self._at(x.q, x.z), self.model.b
+        slope = -t.coupling.E_transpose_eta
+        slope[b:] -= (t.d.C.T @ t.d.v)[b:]
+        return np.concatenate([slope, t.eta_e])
 
     def interconnection(self, x: PHState) -> Array:
         """Return ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""
-        t, nv = self._at(x.q, x.z), self.model.nv
-        inverse = t.J_bar_inverse
-        return np.block([[np.zeros((nv, nv)), inverse], [-inverse.T, t.G]])
+        return self._at(x.q, x.z).J_z
 
     def input_map(self, x: PHState) -> Array:
-        """Return ``[0; J_bar^-T]`` from joint torques, (2nv,nv): ``sigma`` and ``tau_0``."""
+        """Return ``[0; J_bar^-T]`` from generalised forces, (2nv,nv): ``sigma`` and ``tau_0``."""
         inverse = self._at(x.q, x.z).J_bar_inverse
         return np.vstack([np.zeros_like(inverse), inverse.T])
 
@@ -110,10 +145,23 @@ class TaskSpaceForm(Form):
         return np.block([[j, ports], [-ports.T, np.zeros((2 * nv, 2 * nv))]])
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
-        """Return ``(qdot, zdot)``; see :meth:`Form.rate_arrays`."""
+        """Return ``(qdot, zdot)``; see :meth:`Form.rate_arrays`.
+
+        Raises:
+            StateError: the task Jacobian has lost rank at q, so that the momenta have no rate.
+        """
         t = self._at(q, z)
-        v, momentum_rate = self._canonical.rate_arrays(q, t.d.momentum, ports)
-        return v, t.E_v + t.J_bar_inverse.T @ momentum_rate
+        v, momentum_rate = self._standard.rate_arrays(q, t.d.momentum, ports)
+        return v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate
+
+    def task_power(self, x: PHState, ports: Ports) -> TaskPower:
+        """Return the power of all that acts but gravity, at the task and null-space port [D (30)].
+
+        Their sum is the rate of the energy.
+        """
+        t = self._at(x.q, x.z)
+        force = Ports.checked(self.model, ports).force(t.d)
+        return t.power(force + t.d.g if ports.gravity else force)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""
@@ -124,6 +172,26 @@ class TaskSpaceForm(Form):
         velocity = np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z)
         return self.evaluate(q, velocity)
 
+    def _regular_configuration(self) -> Array:
+        middle = _middle(self.model)
+        if self._smallest(middle) >= self.singular_below:
+            return middle
+        # The same ones every time: a form must not depend on chance.
+        rng = np.random.default_rng(0)
+        tried = [self.model.random_configuration(rng) for _ in range(_TRIES)]
+        best = max(tried, key=self._smallest)
+        if self._smallest(best) < self.singular_below:
+            raise ModelError(
+                f"the task has no full row rank: in {_TRIES} configurations its smallest singular "
+                f"value was at most {self._smallest(best):.3g}, below singular_below = "
+                f"{self.singular_below:g}; leave out rows that depend on the others, or lower it"
+            )
+        return best
+
+    def _smallest(self, q: Array) -> float:
+        jacobian = self.task.jacobian(self.model.evaluate(q, np.zeros(self.model.nv)))
+        return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
+
 
 def _middle(model: VMSModel) -> Array:
     bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
@@ -132,3 +200,14 @@ def _middle(model: VMSModel) -> Array:
     v = np.zeros(model.nv)
     v[model.b :] = middle
     return model.integrate(model.neutral_configuration(), v)
+
+
+def _checked_basis(basis: Array, rows: int, columns: int) -> Array:
+    checked = np.stack([vector(row, columns, "a row of the basis") for row in basis])
+    off = float(np.abs(checked @ checked.T - np.eye(len(checked))).max())
+    if len(checked) != rows or off > 1e-6:
+        raise StateError(
+            f"the basis must be {rows} orthonormal rows; given: {len(checked)} rows, whose "
+            f"products are off the identity by {off:.2g}"
+        )
+    return frozen(checked)

@@ -1,6 +1,23 @@
 """Differential tasks eta = J(q) v."""
 
+from .centre_of_mass import CentreOfMassTask
+from .distance import DistanceTask
+from .frame import FrameTask
+from .orientation import OrientationTask
+from .pose import PoseTask
 from .position import PositionTask
+from .prioritised import PrioritisedTask
+from .stacked import StackedTask
 from .task import Task
 
-__all__ = ["PositionTask", "Task"]
+__all__ = [
+    "CentreOfMassTask",
+    "DistanceTask",
+    "FrameTask",
+    "OrientationTask",
+    "PoseTask",
+    "PositionTask",
+    "PrioritisedTask",
+    "StackedTask",
+    "Task",
+]

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..model import VMSModel
@@ -9,6 +11,9 @@ from ..model import VMSModel
 
 class Task(ABC):
     """A linear map ``eta = J(q) v`` from velocities to a task velocity [D (1)].
+
+    It need not be the derivative of anything. On a moving base v holds the base twist as well, and
+    derivatives are taken along velocities, base part in the base frame.
 
     Attributes:
         dimension: m, the size of ``eta``.
@@ -27,6 +32,12 @@ class Task(ABC):
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along the velocity of the evaluation, (m,nv)."""
 
-    @abstractmethod
     def jacobian_gradient(self, d: Evaluation) -> Array:
-        """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv), the last index."""
+        """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv), the last index.
+
+        The rate is linear in the velocity, so unit velocities give it exactly.
+        """
+        units = np.eye(self.model.nv)
+        return np.stack(
+            [self.jacobian_rate(Evaluation(self.model, d.q, unit)) for unit in units], axis=2
+        )

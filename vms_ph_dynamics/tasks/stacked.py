@@ -1,0 +1,58 @@
+"""Several tasks on top of each other."""
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from .task import Task
+
+
+class StackedTask(Task):
+    """``eta`` is that of several tasks, one below the other, none before another.
+
+    Attributes:
+        parts: the tasks.
+    """
+
+    def __init__(self, *parts: Task) -> None:
+        """Take tasks of one robot.
+
+        Raises:
+            ModelError: none, tasks of different robots, or more dimensions than the robot has.
+        """
+        self.parts = checked_parts(parts)
+        super().__init__(parts[0].model)
+        self.dimension = sum(part.dimension for part in parts)
+
+    def jacobian(self, d: Evaluation) -> Array:
+        """Return ``J(q)``, (m,nv)."""
+        return np.concatenate([part.jacobian(d) for part in self.parts])
+
+    def jacobian_rate(self, d: Evaluation) -> Array:
+        """Return the derivative of ``J`` along ``d.v``, (m,nv)."""
+        return np.concatenate([part.jacobian_rate(d) for part in self.parts])
+
+    def jacobian_gradient(self, d: Evaluation) -> Array:
+        """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv)."""
+        return np.concatenate([part.jacobian_gradient(d) for part in self.parts])
+
+
+def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:
+    """Return the tasks after checking that one robot can have them all.
+
+    Raises:
+        ModelError: none, tasks of different robots, or more dimensions than the robot has.
+    """
+    if not parts:
+        raise ModelError("a stack needs at least one task; none is given")
+    model = parts[0].model
+    if any(part.model is not model for part in parts):
+        raise ModelError("all tasks of a stack must be made with one and the same model")
+    dimension = sum(part.dimension for part in parts)
+    if dimension > model.nv:
+        raise ModelError(
+            f"the tasks of the stack have {dimension} dimensions together, '{model.name}' has "
+            f"{model.nv}; leave one out"
+        )
+    return parts
