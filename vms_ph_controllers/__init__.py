@@ -1,6 +1,7 @@
 """Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
 
 from .decoupled_vms import DecoupledVMSController
+from .energy_tank import EnergyTank
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
@@ -9,6 +10,7 @@ __all__ = [
     "ControlEnergy",
     "Controller",
     "DecoupledVMSController",
+    "EnergyTank",
     "Reference",
     "RobotState",
     "Status",

@@ -63,8 +63,12 @@ class ControlEnergy:
         kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
         damping_task, damping_null, damping_base, damping_shape: taken out by the injected damping;
             never negative.
-        reference_power: put in by a moving reference.
+        reference_power: put in by a moving reference or by gains that changed.
         clipped_power: changed by the limits.
+        routing_power: of the energy routing; zero but for rounding.
+        exchange: from null-space energy to task energy, by inertia alone.
+        tank_level: what an energy tank holds, J; zero where there is none.
+        generated: what sampling and clipping have made up since the reset, J; only with a tank.
     """
 
     closed_loop: float = 0.0
@@ -79,6 +83,10 @@ class ControlEnergy:
     damping_shape: float = 0.0
     reference_power: float = 0.0
     clipped_power: float = 0.0
+    routing_power: float = 0.0
+    exchange: float = 0.0
+    tank_level: float = 0.0
+    generated: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ class Command:
         reason: in words, empty when all is well.
         task_error: distance between task and reference, m.
         smallest_singular_value: of the task Jacobian.
+        authority: share of the potential in force, in [0, 1]; below one where an energy tank
+            cannot pay for the rest.
     """
 
     wrench_base: Array
@@ -102,14 +112,15 @@ class Command:
     reason: str = ""
     task_error: float = 0.0
     smallest_singular_value: float = np.inf
+    authority: float = 1.0
 
 
 class Controller(ABC):
     """A control law. It never raises, prints or blocks on the path of :meth:`update`.
 
     Attributes:
-        Gains: a frozen dataclass; every field has metadata ``description`` and, for numbers,
-            ``low`` and ``high``. Hosts expose them as parameters.
+        Gains: a frozen dataclass; every field has metadata ``description`` and ``low`` and
+            ``high``, which are None where there is no range. Hosts expose them as parameters.
         gains: the present values; replace the whole record to change one.
     """
 
@@ -136,6 +147,12 @@ class Controller(ABC):
             reference: what is wanted.
             dt: time since the last update, s.
         """
+
+
+def switch(default: bool, description: str) -> Any:
+    """Declare a field of a ``Gains`` record that is on or off."""
+    metadata = {"description": description, "low": None, "high": None}
+    return field(default=default, metadata=metadata)
 
 
 def gain(default: float, description: str, low: float, high: float) -> Any:

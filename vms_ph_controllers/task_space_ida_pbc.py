@@ -1,6 +1,7 @@
-"""Task-space IDA-PBC: shaped energy and injected damping for a redundant arm."""
+"""Task-space IDA-PBC: shaped energy, routed energy and injected damping for a redundant arm."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.tasks import PositionTask
 
+from .energy_tank import EnergyTank
 from .interface import (
     Command,
     ControlEnergy,
@@ -17,7 +19,14 @@ from .interface import (
     RobotState,
     Status,
     gain,
+    switch,
 )
+from .limit_potential import LimitPotential
+from .moving_minimum import Minimum, MovingMinimum
+from .routing import EnergyRouting, TargetCoupling
+from .shaped_potential import ShapedPotential, weight_of_task_stiffness
+from .spending import Spending
+from .split_motion import SplitMotion, exchange, split
 
 # Below this smallest singular value of the task Jacobian its null space turns fast; the law itself
 # contains no inverse of J and stays finite and passive.
@@ -25,15 +34,21 @@ SINGULAR = 0.03
 
 
 class TaskSpaceIDAPBC(Controller):
-    r"""Interconnection and damping assignment in task-space momenta [D (37), G_bar = G].
+    r"""Interconnection and damping assignment in task-space momenta [D (37)].
 
-    With the potential ``V_c = -V + 1/2 (q - q*)^T W (q - q*)`` and the interconnection kept, the
-    law [D (37)] is ``tau = g(q) - W (q - q*) - J^T D_t J qdot - N^T D_nu N qdot``: it needs no task
-    inertia and so no inverse of the Jacobian. The closed-loop energy
-    ``H_cl = K_t + K_nu + 1/2 (q - q*)^T W (q - q*)`` falls by the injected damping.
+    ``tau = g - dV_c/dq + J_bar^T (G_bar - G) (eta, nu) - J^T D_t eta - N^T D_nu nu``, with the
+    potential ``V_c = 1/2 (q - q*)^T W (q - q*)`` and soft joint limits. It needs no task inertia,
+    and without routing no derivative. The closed-loop energy ``H_cl = K_t + K_nu + V_c`` falls by
+    the injected damping.
 
-    The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``; the energy that a
-    moving reference puts in is accounted.
+    The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
+    (:class:`EnergyTank`) whatever that or a change of gains costs is paid from stored energy: a
+    reference waits, and the potential is weakened (``Command.authority``), where it is empty.
+
+    What it does when something is wrong, in the status: a state that is not finite gets the last
+    gravity torque (HOLDING); a reference that is not finite is ignored (HOLDING); a singular
+    posture gets a continuous damping and no routing, and a reference out of reach the closest
+    minimum (DEGRADED).
     """
 
     @dataclass(frozen=True)
@@ -46,16 +61,49 @@ class TaskSpaceIDAPBC(Controller):
         reference_speed: float = gain(
             0.2, "largest speed at which the reference is approached, m/s", 0.001, 2.0
         )
+        task_stiffness: float = gain(
+            0.0, "K_t = task_stiffness * I, N/m, in place of stiffness; 0: not used", 0.0, 5000.0
+        )
+        null_stiffness: float = gain(
+            10.0, "K_nu = null_stiffness * I, N m/rad; goes with task_stiffness", 0.0, 1000.0
+        )
+        limit_stiffness: float = gain(
+            100.0, "of the springs at the joint limits, N m/rad; 0: none", 0.0, 5000.0
+        )
+        limit_margin: float = gain(
+            0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 0.5
+        )
+        cancel_coupling: bool = switch(
+            False, "replace the gyroscopic coupling of task and null space by zero"
+        )
+        tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 100.0)
+        tank_initial: float = gain(0.5, "what the tank holds after a reset, J", 0.0, 100.0)
 
     gains: Gains
 
     def __init__(
-        self, model: VMSModel, frame: str | None = None, gains: Gains | None = None
+        self,
+        model: VMSModel,
+        frame: str | None = None,
+        gains: Gains | None = None,
+        *,
+        task_stiffness: Array | None = None,
+        weight: Array | None = None,
+        routing: TargetCoupling | Literal["keep", "cancel"] = "keep",
     ) -> None:
         """Control the position of ``frame``, the model's end effector when None.
 
+        Args:
+            model: an arm on a fixed base.
+            frame: whose position is the task.
+            gains: the defaults when None.
+            task_stiffness: K_t (3,3) in place of the gain of that name, N/m.
+            weight: W (n,n) in place of the gains, N m/rad.
+            routing: ``"keep"`` leaves the gyroscopic coupling G as it is, ``"cancel"`` puts zero in
+                its place, a function of the state gives G_bar, of which the skew part is used.
+
         Raises:
-            ModelError: no such frame, or a moving base.
+            ModelError: no such frame, a moving base, or stiffnesses of the wrong shape.
         """
         super().__init__(model)
         if model.base != "fixed":
@@ -65,15 +113,27 @@ class TaskSpaceIDAPBC(Controller):
             )
         self.task = PositionTask(model, frame)
         self.gains = self.Gains() if gains is None else gains
-        self._q_star = model.neutral_configuration()
-        self._target: Array | None = None
-        self._x_star = np.zeros(3)
+        self._weight = _symmetric(weight, model.n, "weight")
+        self._task_stiffness = _symmetric(task_stiffness, 3, "task_stiffness")
+        self._cancel = routing == "cancel"
+        self._target_coupling = None if isinstance(routing, str) else routing
+        self._routing = EnergyRouting(model, self.task, SINGULAR)
+        self._limits = LimitPotential(model)
+        self._minimum = MovingMinimum(model, self.task, SINGULAR)
+        self._spending = Spending(model)
+        self._weighed: ShapedPotential | None = None
+        self._key = (0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
     @property
     def q_star(self) -> Array:
         """The minimum of the shaped potential, (nq,)."""
-        return self._q_star.copy()
+        return self._minimum.now.q.copy()
+
+    @property
+    def tank(self) -> EnergyTank | None:
+        """The energy tank, where there is one."""
+        return self._spending.tank
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
@@ -85,90 +145,147 @@ class TaskSpaceIDAPBC(Controller):
         Raises:
             StateError: not a configuration of the model.
         """
-        d = self.model.evaluate(q_star, np.zeros(self.model.nv))
-        self._q_star = np.array(d.q)
-        self._x_star = np.array(self.task.value(d))
-        self._target = None
+        d = self._minimum.set(q_star)
+        self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
+        self._spending.reset(self._potential(self._minimum.now))
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the torques for a state; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
-        if not np.isfinite(state.q.sum() + state.v.sum()):
+        if not _usable(state, model):
             return Command(
                 np.zeros(0),
                 self._safe_torque,
                 status=Status.HOLDING,
-                reason="the state is not finite; holding the last gravity torque",
+                reason="the state is not finite, or not one of this robot; holding the last "
+                "gravity torque",
             )
         d = Evaluation(model, state.q, state.v)
-        reference_energy = self._follow(reference, d, dt)
+        depth = self._limits.depth(d.q, gains.limit_margin)
+        limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
+        spending = self._spending
+        spending.begin(d, limit_energy, gains.tank_capacity, gains.tank_initial)
+        put_in = self._follow(reference, d, dt)
         jacobian = self.task.jacobian(d)
-        _, singular_values, right = np.linalg.svd(jacobian)
-        z = right[3:]
-        weight = z @ d.M
-        # nu = N v, N = (Z M Z^T)^-1 Z M; with orthonormal Z the damping N^T D_nu N does not depend
-        # on which basis the decomposition picked.
-        n = np.linalg.solve(weight @ z.T, weight)
-        eta, nu = jacobian @ d.v, n @ d.v
-        away = model.difference(self._q_star, state.q)
-        damping_task, damping_null = gains.damping_task * eta, gains.damping_null * nu
-        wanted = d.g - gains.stiffness * away - jacobian.T @ damping_task - n.T @ damping_null
-        torque = np.clip(wanted, -model.joints.effort, model.joints.effort)
-        self._safe_torque = np.clip(d.g, -model.joints.effort, model.joints.effort)
+        motion = split(d, jacobian, SINGULAR)
+        spring = spending.authority * spending.potential.gradient(d.q)
+        damping_task, damping_null = gains.damping_task * motion.eta, gains.damping_null * motion.nu
+        wanted = d.g - spring - jacobian.T @ damping_task - motion.null_map.T @ damping_null
+        wanted = wanted - gains.limit_stiffness * depth
+        routed = self._routed(d)
+        if routed is not None:
+            wanted = wanted + routed
+        effort = model.joints.effort
+        torque = np.clip(wanted, -effort, effort)
+        self._safe_torque = np.clip(d.g, -effort, effort)
+        spending.end(d, torque, limit_energy)
 
-        kinetic_null = 0.5 * float(nu @ (weight @ d.v))
-        potential = 0.5 * gains.stiffness * float(away @ away)
+        potential = spending.energy(d.q) + limit_energy
+        tank = spending.tank
         energy = ControlEnergy(
             closed_loop=d.kinetic_energy + potential,
             shaped_potential=potential,
-            kinetic_task=d.kinetic_energy - kinetic_null,
-            kinetic_null=kinetic_null,
-            damping_task=float(eta @ damping_task),
-            damping_null=float(nu @ damping_null),
-            reference_power=reference_energy / dt,
+            kinetic_task=d.kinetic_energy - motion.kinetic_null,
+            kinetic_null=motion.kinetic_null,
+            damping_task=float(motion.eta @ damping_task),
+            damping_null=float(motion.nu @ damping_null),
+            reference_power=put_in / dt if dt > 0.0 else 0.0,
             clipped_power=float((torque - wanted) @ d.v),
+            routing_power=0.0 if routed is None else float(routed @ d.v),
+            exchange=exchange(d, motion, self.task.jacobian_rate(d)),
+            tank_level=0.0 if tank is None else tank.level,
+            generated=0.0 if tank is None else tank.generated,
         )
-        status, reason = self._judge(torque, wanted, float(singular_values[-1]))
-        wanted_at = self._x_star if self._target is None else self._target
-        error = float(np.linalg.norm(self.task.value(d) - wanted_at))
+        status, reason = self._judge(torque, wanted, motion)
+        goal = self._minimum.now.x if self._minimum.target is None else self._minimum.target
+        error = float(np.linalg.norm(self.task.value(d) - goal))
         return Command(
-            np.zeros(0), torque, energy, status, reason, error, float(singular_values[-1])
+            np.zeros(0),
+            torque,
+            energy,
+            status,
+            reason,
+            error,
+            motion.smallest,
+            spending.authority,
         )
 
-    def _judge(self, torque: Array, wanted: Array, smallest: float) -> tuple[Status, str]:
+    def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
+        """Move minimum and stiffness to where they are wanted; return what that puts in, J."""
+        gains, minimum = self.gains, self._minimum
+        candidate = minimum.next(reference, dt, gains.reference_speed, gains.limit_margin)
+        moved = candidate
+
+        def potential(share: float) -> ShapedPotential:
+            nonlocal moved
+            moved = candidate if share == 1.0 else minimum.towards(candidate, share)
+            return self._potential(moved)
+
+        put_in = self._spending.change(d.q, potential)
+        minimum.accept(moved)
+        return put_in
+
+    def _potential(self, minimum: Minimum) -> ShapedPotential:
+        """Return the potential that the gains ask for at a minimum."""
+        gains = self.gains
+        by_task = gains.task_stiffness > 0.0 or self._task_stiffness is not None
+        if self._weight is not None:
+            return ShapedPotential(self.model, minimum.q, self._weight)
+        if not by_task:
+            return ShapedPotential(self.model, minimum.q, gains.stiffness)
+        # The weight changes with the minimum and with two gains only.
+        key = (gains.task_stiffness, gains.null_stiffness)
+        if self._weighed is None or self._weighed.q_star is not minimum.q or self._key != key:
+            stiffness = self._task_stiffness
+            if stiffness is None:
+                stiffness = gains.task_stiffness * np.eye(3)
+            at = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
+            weight = weight_of_task_stiffness(self.task, at, stiffness, gains.null_stiffness)
+            self._weighed, self._key = ShapedPotential(self.model, minimum.q, weight), key
+        return self._weighed
+
+    def _routed(self, d: Evaluation) -> Array | None:
+        if self._target_coupling is None and not (self._cancel or self.gains.cancel_coupling):
+            return None
+        return self._routing.torque(d, self._target_coupling)
+
+    def _judge(self, torque: Array, wanted: Array, motion: SplitMotion) -> tuple[Status, str]:
         clipped = np.flatnonzero(torque != wanted)
         if len(clipped):
             names = ", ".join(self.model.joint_names[i] for i in clipped)
             return Status.SATURATED, f"torque at its limit: {names}"
-        if smallest < SINGULAR:
+        if not motion.is_regular:
+            smallest = motion.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
+        if self._minimum.refused:
+            return Status.HOLDING, "the reference is not finite; staying with the last one"
+        if self._spending.is_short:
+            return Status.DEGRADED, (
+                "the energy tank is empty: reference or stiffness wait for what damping gives back"
+            )
+        if self._minimum.is_behind:
+            return (
+                Status.DEGRADED,
+                "the minimum cannot follow the reference: holding as near as it gets",
+            )
         return Status.OK, ""
 
-    def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
-        """Move the minimum towards the reference; return the energy that puts in, J."""
-        if reference.position is not None and np.isfinite(reference.position).all():
-            self._target = reference.position
-        step = np.zeros(3)
-        if reference.velocity is not None and np.isfinite(reference.velocity).all():
-            step += dt * reference.velocity
-            self._target = None
-        if self._target is not None:
-            step += self._target - self._x_star
-        length = float(np.linalg.norm(step))
-        if length < 1e-9:
-            return 0.0
-        step *= min(1.0, dt * self.gains.reference_speed / length)
-        at_minimum = Evaluation(self.model, self._q_star, np.zeros(self.model.nv))
-        before = self.model.difference(self._q_star, d.q)
-        jacobian = self.task.jacobian(at_minimum)
-        # Damped, so that a reference out of reach stops the minimum instead of flinging it.
-        lift = jacobian @ jacobian.T + SINGULAR**2 * np.eye(3)
-        correction = self._x_star + step - self.task.value(at_minimum)
-        move = jacobian.T @ np.linalg.solve(lift, correction)
-        positions = self.model.joint_positions(self._q_star)
-        within = np.clip(positions + move, self.model.joints.lower, self.model.joints.upper)
-        self._q_star = self.model.integrate(self._q_star, within - positions)
-        self._x_star = self._x_star + step
-        after = self.model.difference(self._q_star, d.q)
-        return 0.5 * self.gains.stiffness * float(after @ after - before @ before)
+
+def _usable(state: RobotState, model: VMSModel) -> bool:
+    if np.shape(state.q) != (model.nq,) or np.shape(state.v) != (model.nv,):
+        return False
+    return bool(np.isfinite(state.q.sum() + state.v.sum()))
+
+
+def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:
+    if matrix is None:
+        return None
+    checked = np.array(matrix, dtype=np.float64)
+    if checked.shape != (size, size) or not np.allclose(checked, checked.T):
+        raise ModelError(
+            f"{name} must be a symmetric ({size},{size}) matrix; given: shape {checked.shape}"
+        )
+    if np.linalg.eigvalsh(checked)[0] < 0.0:
+        raise ModelError(f"{name} must not have negative eigenvalues: it would push away")
+    return checked

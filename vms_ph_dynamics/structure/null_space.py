@@ -13,8 +13,11 @@ def orthonormal_null_space(jacobian: Array) -> Array:
     return np.linalg.svd(jacobian)[2][jacobian.shape[0] :]
 
 
-def aligned_basis(basis: Array, reference: Array) -> Array:
+def aligned_basis(basis: Array, reference: Array) -> tuple[Array, float]:
     """Return the orthonormal basis Z of the same space that is closest to a reference basis.
+
+    And how close it is: the smallest singular value of ``Zref Z^T``, 1 at the reference and 0 where
+    Z breaks.
 
     ``Z = (B B^T)^-1/2 B`` with ``B = Zref (I - J^+ J)``: smooth in the configuration as long as the
     smallest singular value of ``Zref Z^T`` is positive. Equivalently, ``Zref Z^T`` is symmetric and
@@ -24,17 +27,29 @@ def aligned_basis(basis: Array, reference: Array) -> Array:
         basis: any orthonormal rows that span the space, (nv-m,nv).
         reference: Zref (nv-m,nv), orthonormal rows.
     """
-    left, _, right = np.linalg.svd(reference @ basis.T)
-    return (left @ right) @ basis
+    left, values, right = np.linalg.svd(reference @ basis.T)
+    return (left @ right) @ basis, float(values[-1])
 
 
-def alignment(null_space: Array, reference: Array) -> float:
-    """Return the smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z breaks."""
-    return float(np.linalg.svd(reference @ null_space.T, compute_uv=False)[-1])
+class Eigenbasis:
+    """Eigenvectors of ``Zref Z^T``, symmetric up to rounding, and sums of its eigenvalues.
+
+    Attributes:
+        vectors: the columns, (k,k). sums: of eigenvalues i and j, (k,k).
+    """
+
+    def __init__(self, null_space: Array, reference: Array) -> None:
+        s = reference @ null_space.T
+        values, self.vectors = np.linalg.eigh((s + s.T) / 2)
+        self.sums = values[:, None] + values
 
 
 def null_space_rate(
-    pseudo_inverse: Array, jacobian_rate: Array, null_space: Array, reference: Array
+    pseudo_inverse: Array,
+    jacobian_rate: Array,
+    null_space: Array,
+    reference: Array,
+    eigen: Eigenbasis,
 ) -> Array:
     """Return the derivative of :func:`aligned_basis` along a motion, exact, (...,nv-m,nv).
 
@@ -47,16 +62,22 @@ def null_space_rate(
         jacobian_rate: (...,m,nv), of one motion or of many.
         null_space: Z (nv-m,nv).
         reference: Zref (nv-m,nv).
+        eigen: of ``Zref Z^T``.
     """
     row_part = -null_space @ np.swapaxes(pseudo_inverse @ jacobian_rate, -1, -2)
     f = reference @ np.swapaxes(row_part, -1, -2)
-    values, vectors = eigenbasis(reference @ null_space.T)
-    skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / (values[:, None] + values)
+    vectors = eigen.vectors
+    skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / eigen.sums
     return vectors @ skew @ vectors.T @ null_space + row_part
 
 
 def null_space_rate_transpose(
-    pseudo_inverse: Array, nu: Array, momentum: Array, null_space: Array, reference: Array
+    pseudo_inverse: Array,
+    nu: Array,
+    momentum: Array,
+    null_space: Array,
+    reference: Array,
+    eigen: Eigenbasis,
 ) -> Array:
     """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
 
@@ -68,14 +89,12 @@ def null_space_rate_transpose(
         momentum: p (nv,).
         null_space: Z (nv-m,nv).
         reference: Zref (nv-m,nv).
+        eigen: of ``Zref Z^T``.
     """
-    values, vectors = eigenbasis(reference @ null_space.T)
-    a, b = vectors.T @ nu, vectors.T @ (null_space @ momentum)
-    weight = (np.outer(a, b) - np.outer(b, a)) / (values[:, None] + values)
+    vectors = eigen.vectors
+    a, b = nu @ vectors, (null_space @ momentum) @ vectors
+    product = a[:, None] * b
+    weight = (product - product.T) / eigen.sums
     turning = (reference @ pseudo_inverse).T @ (vectors @ weight @ vectors.T)
-    return -np.outer(momentum @ pseudo_inverse, nu @ null_space) - turning @ null_space
-
-
-def eigenbasis(s: Array) -> tuple[Array, Array]:
-    """Return eigenvalues and eigenvectors (columns) of a matrix symmetric up to rounding."""
-    return np.linalg.eigh((s + s.T) / 2)
+    rows = (momentum @ pseudo_inverse)[:, None] * (nu @ null_space)
+    return -rows - turning @ null_space

@@ -47,7 +47,7 @@ class RegularJacobian:
         """``|J_hat - J|``, the largest singular value of the difference."""
         return float(np.max(self._lifted - self.values))
 
-    @property
+    @cached_property
     def pseudo_inverse(self) -> Array:
         """Moore-Penrose inverse of J_hat, (nv,m)."""
         return self.right.T @ (self.left / self._lifted).T

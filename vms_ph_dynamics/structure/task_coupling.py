@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..evaluation import Evaluation
-from .null_space import null_space_rate, null_space_rate_transpose
+from .null_space import Eigenbasis, null_space_rate, null_space_rate_transpose
 from .standard import lie_poisson
 
 if TYPE_CHECKING:
@@ -101,11 +101,12 @@ class TaskCoupling:
         """
         t, n, u = self._t, self._n, self._u
         d, b = t.d, t.d.model.b
-        weight = np.outer(t.pi, n - u) + null_space_rate_transpose(
-            t.regular.pseudo_inverse, t.nu, d.momentum, t.Z, t.reference
+        weight = t.pi[:, None] * (n - u) + null_space_rate_transpose(
+            t.regular.pseudo_inverse, t.nu, d.momentum, t.Z, t.reference, self._eigen
         )
         # The map that completes a derivative of J near a singularity is its own transpose.
-        result = np.tensordot(t.regular.rate(weight), self._task_gradient, 2)
+        gradient = self._task_gradient
+        result = t.regular.rate(weight).ravel() @ gradient.reshape(-1, gradient.shape[2])
         result[b:] -= self._mass_slope(u, n)
         return frozen(result)
 
@@ -149,6 +150,10 @@ class TaskCoupling:
         return float(t.eta @ along_n[:m] - t.nu @ along_u[m:])
 
     @cached_property
+    def _eigen(self) -> Eigenbasis:
+        return Eigenbasis(self._t.Z, self._t.reference)
+
+    @cached_property
     def _jacobian_rate(self) -> Array:
         return self._t.regular.rate(self._t.task.jacobian_rate(self._t.d))
 
@@ -170,7 +175,8 @@ class TaskCoupling:
         t = self._t
         pull = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + mass_rate @ self._n
         task = (jacobian_rate @ self._n) @ t.Lambda_t - pull @ t.J_sharp
-        turning = null_space_rate(t.regular.pseudo_inverse, jacobian_rate, t.Z, t.reference)
+        inverse = t.regular.pseudo_inverse
+        turning = null_space_rate(inverse, jacobian_rate, t.Z, t.reference, self._eigen)
         return np.concatenate([task, turning @ t.d.momentum], axis=-1)
 
     def _mass_slope(self, u: Array, n: Array) -> Array:

@@ -79,7 +79,12 @@ class TaskEvaluation:
     @cached_property
     def Z(self) -> Array:
         """Orthonormal basis of the null space of J, (nv-m,nv): ``J Z^T = 0``."""
-        return frozen(aligned_basis(self.regular.kernel, self.reference))
+        return frozen(self._aligned[0])
+
+    @property
+    def alignment(self) -> float:
+        """Smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z jumps."""
+        return self._aligned[1]
 
     @cached_property
     def Lambda_t(self) -> Array:
@@ -199,6 +204,10 @@ class TaskEvaluation:
         """Return the power of a generalised force (nv,) at the task and null-space ports."""
         task, null_space = self.sigma(force) @ self.eta, self.tau_0(force) @ self.nu
         return TaskPower(float(task), float(null_space))
+
+    @cached_property
+    def _aligned(self) -> tuple[Array, float]:
+        return aligned_basis(self.regular.kernel, self.reference)
 
     @cached_property
     def _mobile(self) -> Array:

@@ -9,7 +9,7 @@ from ..model import VMSModel
 from ..tasks import Task
 from .energy import TaskEnergy
 from .form import Form
-from .null_space import alignment, orthonormal_null_space
+from .null_space import orthonormal_null_space
 from .ports import Ports
 from .standard import StandardForm
 from .state import PHRate, PHState
@@ -90,7 +90,7 @@ class TaskSpaceForm(Form):
         It is the smallest singular value of ``Zref Z^T``. Below one half, go on with
         :meth:`anchored_at`.
         """
-        return alignment(self.evaluate(q, np.zeros(self.model.nv)).Z, self._reference)
+        return self.evaluate(q, np.zeros(self.model.nv)).alignment
 
     def anchored_at(self, q: Array) -> "TaskSpaceForm":
         """Return the form whose null-space basis is aligned with the present one at q.

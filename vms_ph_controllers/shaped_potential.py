@@ -1,0 +1,61 @@
+"""The potential that a controller gives a robot: a spring between joints and a minimum."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.tasks import Task
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedPotential:
+    """``1/2 (q - q*)^T W (q - q*)`` [D, section 5].
+
+    Attributes:
+        model: whose configurations these are.
+        q_star: the minimum, (nq,).
+        weight: W (n,n), symmetric and not negative; a number stands for a multiple of the unit
+            matrix. N m/rad.
+    """
+
+    model: VMSModel
+    q_star: Array
+    weight: float | Array
+
+    def energy(self, q: Array) -> float:
+        """Return the value at a configuration (nq,), J."""
+        away = self.model.difference(self.q_star, q)
+        return 0.5 * float(away @ self._weighted(away))
+
+    def gradient(self, q: Array) -> Array:
+        """Return ``W (q - q*)``, (n,) N m."""
+        return self._weighted(self.model.difference(self.q_star, q))
+
+    def _weighted(self, away: Array) -> Array:
+        return self.weight * away if isinstance(self.weight, float) else self.weight @ away
+
+
+def weight_of_task_stiffness(
+    task: Task, d: Evaluation, task_stiffness: Array, null_stiffness: float
+) -> Array:
+    """Return ``W = J^T K_t J + N^T K_nu N`` at the minimum, (n,n).
+
+    In the coordinates ``(J, N) (q - q*)`` it is block-diagonal, so a force at the task meets
+    ``K_t`` itself, statically ``(J W^-1 J^T)^-1 = K_t`` and dynamically [D (40)]. It does not
+    depend on the choice of the null-space basis.
+
+    Args:
+        task: m rows.
+        d: at the minimum.
+        task_stiffness: K_t (m,m), N/m.
+        null_stiffness: K_nu is this multiple of the unit matrix, N m/rad.
+    """
+    jacobian = task.jacobian(d)
+    z = np.linalg.svd(jacobian)[2][task.dimension :]
+    weighted = z @ d.M
+    n = np.linalg.solve(weighted @ z.T, weighted)
+    weight = jacobian.T @ task_stiffness @ jacobian + null_stiffness * (n.T @ n)
+    return (weight + weight.T) / 2

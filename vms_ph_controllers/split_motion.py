@@ -1,0 +1,95 @@
+"""A motion split by a task, in what a control law needs of it, through singularities."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMotion:
+    """Velocity in the task and in its null space, with the maps that damp them.
+
+    Attributes:
+        J: task Jacobian (m,nv).
+        eta: ``J v``, (m,).
+        null_map: N (k,nv), ``nu = N v``.
+        nu: null-space velocity (k,).
+        null_velocity: its velocity of the joints, (nv,).
+        kinetic_null: energy of it, J.
+        smallest: smallest singular value of J.
+        is_regular: whether it is above the threshold.
+        pseudo_inverse: that of J (nv,m), singular values lifted to the threshold.
+    """
+
+    J: Array
+    eta: Array
+    null_map: Array
+    nu: Array
+    null_velocity: Array
+    kinetic_null: float
+    smallest: float
+    is_regular: bool
+    pseudo_inverse: Array
+
+
+def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
+    """Split the velocity of an evaluation.
+
+    Where the task is regular the null space has an orthonormal basis Z, ``N = (Z M Z^T)^-1 Z M``,
+    and ``N^T N`` does not depend on which. Where a singular value of J falls to zero the kernel
+    gains a direction at once, and so would the damping of the null space jump. There Z is replaced
+    by ``S = h(J^T J)``, a continuous function with h = 1 at zero and h = 0 from the threshold on:
+    directions that the task loses are handed to the null space step by step. With a projector for
+    S it is the regular map, in the coordinates of the joints.
+    """
+    left, values, right = np.linalg.svd(jacobian)
+    m = len(jacobian)
+    smallest = float(values[-1])
+    eta = jacobian @ d.v
+    if smallest >= singular_below:
+        z = right[m:]
+        weighted = z @ d.M
+        null_map = np.linalg.solve(weighted @ z.T, weighted)
+        nu = null_map @ d.v
+        along = z.T @ nu
+        kinetic = 0.5 * float(nu @ (weighted @ d.v))
+    else:
+        share = np.ones(len(right))
+        share[:m] = np.maximum(0.0, 1.0 - (values / singular_below) ** 2)
+        s = right.T @ (share[:, None] * right)
+        rest = right.T @ ((1.0 - share**2)[:, None] * right)
+        scale = float(np.trace(d.M)) / len(d.M)
+        null_map = s @ np.linalg.solve(s @ d.M @ s + scale * rest, s @ d.M)
+        nu = along = null_map @ d.v
+        kinetic = 0.5 * float(d.momentum @ nu)
+    kept = np.maximum(values, singular_below)
+    inverse = right[:m].T @ (left / kept).T
+    return SplitMotion(
+        jacobian,
+        eta,
+        null_map,
+        nu,
+        along,
+        kinetic,
+        smallest,
+        smallest >= singular_below,
+        inverse,
+    )
+
+
+def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
+    """Return the power that goes from null-space into task energy by inertia alone, W.
+
+    ``pi^T Jdot n - u^T C n`` with ``v = u + n`` and ``M u = J^T pi``; see
+    :class:`~vms_ph_dynamics.structure.TaskCoupling`. Zero is returned near a singularity, where
+    the split is not that of the task.
+    """
+    if not motion.is_regular:
+        return 0.0
+    n = motion.null_velocity
+    u = d.v - n
+    pi = (d.M @ u) @ motion.pseudo_inverse
+    return float(pi @ (jacobian_rate @ n) - u @ (d.C @ n))
