@@ -17,3 +17,12 @@ class JointLimitPotential:
         above = np.maximum(positions - (self._upper - margin), 0.0)
         below = np.maximum((self._lower + margin) - positions, 0.0)
         return above - below
+
+    def clipped(self, positions: Array, before: Array, margin: float) -> Array:
+        """Return joint positions (n,) kept within the margins.
+
+        Those that were beyond one ``before`` may stay there, but go no further.
+        """
+        low = np.minimum(self._lower + margin, np.maximum(before, self._lower))
+        high = np.maximum(self._upper - margin, np.minimum(before, self._upper))
+        return np.clip(positions, low, high)

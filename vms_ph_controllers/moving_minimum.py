@@ -10,7 +10,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.tasks import PositionTask
 
 from .interface import Reference
-from .limit_potential import LimitPotential
+from .joint_limit_potential import JointLimitPotential
 
 # Distances of the reference shorter than this, m, are none.
 _STILL = 1e-9
@@ -49,7 +49,7 @@ class MovingMinimum:
 
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
-        self._limits = LimitPotential(model)
+        self._limits = JointLimitPotential(model)
         velocity = model.joints.velocity
         self._velocity = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, np.inf)
         self.set(model.neutral_configuration())

@@ -21,7 +21,8 @@ from .interface import (
     gain,
     switch,
 )
-from .limit_potential import LimitPotential
+from .joint_limit_potential import JointLimitPotential
+from .limits import TorqueLimits
 from .moving_minimum import Minimum, MovingMinimum
 from .routing import EnergyRouting, TargetCoupling
 from .shaped_potential import ShapedPotential, weight_of_task_stiffness
@@ -118,7 +119,8 @@ class TaskSpaceIDAPBC(Controller):
         self._cancel = routing == "cancel"
         self._target_coupling = None if isinstance(routing, str) else routing
         self._routing = EnergyRouting(model, self.task, SINGULAR)
-        self._limits = LimitPotential(model)
+        self._joint_limits = JointLimitPotential(model)
+        self._torque_limits = TorqueLimits(model)
         self._minimum = MovingMinimum(model, self.task, SINGULAR)
         self._spending = Spending(model)
         self._weighed: ShapedPotential | None = None
@@ -162,7 +164,7 @@ class TaskSpaceIDAPBC(Controller):
                 "gravity torque",
             )
         d = Evaluation(model, state.q, state.v)
-        depth = self._limits.depth(d.q, gains.limit_margin)
+        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
         spending = self._spending
         spending.begin(d, limit_energy, gains.tank_capacity, gains.tank_initial)
@@ -176,8 +178,8 @@ class TaskSpaceIDAPBC(Controller):
         routed = self._routed(d)
         if routed is not None:
             wanted = wanted + routed
-        effort = model.joints.effort
-        torque = np.clip(wanted, -effort, effort)
+        limited = self._torque_limits.apply(wanted, d.g, d.v, 0.0, 0.0, dt)
+        torque, effort = limited.torque, model.joints.effort
         self._safe_torque = np.clip(d.g, -effort, effort)
         spending.end(d, torque, limit_energy)
 
@@ -197,7 +199,7 @@ class TaskSpaceIDAPBC(Controller):
             tank_level=0.0 if tank is None else tank.level,
             generated=0.0 if tank is None else tank.generated,
         )
-        status, reason = self._judge(torque, wanted, motion)
+        status, reason = self._judge(limited.reason, motion)
         goal = self._minimum.now.x if self._minimum.target is None else self._minimum.target
         error = float(np.linalg.norm(self.task.value(d) - goal))
         return Command(
@@ -250,11 +252,9 @@ class TaskSpaceIDAPBC(Controller):
             return None
         return self._routing.torque(d, self._target_coupling)
 
-    def _judge(self, torque: Array, wanted: Array, motion: SplitMotion) -> tuple[Status, str]:
-        clipped = np.flatnonzero(torque != wanted)
-        if len(clipped):
-            names = ", ".join(self.model.joint_names[i] for i in clipped)
-            return Status.SATURATED, f"torque at its limit: {names}"
+    def _judge(self, limited: str, motion: SplitMotion) -> tuple[Status, str]:
+        if limited:
+            return Status.SATURATED, limited
         if not motion.is_regular:
             smallest = motion.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"

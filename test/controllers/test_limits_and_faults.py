@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
+from vms_ph_controllers.joint_limit_potential import JointLimitPotential
 from vms_ph_controllers.split_motion import split
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.structure import CanonicalForm, Ports
@@ -177,7 +178,7 @@ def test_near_a_singularity_the_law_stays_passive(
         energy = command.energy
         rate = form.rate(form.state(q, v), Ports(command.torque))
         stored = float(form.gradient(form.state(q, v)) @ form.layout(rate))
-        depth = controller._limits.depth(q, 0.05)
+        depth = JointLimitPotential(panda).depth(q, 0.05)
         stored += float((30.0 * (q - SINGULAR) + 100.0 * depth) @ v)
         damping = energy.damping_task + energy.damping_null
         assert stored == pytest.approx(-damping, abs=1e-10)
