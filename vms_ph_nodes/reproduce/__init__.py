@@ -7,7 +7,12 @@ from vms_ph_dynamics.errors import VmsPhError
 from .study import Check, Outcome, Parameter, Settings, Study, bounded, compared
 
 # Modules in the order in which they are listed; each has a STUDY or, for a series, STUDIES.
-_MODULES = ("rashad_equivalence", "free_floating_nonholonomy", "disturbance_rejection")
+_MODULES = (
+    "rashad_equivalence",
+    "free_floating_nonholonomy",
+    "disturbance_rejection",
+    "califano_fig2",
+)
 
 
 def studies() -> dict[str, Study]:
