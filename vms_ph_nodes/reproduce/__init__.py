@@ -12,6 +12,7 @@ _MODULES = (
     "free_floating_nonholonomy",
     "disturbance_rejection",
     "califano_fig2",
+    "impedance_identification",
 )
 
 

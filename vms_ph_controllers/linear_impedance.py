@@ -1,0 +1,64 @@
+"""The impedance that a task shows around an equilibrium of the shaped energy."""
+
+import numpy as np
+import numpy.typing as npt
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.structure import TaskEvaluation
+
+ComplexArray = npt.NDArray[np.complexfloating]
+
+
+class LinearImpedance:
+    r"""Force over displacement at the task, ``F(s) = Z(s) dx(s)``, linearised at rest in ``q*``.
+
+    With ``(dx, xi) = J_bar dq`` the closed loop is
+
+    ``Lambda_t dx'' + D_t dx' + K_tt dx + K_tn xi = F``,
+    ``Lambda_nu xi'' + D_nu xi' + K_nt dx + K_nn xi = 0``,
+
+    where the K are the blocks of ``J_bar^-T W J_bar^-1``. Elimination of xi gives
+
+    ``Z(s) = Lambda_t s^2 + D_t s + K_tt - K_tn (Lambda_nu s^2 + D_nu s + K_nn)^-1 K_nt``.
+
+    [D (40)] stops at ``K_tt``: right for fast motions, or where W is block-diagonal in these
+    coordinates. What a constant force meets is ``Z(0) = K_tt - K_tn K_nn^-1 K_nt``, which is
+    ``(J W^-1 J^T)^-1``. Gyroscopic terms are of second order and do not appear, whatever G_bar is.
+    """
+
+    def __init__(
+        self, t: TaskEvaluation, weight: Array, damping_task: Array, damping_null: Array
+    ) -> None:
+        """Linearise at the configuration of ``t``.
+
+        Args:
+            t: the terms of the task-space form there.
+            weight: W (nv,nv), the Hessian of the shaped potential.
+            damping_task: D_t (m,m), N s/m.
+            damping_null: D_nu (nv-m,nv-m) in the null-space basis of ``t``, N m s/rad.
+        """
+        m, inverse = len(t.J), t.J_bar_inverse
+        stiffness = inverse.T @ weight @ inverse
+        self._task = (t.Lambda_t, damping_task, stiffness[:m, :m])
+        self._null = (t.Lambda_nu, damping_null, stiffness[m:, m:])
+        self._coupling = stiffness[:m, m:]
+
+    def at(self, s: complex) -> ComplexArray:
+        """Return ``Z(s)``, (m,m) N/m."""
+        null = self._polynomial(self._null, s)
+        coupled = self._coupling @ np.linalg.solve(null, self._coupling.T)
+        return self._polynomial(self._task, s) - coupled
+
+    def decoupled_at(self, s: complex) -> ComplexArray:
+        """Return what [D (40)] takes for ``Z(s)``, (m,m) N/m."""
+        return self._polynomial(self._task, s)
+
+    @property
+    def static(self) -> Array:
+        """``Z(0)``, the stiffness that a constant force meets, (m,m) N/m."""
+        return np.real(self.at(0.0))
+
+    @staticmethod
+    def _polynomial(terms: tuple[Array, Array, Array], s: complex) -> ComplexArray:
+        inertia, damping, stiffness = terms
+        return np.asarray(inertia * s**2 + damping * s + stiffness, dtype=np.complex128)
