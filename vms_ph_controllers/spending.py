@@ -29,6 +29,7 @@ class Spending:
         authority: in [0, 1]; one where there is no tank.
         tank: where there is one.
         is_short: whether something waits for energy.
+        was_in_debt: whether the tank has ever been overdrawn by sampling since the reset.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -39,7 +40,7 @@ class Spending:
     def reset(self, potential: ShapedPotential) -> None:
         """Begin with a potential, and with a full tank where there is to be one."""
         self.potential = potential
-        self.authority, self.is_short = 1.0, False
+        self.authority, self.is_short, self.was_in_debt = 1.0, False, False
         self.tank = None
         self._held: tuple[Array, Array, float] | None = None
 
@@ -50,7 +51,7 @@ class Spending:
     def begin(self, d: Evaluation, limit_energy: float, capacity: float, initial: float) -> None:
         """Take stock of the sample that has ended: exact work of the held torque."""
         if capacity <= 0.0:
-            self.tank, self.authority, self.is_short = None, 1.0, False
+            self.tank, self.authority, self.is_short, self.was_in_debt = None, 1.0, False, False
             return
         if self.tank is None:
             self.tank, self._held = EnergyTank(capacity, initial), None
@@ -81,6 +82,7 @@ class Spending:
             new = wanted(share)
             if self._fits(new, q, before, tank.budget):
                 break
+        self.was_in_debt |= tank.level < -_FREE
         self.potential = new
         whole = new.energy(q)
         self.authority = self._affordable(whole, before + tank.level)

@@ -80,6 +80,20 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     )
 
 
+def damped_velocity(
+    d: Evaluation, motion: SplitMotion, damping_task: float, damping_null: float, dt: float
+) -> Array:
+    """Return the velocity that damping would leave at the end of a sample, (nv,).
+
+    ``(M + dt D) w = M v`` with ``D = J^T D_t J + N^T D_nu N``. To damp w instead of v, as an
+    implicit scheme does, never overshoots: held over the sample, ``D v`` shakes a joint whose
+    inertia is below ``dt D / 2``.
+    """
+    j, n = motion.J, motion.null_map
+    damping = damping_task * (j.T @ j) + damping_null * (n.T @ n)
+    return np.asarray(np.linalg.solve(d.M + dt * damping, d.momentum))
+
+
 def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
     """Return the power that goes from null-space into task energy by inertia alone, W.
 

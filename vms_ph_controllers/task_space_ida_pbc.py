@@ -27,7 +27,7 @@ from .moving_minimum import Minimum, MovingMinimum
 from .routing import EnergyRouting, TargetCoupling
 from .shaped_potential import ShapedPotential, weight_of_task_stiffness
 from .spending import Spending
-from .split_motion import SplitMotion, exchange, split
+from .split_motion import SplitMotion, damped_velocity, exchange, split
 
 # Below this smallest singular value of the task Jacobian its null space turns fast; the law itself
 # contains no inverse of J and stays finite and passive.
@@ -44,7 +44,8 @@ class TaskSpaceIDAPBC(Controller):
 
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
     (:class:`EnergyTank`) whatever that or a change of gains costs is paid from stored energy: a
-    reference waits, and the potential is weakened (``Command.authority``), where it is empty.
+    reference waits, and the potential is weakened (``Command.authority``), where it is empty; once
+    sampling has run it into debt, damping is implicit until the next reset.
 
     What it does when something is wrong, in the status: a state that is not finite gets the last
     gravity torque (HOLDING); a reference that is not finite is ignored (HOLDING); a singular
@@ -76,6 +77,9 @@ class TaskSpaceIDAPBC(Controller):
         )
         cancel_coupling: bool = switch(
             False, "replace the gyroscopic coupling of task and null space by zero"
+        )
+        implicit_damping: bool = switch(
+            False, "damp the velocity at the end of the sample: for low rates and light joints"
         )
         tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 100.0)
         tank_initial: float = gain(0.5, "what the tank holds after a reset, J", 0.0, 100.0)
@@ -172,7 +176,11 @@ class TaskSpaceIDAPBC(Controller):
         jacobian = self.task.jacobian(d)
         motion = split(d, jacobian, SINGULAR)
         spring = spending.authority * spending.potential.gradient(d.q)
-        damping_task, damping_null = gains.damping_task * motion.eta, gains.damping_null * motion.nu
+        eta, nu = motion.eta, motion.nu
+        if dt > 0.0 and (gains.implicit_damping or spending.was_in_debt):
+            w = damped_velocity(d, motion, gains.damping_task, gains.damping_null, dt)
+            eta, nu = jacobian @ w, motion.null_map @ w
+        damping_task, damping_null = gains.damping_task * eta, gains.damping_null * nu
         wanted = d.g - spring - jacobian.T @ damping_task - motion.null_map.T @ damping_null
         wanted = wanted - gains.limit_stiffness * depth
         routed = self._routed(d)

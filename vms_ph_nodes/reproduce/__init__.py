@@ -13,6 +13,8 @@ _MODULES = (
     "disturbance_rejection",
     "califano_fig2",
     "impedance_identification",
+    "operational_space_comparison",
+    "sampled_passivity",
 )
 
 

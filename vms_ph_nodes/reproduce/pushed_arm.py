@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from vms_ph_controllers import Command, RobotState
-from vms_ph_controllers.shaped_potential import ShapedPotential
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.integrators import rk4_step
@@ -15,6 +15,20 @@ from vms_ph_dynamics.tasks import PositionTask
 
 Law = Callable[[RobotState, float], Command]
 """A control law: (state, time since it was asked last, s) -> command."""
+
+
+class Potential(Protocol):
+    """What a law pulls to: a minimum, and an energy that is zero there."""
+
+    @property
+    def q_star(self) -> Array:
+        """The minimum, (nq,)."""
+        ...
+
+    def energy(self, q: Array) -> float:
+        """Return its value at a configuration (nq,), J."""
+        ...
+
 
 # Weights of the stages of the classical Runge-Kutta scheme.
 _STAGES = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
@@ -69,13 +83,14 @@ class PushRecord:
 def push_arm(
     model: VMSModel,
     law: Law,
-    potential: ShapedPotential,
+    potential: Potential,
     push: Push,
     seconds: float,
     step: float = 1e-3,
     held: bool = False,
+    velocity: Array | None = None,
 ) -> PushRecord:
-    """Push an arm that rests in the minimum of a potential.
+    """Push an arm that is in the minimum of a potential.
 
     Args:
         model: on a fixed base; the push is at its end effector.
@@ -85,11 +100,12 @@ def push_arm(
         seconds: to be simulated.
         step: of the integrator, s.
         held: whether the law is asked once a step, its torque held, or in every stage.
+        velocity: that it begins with, (nv,); at rest when None.
     """
     loop = _Loop(model, law, push, step, held)
     form, task = CanonicalForm(model), PositionTask(model)
     split = TaskSpaceForm(model, task, reference=potential.q_star)
-    x = form.state(potential.q_star, np.zeros(model.nv))
+    x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
     rest = task.value(model.evaluate(x.q, np.zeros(model.nv)))
     rows, commands = [], []
     work = lost = joints = 0.0
