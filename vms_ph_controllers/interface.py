@@ -66,7 +66,7 @@ class ControlEnergy:
         reference_power: put in by a moving reference or by gains that changed.
         clipped_power: changed by the limits.
         routing_power: of the energy routing; zero but for rounding.
-        exchange: from null-space energy to task energy, by inertia alone.
+        null_to_task: from null-space energy to task energy, by inertia alone.
         tank_level: what an energy tank holds, J; zero where there is none.
         generated: what sampling and clipping have made up since the reset, J; only with a tank.
     """
@@ -84,7 +84,7 @@ class ControlEnergy:
     reference_power: float = 0.0
     clipped_power: float = 0.0
     routing_power: float = 0.0
-    exchange: float = 0.0
+    null_to_task: float = 0.0
     tank_level: float = 0.0
     generated: float = 0.0
 

@@ -203,7 +203,7 @@ class TaskSpaceIDAPBC(Controller):
             reference_power=put_in / dt if dt > 0.0 else 0.0,
             clipped_power=float((torque - wanted) @ d.v),
             routing_power=0.0 if routed is None else float(routed @ d.v),
-            exchange=exchange(d, motion, self.task.jacobian_rate(d)),
+            null_to_task=exchange(d, motion, self.task.jacobian_rate(d)),
             tank_level=0.0 if tank is None else tank.level,
             generated=0.0 if tank is None else tank.generated,
         )

@@ -160,6 +160,11 @@ class ControllerNode(Node):
                 damping_shape=energy.damping_shape,
                 reference_power=energy.reference_power,
                 clipped_power=energy.clipped_power,
+                routing_power=energy.routing_power,
+                null_to_task=energy.null_to_task,
+                tank_level=energy.tank_level,
+                generated=energy.generated,
+                authority=command.authority,
                 task_error=command.task_error,
                 smallest_singular_value=command.smallest_singular_value,
             )

@@ -18,6 +18,7 @@ from .parameters import declare
 from .process import run
 from .robot_motion import MotionListener, RobotMotion
 from .robot_parameters import RobotParameters
+from .task_exchange import Exchange, TaskExchange
 
 
 class EnergyMonitor(Node):
@@ -59,6 +60,7 @@ class EnergyMonitor(Node):
         self._base_frame = with_prefix(self._prefix, root)
         self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
         self._task = PositionTask(model)
+        self._exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
         self._damping = Friction.of(model) if self._friction else None
         self._listener = MotionListener(
@@ -87,9 +89,9 @@ class EnergyMonitor(Node):
             0 if work is None else work.resets,
         )
         self._audit.add(flow)
-        self._publish_power(header, flow)
+        self._publish_power(header, flow, self._exchange.at(motion.d))
 
-    def _publish_power(self, header: Header, flow: Flow) -> None:
+    def _publish_power(self, header: Header, flow: Flow, exchange: Exchange) -> None:
         audit = self._audit
         self._powers.publish(
             Power(
@@ -98,6 +100,8 @@ class EnergyMonitor(Node):
                 end_effector=flow.power["end_effector"],
                 base=flow.power["base"],
                 dissipated=flow.dissipated,
+                null_to_task=exchange.whole,
+                null_to_task_g12=exchange.through_g12,
                 joint_torque_work=audit.work["joint_torque"],
                 end_effector_work=audit.work["end_effector"],
                 base_work=audit.work["base"],

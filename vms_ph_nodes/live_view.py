@@ -63,6 +63,7 @@ class LiveView(Node):
             yield "joint torques", self.power.joint_torque
             yield "end effector", self.power.end_effector
             yield "friction", -self.power.dissipated
+            yield "null space to task", self.power.null_to_task
             yield "residual", self.power.residual
         if self.control is not None:
             yield "injected damping", -self.control.damping_task - self.control.damping_null

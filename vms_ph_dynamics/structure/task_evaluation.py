@@ -173,6 +173,11 @@ class TaskEvaluation:
         return TaskCoupling(self)
 
     @property
+    def E(self) -> Array:
+        """``[A_t; A_n]``, (nv,nv) [D, Prop. 1]; see :class:`TaskCoupling`."""
+        return self.coupling.E
+
+    @property
     def G(self) -> Array:
         """Gyroscopic block of the structure matrix, skew-symmetric, (nv,nv) [D (27)]."""
         return self.coupling.G
