@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from mcap.reader import make_reader
@@ -246,6 +247,13 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     assert found["energy"] < 1e-9
     assert found["power"] < 1e-9
     assert abs(found["imbalance"]) < 1e-5
+    # Controller and monitor find the same power between null space and task, each for itself.
+    recorded = read_run(tmp_path / "bag")
+    monitored, control = recorded.power["null_to_task"], recorded.control
+    controlled = np.interp(recorded.power["time"], control["time"], control["null_to_task"])
+    np.testing.assert_allclose(monitored, controlled, atol=1e-12)
+    assert np.abs(monitored).max() > 1e-5
+    assert np.isfinite(recorded.power["null_to_task_g12"]).all()
 
 
 @pytest.mark.parametrize(

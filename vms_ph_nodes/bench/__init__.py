@@ -30,7 +30,7 @@ class Bench:
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control")
+_MODULES = ("dynamics", "control", "task_space")
 
 
 def benches() -> dict[str, Bench]:
