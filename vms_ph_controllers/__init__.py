@@ -1,6 +1,7 @@
 """Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
 
 from .decoupled_vms import DecoupledVMSController
+from .end_effector_impedance import EndEffectorImpedance
 from .energy_tank import EnergyTank
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from .task_space_ida_pbc import TaskSpaceIDAPBC
@@ -10,6 +11,7 @@ __all__ = [
     "ControlEnergy",
     "Controller",
     "DecoupledVMSController",
+    "EndEffectorImpedance",
     "EnergyTank",
     "Reference",
     "RobotState",

@@ -9,11 +9,10 @@ from vms_ph_dynamics.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
-from .base_actuation import BaseActuation
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status, gain
 from .joint_limit_potential import JointLimitPotential
 from .joint_reference import JointReference
-from .limits import TorqueLimits
+from .output_stage import OutputGains, OutputStage
 from .pose_potential import PosePotential
 from .pose_reference import PoseReference
 
@@ -34,7 +33,7 @@ class DecoupledVMSController(Controller):
     inertia is not changed.
 
     In decoupled terms the law wants ``(w_hat, tau_hat)``. The base makes of ``w_hat`` what it can
-    (:class:`BaseActuation`), and the joints are told ``tau = tau_hat + A^T w`` with the wrench that
+    (:class:`OutputStage`), and the joints are told ``tau = tau_hat + A^T w`` with the wrench that
     comes of it: what the base cannot do never disturbs the shape.
 
     Stiffness is given by frequencies, so that the same gains serve a drone and a satellite: those
@@ -42,7 +41,7 @@ class DecoupledVMSController(Controller):
     """
 
     @dataclass(frozen=True)
-    class Gains:
+    class Gains(OutputGains):
         """Gains of the law."""
 
         frequency_base: float = gain(1.5, "of the base's motion, rad/s", 0.0, 50.0)
@@ -51,10 +50,6 @@ class DecoupledVMSController(Controller):
         base_speed: float = gain(0.3, "of the base's reference, m/s", 1e-3, 20.0)
         base_turn: float = gain(0.5, "of the base's reference, rad/s", 1e-3, 20.0)
         joint_speed: float = gain(0.5, "of the joints' reference, rad/s or m/s", 1e-3, 20.0)
-        limit_margin: float = gain(0.05, "where joint limits begin to push, rad or m", 0.0, 1.0)
-        limit_frequency: float = gain(10.0, "of the joint limits' push, rad/s", 0.0, 100.0)
-        torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
-        power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
 
     gains: Gains
 
@@ -83,18 +78,16 @@ class DecoupledVMSController(Controller):
                 f"'{model.name}' has a fixed one"
             )
         self.gains = self.Gains() if gains is None else gains
-        self._actuation = BaseActuation(model, allocation, base_actuated)
-        self._limits = TorqueLimits(model)
+        self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._potential = PosePotential()
         self._base, self._joints = PoseReference(), JointReference(model.n)
-        self._active = 1.0 if self._actuation.actuated else 0.0
+        self._active = 1.0 if self._output.base_is_actuated else 0.0
         self._components = _COMPONENTS[model.base]
         joints = model.joints
         self._endless = (
             np.isinf(joints.lower) & np.isinf(joints.upper) & ~np.array(joints.prismatic)
         )
-        self._safe = Command(np.zeros(model.b), np.zeros(model.n), status=Status.HOLDING)
         self.set_minimum(model.neutral_configuration())
 
     def reset(self, state: RobotState) -> None:
@@ -115,14 +108,13 @@ class DecoupledVMSController(Controller):
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._base.restart(self.model.base_pose(d.q))
         self._joints.restart(self.model.joint_positions(d.q))
-        self._limits.restart()
+        self._output.restart(d)
         self._begun = False
-        self._safe = self._resting(d)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        if not np.isfinite(state.q.sum() + state.v.sum()):
-            return self._safe
+        if not state.is_usable(self.model):
+            return self._output.safe
         b, gains = self.model.b, self.gains
         d = Evaluation(self.model, state.q, state.v)
         self._follow(reference, dt)
@@ -137,15 +129,11 @@ class DecoupledVMSController(Controller):
         )
         damping_shape = 2.0 * gains.damping_ratio * gains.frequency_shape * (d.M_hat_m @ e[b:])
 
-        steady = d.g if self._is_resting else d.g + d.M @ a_ref + d.C @ v_ref
-        held = steady[:b] - shaped.base
-        wrench = held - damping_base
-        # tau_hat = tau - A^T w, in which the base's damping has no part.
-        tau_hat = steady[b:] - shaped.shape - damping_shape - d.A.T @ held
-        achieved = self._actuation.apply(wrench, d.g[:b])
-        torque = tau_hat + d.A.T @ achieved.wrench
-        limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
-        self._safe = self._resting(d)
+        wanted = d.g.copy() if self._is_resting else d.g + d.M @ a_ref + d.C @ v_ref
+        wanted[:b] -= shaped.base + damping_base
+        # The damping of the locked motion acts on the joints as well, its potential does not.
+        wanted[b:] -= shaped.shape + damping_shape + d.A.T @ damping_base
+        output = self._output.apply(d, wanted, gains, dt)
 
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
@@ -156,18 +144,16 @@ class DecoupledVMSController(Controller):
             kinetic_shape=kinetic_shape,
             damping_base=float(damping_base @ locked),
             damping_shape=float(damping_shape @ e[b:]),
-            clipped_power=float(
-                (achieved.wrench - wrench) @ locked + (limited.torque - torque) @ e[b:]
-            ),
+            clipped_power=float((output.force - wanted) @ e),
+            tank_level=self._output.tank_level,
         )
-        limits = "; ".join(filter(None, (achieved.reason, limited.reason)))
         turned = "past half a turn: now the other way round" if switched else ""
         return Command(
-            achieved.wrench,
-            limited.torque,
+            output.force[:b],
+            output.force[b:],
             energy,
-            Status.SATURATED if limits else Status.OK,
-            limits or turned,
+            Status.SATURATED if output.reason else Status.OK,
+            output.reason or turned,
             task_error=float(np.sqrt(error[:3, 3] @ error[:3, 3])),
         )
 
@@ -202,12 +188,12 @@ class DecoupledVMSController(Controller):
     def _follow(self, reference: Reference, dt: float) -> None:
         """Move the references on; a target that is not finite is not taken."""
         gains = self.gains
-        pose, joints = _usable(reference.base_pose), _usable(reference.joints)
+        pose, joints = _usable(reference.pose), _usable(reference.joints)
         if pose is not None:
             self._base.go_to(pose)
         if joints is not None:
             self._joints.go_to(joints)
-        twist = _usable(reference.base_twist)
+        twist = _usable(reference.twist)
         self._base.advance(twist, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
@@ -226,19 +212,6 @@ class DecoupledVMSController(Controller):
         turning = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
         acceleration[:b], acceleration[b:] = turning[rows], self._joints.accelerations
         return velocity, acceleration
-
-    def _resting(self, d: Evaluation) -> Command:
-        """Return what holds the robot against gravity as well as its base can."""
-        b = self.model.b
-        wrench = self._actuation.apply(d.g[:b], d.g[:b]).wrench
-        torque = d.g[b:] + d.A.T @ (wrench - d.g[:b])
-        bound = self.model.joints.effort
-        return Command(
-            wrench,
-            np.clip(torque, -bound, bound),
-            status=Status.HOLDING,
-            reason="the state is not finite; holding against gravity",
-        )
 
 
 @dataclass(frozen=True, slots=True)

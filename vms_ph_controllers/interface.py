@@ -23,6 +23,12 @@ class RobotState:
     q: Array
     v: Array
 
+    def is_usable(self, model: VMSModel) -> bool:
+        """Return whether it is a state of this robot, and finite."""
+        if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
+            return False
+        return bool(np.isfinite(self.q.sum() + self.v.sum()))
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -31,15 +37,15 @@ class Reference:
     Attributes:
         position: (3,) of the end effector in the inertial frame, m.
         velocity: (3,) in the inertial frame, m/s; the reference moves on with it.
-        base_pose: (4,4) of the base in the inertial frame.
-        base_twist: (6,) in the axes of the base's reference, linear first; it moves on with it.
+        pose: (4,4) of what the law controls, base or end effector, in the frame it is held in.
+        twist: (6,) in the axes of the reference of that, linear first; it moves on with it.
         joints: (n,) positions, rad or m.
     """
 
     position: Array | None = None
     velocity: Array | None = None
-    base_pose: Array | None = None
-    base_twist: Array | None = None
+    pose: Array | None = None
+    twist: Array | None = None
     joints: Array | None = None
 
 

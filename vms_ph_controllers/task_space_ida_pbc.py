@@ -159,7 +159,7 @@ class TaskSpaceIDAPBC(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the torques for a state; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
-        if not _usable(state, model):
+        if not state.is_usable(model):
             return Command(
                 np.zeros(0),
                 self._safe_torque,
@@ -278,12 +278,6 @@ class TaskSpaceIDAPBC(Controller):
                 "the minimum cannot follow the reference: holding as near as it gets",
             )
         return Status.OK, ""
-
-
-def _usable(state: RobotState, model: VMSModel) -> bool:
-    if np.shape(state.q) != (model.nq,) or np.shape(state.v) != (model.nv,):
-        return False
-    return bool(np.isfinite(state.q.sum() + state.v.sum()))
 
 
 def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:

@@ -57,12 +57,11 @@ class ReferenceTopics:
         pose, self._pose = self._pose, None
         joints, self._joints = self._joints, None
         velocity, base_twist = self._velocities(q)
-        moving = self._model is not None and self._model.b > 0
         return Reference(
             position=None if pose is None else pose[:3, 3],
             velocity=velocity,
-            base_pose=pose if moving else None,
-            base_twist=base_twist,
+            pose=pose,
+            twist=base_twist,
             joints=joints,
         )
 

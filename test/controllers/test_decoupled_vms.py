@@ -48,7 +48,7 @@ class Plant:
         command = self.law.update(RobotState(self.q, self.v), reference, half)
         a = self.acceleration(self.q, self.v, command, push)
         q, v = model.integrate(self.q, half * self.v), self.v + half * a
-        going_on = Reference(base_twist=reference.base_twist)
+        going_on = Reference(twist=reference.twist)
         middle = self.law.update(RobotState(q, v), going_on, half)
         self.reasons |= {command.reason, middle.reason}
         self.q = model.integrate(self.q, self.dt * v)
@@ -191,9 +191,7 @@ def test_a_moving_reference_is_followed_and_puts_no_energy_in(
     law.reset(RobotState(one.q, one.v))
     step = np.concatenate([0.2 * rng.uniform(-1, 1, model.b), 0.3 * rng.uniform(-1, 1, model.n)])
     target = model.integrate(one.goal, step)
-    told = one.step(
-        Reference(base_pose=model.base_pose(target), joints=model.joint_positions(target))
-    )
+    told = one.step(Reference(pose=model.base_pose(target), joints=model.joint_positions(target)))
     largest = 0.0
     for _ in range(round(15.0 / STEP)):
         told = one.step()
@@ -210,7 +208,7 @@ def test_a_twist_moves_the_reference_of_the_base_on(rng: np.random.Generator) ->
     one.q = one.goal.copy()
     one.law.reset(RobotState(one.q, one.v))
     for _ in range(round(6.0 / STEP)):
-        one.step(Reference(base_twist=np.array([0.1, 0, 0, 0, 0, 0.2])))
+        one.step(Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.2])))
     assert one.v[:3] == pytest.approx([0.1, 0.0, 0.2], abs=1e-3)
     for _ in range(round(6.0 / STEP)):
         one.step()
@@ -339,8 +337,8 @@ def test_a_reference_that_is_not_finite_is_not_taken(rng: np.random.Generator) -
     law.reset(state)
     nothing = law.update(state, HOLD, 1e-3)
     wrong = Reference(
-        base_pose=np.full((4, 4), np.nan),
-        base_twist=np.full(6, np.inf),
+        pose=np.full((4, 4), np.nan),
+        twist=np.full(6, np.inf),
         joints=np.full(model.n, np.nan),
     )
     told = law.update(state, wrong, 1e-3)

@@ -25,7 +25,7 @@ def _cases(robot: str, base: str) -> list[Case]:
     resting, moving = DecoupledVMSController(model), DecoupledVMSController(model)
     for law in (resting, moving):
         law.reset(state)
-    hold, onward = Reference(), Reference(base_twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
+    hold, onward = Reference(), Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
     return [
         Case("pinocchio crba", lambda: pin.crba(m, data, q)),
         Case(_ABA, lambda: pin.aba(m, data, q, v, tau)),
