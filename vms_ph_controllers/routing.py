@@ -33,6 +33,9 @@ class EnergyRouting:
 
     def anchor(self, q: Array) -> None:
         """Align the null-space basis with that at a configuration (nq,)."""
+        self._form = None
+        if self._task.dimension >= self._model.nv:
+            return  # no null space, nothing to route
         self._form = TaskSpaceForm(
             self._model, self._task, reference=q, singular_below=self._singular_below
         )

@@ -8,6 +8,7 @@ from vms_ph_controllers.joint_limit_potential import JointLimitPotential
 from vms_ph_controllers.split_motion import split
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.structure import CanonicalForm, Ports
+from vms_ph_io import robots
 
 from .closed_loops import HOLD, Q0, Sampled
 
@@ -200,3 +201,19 @@ def test_implicit_damping_takes_energy_and_is_the_explicit_one_at_high_rates(
         assert 0.0 < taken <= held
         if dt == 1e-7:
             np.testing.assert_allclose(implicit.torque, explicit.torque, rtol=1e-3)
+
+
+def test_arms_with_and_without_redundancy_are_served() -> None:
+    xml = robots.get("panda").description()
+    held = {"panda_joint3": 0.0, "panda_joint5": 0.0, "panda_joint6": 1.5, "panda_joint7": 0.0}
+    three = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
+    for model in (three, robots.load("baxter")):
+        q = model.neutral_configuration() + 0.3
+        controller = TaskSpaceIDAPBC(model, routing="cancel")
+        controller.reset(RobotState(q, np.zeros(model.nv)))
+        state = RobotState(q + 0.01, np.full(model.nv, 0.1))
+        energy = controller.update(state, HOLD, 1e-3).energy
+        assert energy.damping_task > 0.0
+        assert abs(energy.routing_power) < 1e-12
+        if model is three:
+            assert (energy.kinetic_null, energy.null_to_task) == (0.0, 0.0)
