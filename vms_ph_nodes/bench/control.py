@@ -3,7 +3,12 @@
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+)
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 
@@ -23,7 +28,8 @@ def _cases(robot: str, base: str) -> list[Case]:
     q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
     tau, state = np.zeros(model.nv), RobotState(q, v)
     resting, moving = DecoupledVMSController(model), DecoupledVMSController(model)
-    for law in (resting, moving):
+    impedance = EndEffectorImpedance(model)
+    for law in (resting, moving, impedance):
         law.reset(state)
     hold, onward = Reference(), Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
     return [
@@ -39,6 +45,7 @@ def _cases(robot: str, base: str) -> list[Case]:
             lambda: moving.update(state, onward, 1e-3),
             seconds=200e-6,
         ),
+        Case("EndEffectorImpedance.update", lambda: impedance.update(state, hold, 1e-3)),
     ]
 
 
