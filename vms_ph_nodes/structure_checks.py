@@ -43,7 +43,8 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     )
     rates = [form.rate(state, ports) for form, state in ((standard, x), (decoupled, x_hat))]
     balance = decoupled.power_balance(x_hat, ports)
-    flow = sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored)
+    # A robot at rest takes no power at all.
+    flow = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
     smallest = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
     found = [

@@ -88,6 +88,11 @@ def test_every_bundled_robot_has_the_structure(
     assert len(response.checks) == len(response.values) == len(response.limits) >= 8
 
 
+def test_a_robot_at_rest_has_the_structure_too(panda: VMSModel) -> None:
+    found = structure_checks(panda.evaluate(panda.neutral_configuration(), np.zeros(7)))
+    assert all(check.value <= check.limit for check in found)
+
+
 def test_a_broken_structure_is_found(panda: VMSModel, rng: np.random.Generator) -> None:
     d = panda.evaluate(panda.random_configuration(rng), rng.normal(size=7))
     broken = d.C + 0.01
