@@ -1,0 +1,250 @@
+"""Schemes that advance a robot by the Cayley map of the velocity in the middle of the step.
+
+In the frame of the centre of mass (see :mod:`.centroidal`) with shape q, momenta (l, pi) in base
+axes and x = dt w: ``R1 = R0 cay(x)``, ``q1 = q0 + dt qdot``, ``L1 = L0 + torques``, l = R^T L and
+``pi1 = pi0 + dt (dT/dq - dV/dq + force)`` at the middle. The momentum map is exact by construction.
+The schemes differ in which momentum belongs to the velocity in the middle, and in a correction of
+the shape force. All are symmetric and of second order.
+"""
+
+from abc import abstractmethod
+from math import atan, isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..evaluation import Evaluation
+from ..structure import Form, PHState, Ports
+from .centroidal import Centroidal, CentroidalState
+from .factorised import Factorised
+from .implicit import Sweep, solve
+from .moving_base import base_rotation, cross
+from .prediction import Past
+from .robot_stepper import RobotStepper
+from .step import Acting
+from .stepper import Advance, StepFailure
+from .works import Works
+
+
+class CayleyState(NamedTuple):
+    """What these schemes carry; symbols as in :class:`CentroidalState`.
+
+    Attributes:
+        q: (nq,); the base position is not used.
+        centre: (k,) m; linear: (k,) kg m/s; angular: (r,) kg m^2/s; all in inertial axes.
+        pi: (n,) joint momenta in the frame of the centre of mass.
+        energy: internal, J.
+        past: for the guess of the next step.
+    """
+
+    q: Array
+    centre: Array
+    linear: Array
+    angular: Array
+    pi: Array
+    energy: float
+    past: Past
+
+
+class Middle(NamedTuple):
+    """What acts in the middle of a step.
+
+    Attributes:
+        slope: (n,) ``dT/dq - dV/dq``.
+        torque: (r,) moment of the ports about the centre of mass, base axes.
+        force: (n,) of the ports on the shape, the centre of mass held.
+        push: (k,) force of the ports on the centre of mass, inertial axes.
+        acting: the efforts, and d: where they act; None where nothing does.
+    """
+
+    slope: Array
+    torque: Array
+    force: Array
+    push: Array
+    acting: Ports | None = None
+    d: Evaluation | None = None
+
+
+class CayleyStepper(RobotStepper):
+    """What the schemes share: the frame, the sweep, the solution."""
+
+    order = 2
+
+    def __init__(self, form: Form, gravity: bool = True) -> None:
+        """Take a robot in any form.
+
+        Raises:
+            ModelError: it is in a fluid.
+        """
+        super().__init__(form, gravity)
+        self.robot = Centroidal(form.model, gravity)
+        self.middle_inertia = Factorised(self.robot)
+        self.end_inertia = Factorised(self.robot)
+
+    @abstractmethod
+    def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
+        """Return the angular momentum (r,) that belongs to the velocity in the middle."""
+
+    @abstractmethod
+    def _finished(
+        self, q: Array, angular: Array, pi: Array, reach: Array, energy: float
+    ) -> tuple[Array, float]:
+        """Return the joint momenta at the end of the step, and the energy they miss, J.
+
+        Args:
+            q: (nq,) at the end.
+            angular: (r,) there, base axes.
+            pi: (n,) there, as the force in the middle makes it.
+            reach: (n,) of the joints in the step.
+            energy: that the power balance asks for, J.
+        """
+
+    def begin(self, state: PHState, t: float) -> CayleyState:
+        """Return the motion seen from the centre of mass."""
+        x = self.robot.split(np.array(state.q), self.form.velocity(state))
+        d = Evaluation(self.model, x.q, x.v)
+        return CayleyState(x.q, x.centre, x.linear, x.angular, d.pi, x.energy, Past())
+
+    def motion(self, carried: CayleyState) -> tuple[Array, Array]:
+        """Return configuration and velocity in the inertial frame."""
+        x = self._seen(carried)
+        return self.robot.inertial(x.q, x.v, x.centre, x.linear / self.robot.mass)
+
+    def step(self, carried: CayleyState, ports: Acting, t: float, dt: float) -> Advance:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        robot, nv = self.robot, self.model.nv
+        free = isinstance(ports, Ports) and ports.is_free
+        if free:
+            self.checked(ports)  # type: ignore[arg-type]
+        l0 = self._in_base(carried.q, carried.angular)
+        drift = carried.linear / robot.mass + (0.5 * dt) * robot.fall
+        guess = self._guess(carried, ports, t, dt)
+        if not free and robot.k:
+            guess = np.concatenate([guess, drift])
+
+        def sweep(unknown: Array) -> Sweep:
+            y = unknown[:nv]
+            centre_velocity = drift if free else unknown[nv:]
+            return self._sweep(carried, None if free else ports, t, dt, l0, y, centre_velocity)
+
+        found = solve(sweep, guess)
+        end, middle, missed = found.end
+        if missed:
+            raise StepFailure(f"no shape force makes up for an energy of {missed:.3g} J")
+        works = Works()
+        if middle.acting is not None:
+            works.add(middle.acting, middle.d, dt)
+        past = carried.past.with_point(t + 0.5 * dt, found.unknown[:nv])
+        return Advance(end._replace(past=past), works.supplied, works.dissipated, found.iterations)
+
+    def _sweep(
+        self,
+        x: CayleyState,
+        ports: Acting | None,
+        t: float,
+        dt: float,
+        l0: Array,
+        y: Array,
+        centre_velocity: Array,
+    ) -> Sweep:
+        """Return what a guess of the velocity in the middle leads to."""
+        robot, k, b = self.robot, self.robot.k, self.model.b
+        turn = dt * y[k:b]
+        reach = dt * y
+        reach[:k] = 0.0
+        if k == 3:
+            reach[3:6] *= _angle_ratio(turn)
+        q_mid, q_end = robot.integrate(x.q, 0.5 * reach), robot.integrate(x.q, reach)
+        if not isfinite(q_end.dot(q_end)):
+            raise StepFailure("the motion within the step is not finite")
+        self.middle_inertia.at(q_mid)
+        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity)
+        pi: Array = x.pi + dt * (middle.slope + middle.force)
+        energy = x.energy
+        angular = x.angular
+        if middle.acting is not None:
+            energy = energy + dt * float(middle.torque @ y[k:b] + middle.force @ y[b:])
+            if k:
+                angular = angular + dt * self._impulse(q_end, turn, middle.torque)
+        l1: Array = self._in_base(q_end, angular)
+        pi, missed = self._finished(q_end, l1, pi, reach[b:], energy)
+        momentum: Array = np.zeros(self.model.nv)
+        momentum[b:] = 0.5 * (x.pi + pi)
+        if k:
+            momentum[k:b] = self._mean_angular(l0, l1, turn)
+        unknown = self.middle_inertia.velocity(momentum)
+        linear, centre = x.linear, x.centre
+        if k:
+            linear = linear + dt * (middle.push + robot.mass * robot.fall)
+            centre = centre + (0.5 * dt / robot.mass) * (x.linear + linear)
+            if ports is not None:
+                unknown = np.concatenate([unknown, (x.linear + linear) / (2.0 * robot.mass)])
+        end = CayleyState(q_end, centre, linear, angular, pi, energy, x.past)
+        return Sweep(unknown, (end, middle, missed))
+
+    def _middle(
+        self,
+        x: CayleyState,
+        ports: Acting | None,
+        t: float,
+        dt: float,
+        q: Array,
+        y: Array,
+        centre_velocity: Array,
+    ) -> Middle:
+        robot, k, b = self.robot, self.robot.k, self.model.b
+        slope = robot.shape_slope(q, y)
+        if ports is None:
+            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.fall * 0.0)
+        if k:
+            rotation = base_rotation(self.model.base, q)
+            q[:k] = -(rotation @ self.middle_inertia.lever())
+            at = x.centre + (0.5 * dt) * centre_velocity
+            q, y = robot.inertial(q, y, at, centre_velocity)
+        acting = self.acting(ports, t + 0.5 * dt, q, y)
+        d = Evaluation(self.model, q, y)
+        force = acting.external_force(d)
+        if not k:
+            return Middle(slope, force[:0], force, force[:0], acting, d)
+        # The motion of the centre of mass is left out: what a force does at a fixed centre of mass.
+        around = force[k:] - self.middle_inertia.coupling().T @ force[:k] / robot.mass
+        return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
+
+    def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
+        """Return the torque in inertial axes, such that its work is ``w . torque``."""
+        if self.robot.k == 2:
+            return torque
+        half = 0.5 * turn
+        leaned = torque - cross(half, torque) + half * float(half @ torque)
+        return base_rotation("floating", q) @ leaned / (1.0 + float(half @ half))
+
+    def _in_base(self, q: Array, angular: Array) -> Array:
+        return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
+
+    def _seen(self, x: CayleyState) -> CentroidalState:
+        k, b = self.robot.k, self.model.b
+        self.end_inertia.at(x.q)
+        momentum = np.zeros(self.model.nv)
+        momentum[k:b], momentum[b:] = self._in_base(x.q, x.angular), x.pi
+        q = x.q.copy()
+        if k:
+            q[:k] = -(base_rotation(self.model.base, q) @ self.end_inertia.lever())
+        v = self.end_inertia.velocity(momentum)
+        return CentroidalState(q, v, x.centre, x.linear, x.angular, x.energy)
+
+    def _guess(self, x: CayleyState, ports: Acting, t: float, dt: float) -> Array:
+        if x.past.is_full:
+            return x.past.extrapolated(t + 0.5 * dt)
+        seen = self._seen(x)
+        return seen.v + (0.5 * dt) * self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
+
+
+def _angle_ratio(turn: Array) -> float:
+    """Return the angle of ``cay(turn)`` over the length of ``turn``: ``2 atan(|x|/2) / |x|``."""
+    square = float(turn.dot(turn))
+    if square < 1e-8:
+        # The series; the next term is below 1e-18.
+        return 1.0 - square / 12.0
+    length = sqrt(square)
+    return 2.0 * atan(0.5 * length) / length
