@@ -66,6 +66,25 @@ class Middle(NamedTuple):
     d: Evaluation | None = None
 
 
+class Guess(NamedTuple):
+    """What a guess of a step leads to.
+
+    Attributes:
+        velocity: (nv, and more behind) in the middle, from the momenta there.
+        l0, l1: (r,) angular momenta at both ends, base axes.
+        slope: (n,) ``dT/dq - dV/dq``.
+        reach: (n,) of the joints in the step.
+        dt: s.
+    """
+
+    velocity: Array
+    l0: Array
+    l1: Array
+    slope: Array
+    reach: Array
+    dt: float
+
+
 class CayleyStepper(RobotStepper):
     """What the schemes share: the frame, the sweep, the solution."""
 
@@ -86,19 +105,26 @@ class CayleyStepper(RobotStepper):
     def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
         """Return the angular momentum (r,) that belongs to the velocity in the middle."""
 
-    @abstractmethod
-    def _finished(
-        self, q: Array, angular: Array, pi: Array, reach: Array, energy: float
-    ) -> tuple[Array, float]:
-        """Return the joint momenta at the end of the step, and the energy they miss, J.
+    def _correction(self, multiplier: float, reach: Array) -> Array:
+        """Return what is taken from the joint momenta in the step, (n,).
 
         Args:
-            q: (nq,) at the end.
-            angular: (r,) there, base axes.
-            pi: (n,) there, as the force in the middle makes it.
+            multiplier: found along with the velocity in the middle, rad/s or m/s.
             reach: (n,) of the joints in the step.
-            energy: that the power balance asks for, J.
         """
+        return self.robot.nothing[self.model.b :]
+
+    def _multiplier(self, x: CayleyState, end: CayleyState, guess: Guess) -> float:
+        """Return the multiplier that a guess asks for."""
+        return 0.0
+
+    def _polished(self, end: CayleyState, reach: Array) -> CayleyState:
+        """Return the end of a step with the rounding of the solution taken away.
+
+        Raises:
+            StepFailure: there is more to take away than rounding.
+        """
+        return end
 
     def begin(self, state: PHState, t: float) -> CayleyState:
         """Return the motion seen from the centre of mass."""
@@ -119,23 +145,23 @@ class CayleyStepper(RobotStepper):
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(carried.q, carried.angular)
         drift = carried.linear / robot.mass + (0.5 * dt) * robot.fall
-        guess = self._guess(carried, ports, t, dt)
+        guess = self._guess(carried, t, dt)
         if not free and robot.k:
             guess = np.concatenate([guess, drift])
 
         def sweep(unknown: Array) -> Sweep:
-            y = unknown[:nv]
-            centre_velocity = drift if free else unknown[nv:]
-            return self._sweep(carried, None if free else ports, t, dt, l0, y, centre_velocity)
+            centre_velocity = drift if free else unknown[nv + 1 :]
+            return self._sweep(
+                carried, None if free else ports, t, dt, l0, unknown, centre_velocity
+            )
 
         found = solve(sweep, guess)
-        end, middle, missed = found.end
-        if missed:
-            raise StepFailure(f"no shape force makes up for an energy of {missed:.3g} J")
+        end, middle, reach = found.end
+        end = self._polished(end, reach)
         works = Works()
         if middle.acting is not None:
             works.add(middle.acting, middle.d, dt)
-        past = carried.past.with_point(t + 0.5 * dt, found.unknown[:nv])
+        past = carried.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
         return Advance(end._replace(past=past), works.supplied, works.dissipated, found.iterations)
 
     def _sweep(
@@ -145,11 +171,12 @@ class CayleyStepper(RobotStepper):
         t: float,
         dt: float,
         l0: Array,
-        y: Array,
+        unknown: Array,
         centre_velocity: Array,
     ) -> Sweep:
-        """Return what a guess of the velocity in the middle leads to."""
-        robot, k, b = self.robot, self.robot.k, self.model.b
+        """Return what a guess leads to: velocity in the middle, multiplier, centre velocity."""
+        robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
+        y = unknown[:nv]
         turn = dt * y[k:b]
         reach = dt * y
         reach[:k] = 0.0
@@ -161,27 +188,27 @@ class CayleyStepper(RobotStepper):
         self.middle_inertia.at(q_mid)
         middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity)
         pi: Array = x.pi + dt * (middle.slope + middle.force)
-        energy = x.energy
-        angular = x.angular
+        pi = pi - self._correction(float(unknown[nv]), reach[b:])
+        energy, angular = x.energy, x.angular
         if middle.acting is not None:
             energy = energy + dt * float(middle.torque @ y[k:b] + middle.force @ y[b:])
             if k:
                 angular = angular + dt * self._impulse(q_end, turn, middle.torque)
         l1: Array = self._in_base(q_end, angular)
-        pi, missed = self._finished(q_end, l1, pi, reach[b:], energy)
-        momentum: Array = np.zeros(self.model.nv)
+        momentum: Array = np.zeros(nv)
         momentum[b:] = 0.5 * (x.pi + pi)
-        if k:
-            momentum[k:b] = self._mean_angular(l0, l1, turn)
-        unknown = self.middle_inertia.velocity(momentum)
         linear, centre = x.linear, x.centre
         if k:
+            momentum[k:b] = self._mean_angular(l0, l1, turn)
             linear = linear + dt * (middle.push + robot.mass * robot.fall)
             centre = centre + (0.5 * dt / robot.mass) * (x.linear + linear)
-            if ports is not None:
-                unknown = np.concatenate([unknown, (x.linear + linear) / (2.0 * robot.mass)])
+        following: Array = np.empty(len(unknown))
+        following[:nv] = self.middle_inertia.velocity(momentum)
+        following[nv + 1 :] = ((x.linear + linear) / (2.0 * robot.mass))[: len(unknown) - nv - 1]
         end = CayleyState(q_end, centre, linear, angular, pi, energy, x.past)
-        return Sweep(unknown, (end, middle, missed))
+        here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
+        following[nv] = self._multiplier(x, end, here)
+        return Sweep(following, (end, middle, reach[b:]))
 
     def _middle(
         self,
@@ -233,11 +260,12 @@ class CayleyStepper(RobotStepper):
         v = self.end_inertia.velocity(momentum)
         return CentroidalState(q, v, x.centre, x.linear, x.angular, x.energy)
 
-    def _guess(self, x: CayleyState, ports: Acting, t: float, dt: float) -> Array:
+    def _guess(self, x: CayleyState, t: float, dt: float) -> Array:
         if x.past.is_full:
             return x.past.extrapolated(t + 0.5 * dt)
         seen = self._seen(x)
-        return seen.v + (0.5 * dt) * self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
+        ahead = self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
+        return np.append(seen.v + (0.5 * dt) * ahead, 0.0)
 
 
 def _angle_ratio(turn: Array) -> float:

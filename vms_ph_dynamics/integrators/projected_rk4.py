@@ -58,7 +58,7 @@ class ProjectedRK4(RobotStepper):
             q, v, ahead, works = self._forced(carried, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v = project(self.robot, q, v, ahead.angular, ahead.energy, dt)
+        q, v = project(self.robot, q, v, ahead, dt)
         return Advance(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
 
     def _fallen(self, x: CentroidalState, dt: float) -> CentroidalState:

@@ -6,24 +6,25 @@ import numpy as np
 
 from ..arrays import Array
 from ..evaluation import Evaluation
-from .centroidal import Centroidal
+from .centroidal import Centroidal, CentroidalState
 from .stepper import StepFailure
 
-# Up to this share of the shape's energy its velocity is rescaled; a larger gap means that the
-# shape is about to turn back, where its speed no longer tells its energy.
-_RESCALED = 0.5
+# A step is trusted while its energy is right to this share of the shape's: more is no error
+# that a projection may mend but a step that is too long.
+_TRUSTED = 0.01
 
 # Energy differences below this share of the energies involved are rounding: 64 units in the last
 # place, as sums over a few tens of terms leave.
 _ROUNDING = 64 * np.finfo(float).eps
 
-# A gap that cannot be closed at a turning point may wait in the budget up to this share.
-_WAITING = 1e-10
+# A shape that stands still can take no energy. What it should have taken then waits in the books
+# for a later step, up to this share of the energies involved.
+_WAITING = 1e-7
 _ITERATIONS = 8
 
 
 def project(
-    robot: Centroidal, q: Array, v: Array, angular: Array, energy: float, dt: float
+    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
 ) -> tuple[Array, Array]:
     """Return the motion beside (q, v) with the angular momentum and the energy given.
 
@@ -36,13 +37,13 @@ def project(
         robot: whose motion it is, in the frame of its centre of mass.
         q: (nq,) configuration; its base position is set in place.
         v: (nv,) velocity.
-        angular: (r,) about the centre of mass, inertial axes.
-        energy: internal, J.
+        ahead: gives the angular momentum and the energy.
         dt: the step, s: the time scale at which a shape counts as standing still.
 
     Raises:
         StepFailure: there is no such motion near by.
     """
+    angular, energy = ahead.angular, ahead.energy
     potential = robot.potential(q)
     if robot.k == 0:
         shape, base = robot.energy(q, v) - potential, 0.0
@@ -55,12 +56,12 @@ def project(
         base = 0.5 * momentum.dot(v_hat[robot.k :])
     wanted = energy - potential - base
     gap = wanted - shape
-    if abs(gap) <= _RESCALED * shape and shape > 0.0:
+    if abs(gap) <= _TRUSTED * shape and shape > 0.0:
         scale = sqrt(wanted / shape)
     elif abs(gap) <= _ROUNDING * (abs(energy) + abs(potential) + base + shape):
         scale = 1.0
     else:
-        return _turn(robot, q, v, angular, energy, dt)
+        return _turn(robot, q, v, ahead, dt)
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_now
@@ -68,10 +69,10 @@ def project(
 
 
 def _turn(
-    robot: Centroidal, q: Array, v: Array, angular: Array, energy: float, dt: float
+    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
 ) -> tuple[Array, Array]:
     """Move along the gradient of the energy, in shape and shape velocity, to the energy given."""
-    b = robot.model.b
+    b, angular, energy = robot.model.b, ahead.angular, ahead.energy
     start, rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
     still = np.zeros(robot.model.nv)
@@ -87,7 +88,7 @@ def _turn(
     speed = float(rates @ d.M_hat_m @ rates)
     steepness = speed + float(slope @ along[b:])
     step, gap, scale = 0.0, 0.0, 1.0
-    for _ in range(_ITERATIONS):
+    for count in range(_ITERATIONS):
         q = robot.model.integrate(start, step * along)
         v = np.concatenate([np.zeros(b), (1.0 + step) * rates])
         if b:
@@ -96,12 +97,14 @@ def _turn(
             v[:b] = wanted - here.inverse @ here.momentum
         present = robot.energy(q, v)
         gap, scale = energy - present, abs(energy) + abs(present)
-        if abs(gap) <= _ROUNDING * scale or steepness <= _ROUNDING * scale:
+        too_much = count == 0 and abs(gap) > _TRUSTED * steepness
+        if abs(gap) <= _ROUNDING * scale or too_much:
             break
         step += gap / steepness
+    scale += float(ahead.linear @ ahead.linear) / (2.0 * robot.mass)
     if abs(gap) > _WAITING * scale:
         raise StepFailure(
-            f"the energy is off by {gap:.3g} J of {scale:.3g} J after the step, more than a shape "
-            "this slow can take: the step is too long for the motion"
+            f"the energy is off by {gap:.3g} J after the step, too much for the "
+            f"{0.5 * steepness:.3g} J of the shape: the step is too long for the motion"
         )
     return q, v
