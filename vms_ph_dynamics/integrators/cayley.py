@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
-from .centroidal import Centroidal, CentroidalState
+from .centroidal import Centroidal, CentroidalState, Fall
 from .factorised import Factorised
 from .implicit import Sweep, solve
 from .moving_base import base_rotation, cross
@@ -32,18 +32,20 @@ class CayleyState(NamedTuple):
 
     Attributes:
         q: (nq,); the base position is not used.
-        centre: (k,) m; linear: (k,) kg m/s; angular: (r,) kg m^2/s; all in inertial axes.
+        fall: the motion of the centre of mass.
+        angular: (r,) about the centre of mass, inertial axes, kg m^2/s.
         pi: (n,) joint momenta in the frame of the centre of mass.
         energy: internal, J.
+        t: s.
         past: for the guess of the next step.
     """
 
     q: Array
-    centre: Array
-    linear: Array
+    fall: Fall
     angular: Array
     pi: Array
     energy: float
+    t: float
     past: Past
 
 
@@ -128,14 +130,15 @@ class CayleyStepper(RobotStepper):
 
     def begin(self, state: PHState, t: float) -> CayleyState:
         """Return the motion seen from the centre of mass."""
-        x = self.robot.split(np.array(state.q), self.form.velocity(state))
+        x = self.robot.split(np.array(state.q), self.form.velocity(state), t)
         d = Evaluation(self.model, x.q, x.v)
-        return CayleyState(x.q, x.centre, x.linear, x.angular, d.pi, x.energy, Past())
+        return CayleyState(x.q, x.fall, x.angular, d.pi, x.energy, t, Past())
 
     def motion(self, carried: CayleyState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
         x = self._seen(carried)
-        return self.robot.inertial(x.q, x.v, x.centre, x.linear / self.robot.mass)
+        fall, t = carried.fall, carried.t
+        return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
 
     def step(self, carried: CayleyState, ports: Acting, t: float, dt: float) -> Advance:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
@@ -144,7 +147,8 @@ class CayleyStepper(RobotStepper):
         if free:
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(carried.q, carried.angular)
-        drift = carried.linear / robot.mass + (0.5 * dt) * robot.fall
+        # Of the parabola, the velocity in the middle is the mean one.
+        drift = carried.fall.velocity_at(t + 0.5 * dt)
         guess = self._guess(carried, t, dt)
         if not free and robot.k:
             guess = np.concatenate([guess, drift])
@@ -197,15 +201,18 @@ class CayleyStepper(RobotStepper):
         l1: Array = self._in_base(q_end, angular)
         momentum: Array = np.zeros(nv)
         momentum[b:] = 0.5 * (x.pi + pi)
-        linear, centre = x.linear, x.centre
+        fall = x.fall
         if k:
             momentum[k:b] = self._mean_angular(l0, l1, turn)
-            linear = linear + dt * (middle.push + robot.mass * robot.fall)
-            centre = centre + (0.5 * dt / robot.mass) * (x.linear + linear)
         following: Array = np.empty(len(unknown))
         following[:nv] = self.middle_inertia.velocity(momentum)
-        following[nv + 1 :] = ((x.linear + linear) / (2.0 * robot.mass))[: len(unknown) - nv - 1]
-        end = CayleyState(q_end, centre, linear, angular, pi, energy, x.past)
+        if len(unknown) > nv + 1:
+            # A constant push over the step: half of what it adds to the velocity is the mean.
+            gain = (0.5 * dt / robot.mass) * middle.push
+            following[nv + 1 :] = fall.velocity_at(t + 0.5 * dt) + gain
+            if middle.push.any():
+                fall = fall.pushed(t + dt, dt * gain, dt * middle.push)
+        end = CayleyState(q_end, fall, angular, pi, energy, t + dt, x.past)
         here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
         following[nv] = self._multiplier(x, end, here)
         return Sweep(following, (end, middle, reach[b:]))
@@ -223,11 +230,11 @@ class CayleyStepper(RobotStepper):
         robot, k, b = self.robot, self.robot.k, self.model.b
         slope = robot.shape_slope(q, y)
         if ports is None:
-            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.fall * 0.0)
+            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ self.middle_inertia.lever())
-            at = x.centre + (0.5 * dt) * centre_velocity
+            at = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
             q, y = robot.inertial(q, y, at, centre_velocity)
         acting = self.acting(ports, t + 0.5 * dt, q, y)
         d = Evaluation(self.model, q, y)
@@ -258,7 +265,7 @@ class CayleyStepper(RobotStepper):
         if k:
             q[:k] = -(base_rotation(self.model.base, q) @ self.end_inertia.lever())
         v = self.end_inertia.velocity(momentum)
-        return CentroidalState(q, v, x.centre, x.linear, x.angular, x.energy)
+        return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: CayleyState, t: float, dt: float) -> Array:
         if x.past.is_full:

@@ -23,6 +23,40 @@ from ..model import VMSModel
 from .moving_base import base_rotation, cross
 
 
+class Fall(NamedTuple):
+    """A parabola, known from the last instant at which a port acted.
+
+    Not summed step by step: a million equal summands leave a million roundings of the same sign.
+
+    Attributes:
+        since: that instant, s.
+        centre: (k,) centre of mass then, in the inertial frame, m.
+        linear: (k,) linear momentum then, in inertial axes, kg m/s.
+        mass: kg.
+        gravity: (k,) m/s^2.
+    """
+
+    since: float
+    centre: Array
+    linear: Array
+    mass: float
+    gravity: Array
+
+    def centre_at(self, t: float) -> Array:
+        """Return the centre of mass at a time, (k,), m."""
+        s = t - self.since
+        return self.centre + s * (self.linear / self.mass + (0.5 * s) * self.gravity)
+
+    def velocity_at(self, t: float) -> Array:
+        """Return its velocity, (k,), m/s."""
+        return self.linear / self.mass + (t - self.since) * self.gravity
+
+    def pushed(self, t: float, displacement: Array, impulse: Array) -> "Fall":
+        """Return the parabola from ``t`` on, after an impulse and what it has moved by then."""
+        linear = self.mass * self.velocity_at(t) + impulse
+        return Fall(t, self.centre_at(t) + displacement, linear, self.mass, self.gravity)
+
+
 class CentroidalState(NamedTuple):
     """A motion in the frame of the centre of mass, the motion of that, and what is conserved.
 
@@ -31,18 +65,18 @@ class CentroidalState(NamedTuple):
     Attributes:
         q: (nq,) configuration; the base position is that relative to the centre of mass.
         v: (nv,) velocity, less that of the centre of mass.
-        centre: (k,) centre of mass in the inertial frame, m.
-        linear: (k,) linear momentum in inertial axes, kg m/s.
+        fall: the motion of the centre of mass.
         angular: (r,) angular momentum about the centre of mass in inertial axes, kg m^2/s.
         energy: internal: kinetic energy of ``v`` and the potential of what does not fall, J.
+        t: s.
     """
 
     q: Array
     v: Array
-    centre: Array
-    linear: Array
+    fall: Fall
     angular: Array
     energy: float
+    t: float
 
 
 class Locked(NamedTuple):
@@ -91,7 +125,6 @@ class Centroidal:
         self.mass = model.total_mass
         field = np.array(model.gravity) if gravity else np.zeros(3)
         self.fall = field[: self.k].copy()
-        self.falls = bool(self.fall.any())
         field[: self.k] = 0.0
         self._pin = model._pin.copy()
         self._pin.gravity.linear = field
@@ -104,11 +137,12 @@ class Centroidal:
         )
         self.nothing = np.zeros(model.nv)
 
-    def split(self, q: Array, v: Array) -> CentroidalState:
-        """Return the state of a motion (q, v) in the inertial frame."""
+    def split(self, q: Array, v: Array, t: float) -> CentroidalState:
+        """Return the state of a motion (q, v) in the inertial frame at a time, s."""
         if self.k == 0:
             none = np.zeros(0)
-            return CentroidalState(q, v, none, none, none, self.energy(q, v))
+            fall = Fall(t, none, none, self.mass, none)
+            return CentroidalState(q, v, fall, none, self.energy(q, v), t)
         rotation = base_rotation(self.model.base, q)
         here = self.locked(q, v)
         away, linear = rotation @ here.lever, here.momentum[: self.k].copy()
@@ -119,10 +153,10 @@ class Centroidal:
         return CentroidalState(
             relative,
             around,
-            q[: self.k] + away,
-            rotation @ linear,
+            Fall(t, q[: self.k] + away, rotation @ linear, self.mass, self.fall),
             self.to_space(rotation, here.momentum, here.lever),
             self.energy(relative, around),
+            t,
         )
 
     def inertial(self, q: Array, v: Array, at: Array, velocity: Array) -> tuple[Array, Array]:

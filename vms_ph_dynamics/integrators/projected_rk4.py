@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
-from .centroidal import Centroidal, CentroidalState
+from .centroidal import Centroidal, CentroidalState, Fall
 from .moving_base import base_rotation, cross, inverse_differential
 from .projection import project
 from .rk4 import STAGES
@@ -41,18 +41,18 @@ class ProjectedRK4(RobotStepper):
 
     def begin(self, state: PHState, t: float) -> CentroidalState:
         """Return the motion seen from the centre of mass."""
-        return self.robot.split(np.array(state.q), self.form.velocity(state))
+        return self.robot.split(np.array(state.q), self.form.velocity(state), t)
 
     def motion(self, carried: CentroidalState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        velocity = carried.linear / self.robot.mass
-        return self.robot.inertial(carried.q, carried.v, carried.centre, velocity)
+        fall, t = carried.fall, carried.t
+        return self.robot.inertial(carried.q, carried.v, fall.centre_at(t), fall.velocity_at(t))
 
     def step(self, carried: CentroidalState, ports: Acting, t: float, dt: float) -> Advance:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
-            ahead, works = self._fallen(carried, dt), _NO_WORK
+            ahead, works = carried._replace(t=t + dt), _NO_WORK
             q, v = self._free(carried.q, carried.v, dt)
         else:
             q, v, ahead, works = self._forced(carried, ports, t, dt)
@@ -60,17 +60,6 @@ class ProjectedRK4(RobotStepper):
             raise StepFailure("the motion after the step is not finite")
         q, v = project(self.robot, q, v, ahead, dt)
         return Advance(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
-
-    def _fallen(self, x: CentroidalState, dt: float) -> CentroidalState:
-        """Return the state with its centre of mass ``dt`` further on its parabola."""
-        robot = self.robot
-        if robot.k == 0:
-            return x
-        centre, linear = x.centre + (dt / robot.mass) * x.linear, x.linear
-        if robot.falls:
-            centre = centre + (0.5 * dt * dt) * robot.fall
-            linear = linear + (dt * robot.mass) * robot.fall
-        return CentroidalState(x.q, x.v, centre, linear, x.angular, x.energy)
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         """Take the step where no port acts: no rate depends on the pose of the base then."""
@@ -95,7 +84,6 @@ class ProjectedRK4(RobotStepper):
     ) -> tuple[Array, Array, CentroidalState, Works]:
         robot, model, k = self.robot, self.model, self.robot.k
         works = Works()
-        drift = x.linear / robot.mass
         rate: Array = np.zeros(model.nv)
         a = mean = mean_a = rate
         impulse: Array = np.zeros(k)
@@ -106,8 +94,7 @@ class ProjectedRK4(RobotStepper):
             u = s * rate
             q = robot.integrate(x.q, u) if lead else x.q
             v = x.v + s * a if lead else x.v
-            at = x.centre + s * (drift + 0.5 * s * robot.fall)
-            acting, d = self._acting_in_space(ports, t + s, q, v, at, drift + s * robot.fall)
+            acting, d = self._acting_in_space(ports, t + s, q, v, x.fall)
             force = acting.external_force(d)
             a = robot.acceleration(q, v, force)
             rate = inverse_differential(model.base, u, v) if k and lead else v
@@ -122,39 +109,34 @@ class ProjectedRK4(RobotStepper):
                 turn = turn + weight * dt * (moment + robot.moment(q[:k], push))
                 if stage < 3:
                     thrust = thrust + (dt * dt / 6.0) * push
-        ahead = self._carried_on(x, works, dt, impulse, turn, thrust / robot.mass)
+        ahead = self._carried_on(x, works, t + dt, impulse, turn, thrust / robot.mass)
         return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, works
 
     def _acting_in_space(
-        self, ports: Acting, t: float, q: Array, v: Array, at: Array, velocity: Array
+        self, ports: Acting, t: float, q: Array, v: Array, fall: Fall
     ) -> tuple[Ports, Evaluation]:
-        q, v = self.robot.inertial(q, v, at, velocity)
+        if self.robot.k:
+            q, v = self.robot.inertial(q, v, fall.centre_at(t), fall.velocity_at(t))
         return self.acting(ports, t, q, v), Evaluation(self.model, q, v)
 
     def _carried_on(
         self,
         x: CentroidalState,
         works: Works,
-        dt: float,
+        t: float,
         impulse: Array,
         turn: Array,
         displacement: Array,
     ) -> CentroidalState:
-        """Advance momenta, centre of mass and energy by what came through the ports."""
-        robot = self.robot
+        """Advance momenta, centre of mass and energy to ``t`` by what came through the ports."""
+        robot, energy = self.robot, x.energy + works.net
         if robot.k == 0:
-            return x._replace(energy=x.energy + works.net)
-        fallen = self._fallen(x, dt)
+            return x._replace(energy=energy, t=t)
         # What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
-        speed = x.linear / robot.mass + dt * robot.fall + impulse / (2.0 * robot.mass)
+        speed = x.fall.velocity_at(t) + impulse / (2.0 * robot.mass)
         to_centre = float(impulse @ speed - robot.mass * robot.fall @ displacement)
-        return CentroidalState(
-            x.q,
-            x.v,
-            fallen.centre + displacement,
-            fallen.linear + impulse,
-            x.angular + turn - robot.moment(displacement, impulse),
-            x.energy + works.net - to_centre,
-        )
+        fall = x.fall.pushed(t, displacement, impulse) if impulse.any() else x.fall
+        angular = x.angular + turn - robot.moment(displacement, impulse)
+        return CentroidalState(x.q, x.v, fall, angular, energy - to_centre, t)

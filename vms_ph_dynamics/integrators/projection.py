@@ -101,7 +101,8 @@ def _turn(
         if abs(gap) <= _ROUNDING * scale or too_much:
             break
         step += gap / steepness
-    scale += float(ahead.linear @ ahead.linear) / (2.0 * robot.mass)
+    falling = ahead.fall.velocity_at(ahead.t)
+    scale += 0.5 * robot.mass * float(falling @ falling)
     if abs(gap) > _WAITING * scale:
         raise StepFailure(
             f"the energy is off by {gap:.3g} J after the step, too much for the "
