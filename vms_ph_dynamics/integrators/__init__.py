@@ -2,9 +2,10 @@
 
 from .events import Event
 from .integrate import integrate
+from .retry import Taken, take
 from .rk4 import rk4_step
 from .rkmk4 import rkmk4_step
-from .schemes import SCHEMES, make_stepper
+from .schemes import SCHEMES, default_scheme, make_stepper
 from .step import PortFunction, Step
 from .stepper import Advance, IntegrationError, Observation, StepFailure, Stepper
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
@@ -22,9 +23,12 @@ __all__ = [
     "Step",
     "StepFailure",
     "Stepper",
+    "Taken",
     "Trajectory",
+    "default_scheme",
     "integrate",
     "make_stepper",
     "rk4_step",
     "rkmk4_step",
+    "take",
 ]

@@ -10,13 +10,11 @@ from ..arrays import frozen
 from ..errors import StateError
 from ..structure import Form, Ports
 from .events import Event, locate
+from .retry import take
 from .schemes import make_stepper
 from .step import Acting
-from .stepper import Advance, Carried, IntegrationError, Observation, StepFailure, Stepper
+from .stepper import Advance, Carried, Observation, Stepper
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
-
-# A step is halved at most so many times: to a thousandth.
-_HALVINGS = 10
 
 
 def integrate(
@@ -102,11 +100,11 @@ class _Run:
     def go(self, t: float, dt: float, end: float) -> None:
         """Take one step, in parts where events take place."""
         while not self.ended:
-            advance, notes = self._take(self.carried, t, dt, _HALVINGS)
+            advance, notes = take(self.stepper, self.carried, self.ports, t, dt)
             if self.events:
                 reached, happened = self._first_crossing(advance, t, dt)
                 if happened:
-                    advance, notes = self._take(self.carried, t, reached, _HALVINGS)
+                    advance, notes = take(self.stepper, self.carried, self.ports, t, reached)
                     self._accept(advance, notes, t + reached)
                     self._note(happened)
                     t, dt = t + reached, end - (t + reached)
@@ -148,34 +146,7 @@ class _Run:
             self.ports,
         )
 
-    def _take(
-        self, carried: Carried, t: float, dt: float, halvings: int
-    ) -> tuple[Advance, list[FailedStep]]:
-        """Return a step with the failures on the way to it."""
-        try:
-            # A step that leaves the finite numbers is found out by the scheme.
-            with np.errstate(over="ignore", invalid="ignore"):
-                return self.stepper.step(carried, self.ports, t, dt), []
-        except StepFailure as failure:
-            note = FailedStep(t, dt, str(failure))
-        if halvings == 0:
-            raise IntegrationError(
-                f"the step at t={t:.9g} s fails even at dt={dt:.3g} s: {note.reason}"
-            )
-        first, before = self._take(carried, t, 0.5 * dt, halvings - 1)
-        second, after = self._take(first.carried, t + 0.5 * dt, 0.5 * dt, halvings - 1)
-        supplied = dict(first.supplied)
-        for name, work in second.supplied.items():
-            supplied[name] = supplied.get(name, 0.0) + work
-        both = Advance(
-            second.carried,
-            supplied,
-            first.dissipated + second.dissipated,
-            max(first.iterations, second.iterations),
-        )
-        return both, [note, *before, *after]
-
-    def _accept(self, advance: Advance, notes: list[FailedStep], t: float) -> None:
+    def _accept(self, advance: Advance, notes: Sequence[FailedStep], t: float) -> None:
         self.carried, self.t = advance.carried, t
         for name, work in advance.supplied.items():
             self.supplied[name] = self.supplied.get(name, 0.0) + work
@@ -202,7 +173,7 @@ class _Run:
                 continue
 
             def value(s: float, i: int = i) -> float:
-                reached, _ = self._take(self.carried, t, s, _HALVINGS)
+                reached, _ = take(self.stepper, self.carried, self.ports, t, s)
                 return self._values(t + s, reached.carried)[i]
 
             when = locate(value, self.values[i], ends[i], dt)

@@ -70,7 +70,9 @@ def test_the_other_schemes_miss_what_their_order_allows(
 ) -> None:
     form, x = on_any_base
     missed = []
-    for steps in (30, 60):
+    # The explicit ones are not stable beyond some 3 ms here, and at shorter steps the order of the
+    # others drowns in rounding.
+    for steps in (60, 120) if scheme in ("rk4", "rkmk4") else (30, 60):
         run = integrate(form, x, Controlled(form), dt=0.12 / steps, steps=steps, scheme=scheme)
         missed.append(abs(run.audit.residual.sum()))
     order = SCHEMES[scheme](form, True).order
