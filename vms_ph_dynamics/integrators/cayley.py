@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
+from .budget import Budget
 from .centroidal import Centroidal, CentroidalState, Fall
 from .factorised import Factorised
 from .implicit import Sweep, solve
@@ -44,7 +45,7 @@ class CayleyState(NamedTuple):
     fall: Fall
     angular: Array
     pi: Array
-    energy: float
+    energy: Budget
     t: float
     past: Past
 
@@ -195,7 +196,7 @@ class CayleyStepper(RobotStepper):
         pi = pi - self._correction(float(unknown[nv]), reach[b:])
         energy, angular = x.energy, x.angular
         if middle.acting is not None:
-            energy = energy + dt * float(middle.torque @ y[k:b] + middle.force @ y[b:])
+            energy = energy.plus(dt * float(middle.torque @ y[k:b] + middle.force @ y[b:]))
             if k:
                 angular = angular + dt * self._impulse(q_end, turn, middle.torque)
         l1: Array = self._in_base(q_end, angular)

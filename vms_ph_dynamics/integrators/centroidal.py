@@ -20,6 +20,7 @@ from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..joints import BASE_POSITION
 from ..model import VMSModel
+from .budget import Budget
 from .moving_base import base_rotation, cross
 
 
@@ -75,7 +76,7 @@ class CentroidalState(NamedTuple):
     v: Array
     fall: Fall
     angular: Array
-    energy: float
+    energy: Budget
     t: float
 
 
@@ -142,7 +143,7 @@ class Centroidal:
         if self.k == 0:
             none = np.zeros(0)
             fall = Fall(t, none, none, self.mass, none)
-            return CentroidalState(q, v, fall, none, self.energy(q, v), t)
+            return CentroidalState(q, v, fall, none, Budget(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
         here = self.locked(q, v)
         away, linear = rotation @ here.lever, here.momentum[: self.k].copy()
@@ -155,7 +156,7 @@ class Centroidal:
             around,
             Fall(t, q[: self.k] + away, rotation @ linear, self.mass, self.fall),
             self.to_space(rotation, here.momentum, here.lever),
-            self.energy(relative, around),
+            Budget(self.energy(relative, around)),
             t,
         )
 

@@ -56,7 +56,9 @@ class DiscreteGradient(LieMidpoint):
         y = guess.velocity
         # The energy that the midpoint rule misses: it vanishes with dq, for any guess.
         missed = (
-            energy - x.energy - float(y[b:nv].dot(end.pi - x.pi) - guess.slope.dot(guess.reach))
+            energy
+            - x.energy.value
+            - float(y[b:nv].dot(end.pi - x.pi) - guess.slope.dot(guess.reach))
         )
         if k:
             missed -= float(y[k:b].dot(guess.l1 - guess.l0))
@@ -66,7 +68,7 @@ class DiscreteGradient(LieMidpoint):
 
     def _polished(self, end: CayleyState, reach: Array) -> CayleyState:
         energy, scale, velocity = self._energy(end.q, self._in_base(end.q, end.angular), end.pi)
-        gap = energy - end.energy
+        gap = energy - end.energy.value
         if abs(gap) <= _ROUNDING * scale:
             return end
         along: Array = np.zeros(self.model.nv)

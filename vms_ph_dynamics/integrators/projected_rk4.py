@@ -129,9 +129,9 @@ class ProjectedRK4(RobotStepper):
         displacement: Array,
     ) -> CentroidalState:
         """Advance momenta, centre of mass and energy to ``t`` by what came through the ports."""
-        robot, energy = self.robot, x.energy + works.net
+        robot = self.robot
         if robot.k == 0:
-            return x._replace(energy=energy, t=t)
+            return x._replace(energy=x.energy.plus(works.net), t=t)
         # What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
@@ -139,4 +139,4 @@ class ProjectedRK4(RobotStepper):
         to_centre = float(impulse @ speed - robot.mass * robot.fall @ displacement)
         fall = x.fall.pushed(t, displacement, impulse) if impulse.any() else x.fall
         angular = x.angular + turn - robot.moment(displacement, impulse)
-        return CentroidalState(x.q, x.v, fall, angular, energy - to_centre, t)
+        return CentroidalState(x.q, x.v, fall, angular, x.energy.plus(works.net - to_centre), t)

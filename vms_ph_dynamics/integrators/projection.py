@@ -13,9 +13,9 @@ from .stepper import StepFailure
 # that a projection may mend but a step that is too long.
 _TRUSTED = 0.01
 
-# Energy differences below this share of the energies involved are rounding: 64 units in the last
-# place, as sums over a few tens of terms leave.
-_ROUNDING = 64 * np.finfo(float).eps
+# Energy differences below this share of the energies involved are rounding: some units in the
+# last place, as sums over a few tens of terms leave.
+_ROUNDING = 8 * np.finfo(float).eps
 
 # A shape that stands still can take no energy. What it should have taken then waits in the books
 # for a later step, up to this share of the energies involved.
@@ -43,7 +43,7 @@ def project(
     Raises:
         StepFailure: there is no such motion near by.
     """
-    angular, energy = ahead.angular, ahead.energy
+    angular, energy = ahead.angular, ahead.energy.value
     potential = robot.potential(q)
     if robot.k == 0:
         shape, base = robot.energy(q, v) - potential, 0.0
@@ -72,7 +72,7 @@ def _turn(
     robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
 ) -> tuple[Array, Array]:
     """Move along the gradient of the energy, in shape and shape velocity, to the energy given."""
-    b, angular, energy = robot.model.b, ahead.angular, ahead.energy
+    b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
     start, rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
     still = np.zeros(robot.model.nv)
