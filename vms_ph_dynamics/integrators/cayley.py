@@ -215,7 +215,13 @@ class CayleyStepper(RobotStepper):
                 fall = fall.pushed(t + dt, dt * gain, dt * middle.push)
         end = CayleyState(q_end, fall, angular, pi, energy, t + dt, x.past)
         here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
-        following[nv] = self._multiplier(x, end, here)
+        following[nv] = multiplier = self._multiplier(x, end, here)
+        if multiplier != unknown[nv]:
+            # The newer multiplier is taken at once: the sweeps contract twice as fast.
+            pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
+            momentum[b:] = 0.5 * (x.pi + pi)
+            following[:nv] = self.middle_inertia.velocity(momentum)
+            end = end._replace(pi=pi)
         return Sweep(following, (end, middle, reach[b:]))
 
     def _middle(

@@ -9,11 +9,13 @@ from ..arrays import Array
 from .stepper import StepFailure
 
 # Conserved quantities do not depend on how well the velocity is solved for, so this need only be
-# well below the truncation of the scheme; rounding in the iteration is some 1e-15.
-_TOLERANCE = 1e-11
-# Where the changes no longer shrink, they are rounding up to this size.
-_STAGNATION = 1e-9
-_CONTRACTION = 0.7
+# well below the truncation of the scheme; rounding in the iteration is some 1e-14.
+_TOLERANCE, _FLOOR = 1e-11, 1e-13
+# Where the changes no longer shrink, they are rounding up to this size; for the slowest motions up
+# to a floor, in m/s or rad/s, that the rounding of a large potential makes.
+_STAGNATION, _NOISE = 1e-9, 1e-10
+# Two sweeps must shrink the change to this share; else Newton's iteration takes over.
+_CONTRACTION = 0.5
 _FIXED_POINT_LIMIT = 60
 _NEWTON_LIMIT = 30
 _DIFFERENCE = 1e-7
@@ -46,18 +48,18 @@ def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
     Raises:
         StepFailure: neither iteration converges.
     """
-    y, last = guess, np.inf
+    y = guess
+    last = before = np.inf
     for count in range(1, _FIXED_POINT_LIMIT + 1):
         result = sweep(y)
         size = _size(result.unknown)
         change = _size(result.unknown - y)
-        if change <= _TOLERANCE * size + 1e-15 or (
-            change > _CONTRACTION * last and change <= _STAGNATION * size
-        ):
+        stalls = change > _CONTRACTION * before
+        if change <= _TOLERANCE * size + _FLOOR or (stalls and change <= _rounding(size)):
             return Solution(y, result.end, count)
-        if not change < np.inf or (count > 2 and change > _CONTRACTION * last):
+        if stalls or not change < np.inf:
             break
-        y, last = result.unknown, change
+        y, last, before = result.unknown, change, last
     return _newton(sweep, guess, count)
 
 
@@ -68,7 +70,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
     # A kink of a force within the step can make full steps circle around it: they are shortened.
     for step_count in range(1, _NEWTON_LIMIT + 1):
         size = _size(y) + _size(residual)
-        if _size(residual) <= _TOLERANCE * size + 1e-15:
+        if _size(residual) <= _TOLERANCE * size + _FLOOR:
             return Solution(y, result.end, count + step_count)
         step: Array = np.linalg.solve(_slope(sweep, y, residual, size), -residual)
         length = 1.0
@@ -79,7 +81,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
                 break
             length *= 0.5
             if length < _SHORTEST:
-                if _size(residual) <= _STAGNATION * size:
+                if _size(residual) <= _rounding(size):
                     return Solution(y, result.end, count + step_count)
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_size(residual):.3g}"
@@ -100,6 +102,10 @@ def _slope(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: flo
     if not np.isfinite(matrix).all():
         raise StepFailure("the motion within the step is not finite")
     return matrix
+
+
+def _rounding(size: float) -> float:
+    return _STAGNATION * size + _NOISE
 
 
 def _size(y: Array) -> float:
