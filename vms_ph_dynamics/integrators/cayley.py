@@ -143,16 +143,13 @@ class CayleyStepper(RobotStepper):
 
     def step(self, carried: CayleyState, ports: Acting, t: float, dt: float) -> Advance:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
-        robot, nv = self.robot, self.model.nv
+        nv = self.model.nv
         free = isinstance(ports, Ports) and ports.is_free
         if free:
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(carried.q, carried.angular)
         # Of the parabola, the velocity in the middle is the mean one.
         drift = carried.fall.velocity_at(t + 0.5 * dt)
-        guess = self._guess(carried, t, dt)
-        if not free and robot.k:
-            guess = np.concatenate([guess, drift])
 
         def sweep(unknown: Array) -> Sweep:
             centre_velocity = drift if free else unknown[nv + 1 :]
@@ -160,7 +157,15 @@ class CayleyStepper(RobotStepper):
                 carried, None if free else ports, t, dt, l0, unknown, centre_velocity
             )
 
-        found = solve(sweep, guess)
+        centre = np.zeros(0) if free else drift
+        try:
+            found = solve(sweep, np.concatenate([self._guess(carried, t, dt), centre]))
+        except StepFailure:
+            if not carried.past.times:
+                raise
+            # What was foreseen from the past (across a jump, or a change of step) may be no guess.
+            fresh = self._guess(carried._replace(past=Past()), t, dt)
+            found = solve(sweep, np.concatenate([fresh, centre]))
         end, middle, reach = found.end
         end = self._polished(end, reach)
         works = Works()

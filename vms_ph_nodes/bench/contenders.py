@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.integrators import make_stepper
+from vms_ph_dynamics.integrators import make_stepper, take
 from vms_ph_dynamics.structure import PHState, Ports, StandardForm
 
 Motion = tuple[Array, Array]
@@ -45,7 +45,7 @@ class Contender:
 
 
 def ours(model: VMSModel, scheme: str) -> Contender:
-    """Return one of our schemes, on the momenta of the standard form."""
+    """Return one of our schemes, on the momenta of the standard form; failing steps are halved."""
     form = StandardForm(model)
     stepper = make_stepper(scheme, form)
 
@@ -54,7 +54,7 @@ def ours(model: VMSModel, scheme: str) -> Contender:
         nothing = Ports()
 
         def step() -> None:
-            state["x"] = stepper.step(state["x"], nothing, state["k"] * dt, dt).carried
+            state["x"] = take(stepper, state["x"], nothing, state["k"] * dt, dt).advance.carried
             state["k"] += 1
 
         return Run(step, lambda: stepper.motion(state["x"]))
