@@ -51,7 +51,10 @@ class Simulator(Node):
         robot = RobotParameters(self, default="panda")
         self.step: float = declare(self, "step", 0.001, "integrator and control step, s", 1e-5, 0.1)
         self._scheme: str = declare(
-            self, "scheme", "auto", f"integrator: auto, {', '.join(SCHEMES)}; see docs/integrators.md"
+            self,
+            "scheme",
+            "auto",
+            f"integrator: auto, {', '.join(SCHEMES)}; see docs/integrators.md",
         )
         self.rate: float = declare(self, "rate", 100.0, "rate of the topics, Hz", 0.1, 1000.0)
         self._speed: float = declare(
