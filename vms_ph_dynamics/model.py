@@ -309,6 +309,11 @@ class VMSModel:
             raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
         return int(self._pin.getFrameId(name))
 
+    def is_continuous(self, entry: int) -> bool:
+        """Return whether a (cos, sin) pair of a joint begins at an entry of a configuration."""
+        pair = slice(entry, entry + 2)
+        return any(rotation.entries == pair for rotation in self._rotations)
+
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the n joints, in the order of the joint rates."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.friction import Friction
-from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.integrators import IntegrationError, make_stepper, take
 from vms_ph_dynamics.structure import Form, PHState, Ports
 
 Control = Callable[[Array, Array, float], Array]
@@ -61,10 +62,22 @@ class Sample:
 
 
 class Simulation:
-    """Integrates a form with the efforts held over each step, as digital controllers do."""
+    """Integrates a form with the efforts held over each step, as digital controllers do.
+
+    Attributes:
+        dt: integrator and control step, s.
+        resets: how often it went back to the start.
+        failures: steps since then that did not succeed as a whole and were taken in halves.
+    """
 
     def __init__(
-        self, form: Form, q: Array, dt: float, control: Control | None, friction: bool = False
+        self,
+        form: Form,
+        q: Array,
+        dt: float,
+        control: Control | None,
+        friction: bool = False,
+        scheme: str = "projected_rk4",
     ) -> None:
         """Start at rest.
 
@@ -74,9 +87,15 @@ class Simulation:
             dt: integrator and control step, s.
             control: the law in the loop; None leaves the joints to the external torques.
             friction: whether the joints' viscous friction acts.
+            scheme: of :data:`vms_ph_dynamics.integrators.SCHEMES`.
+
+        Raises:
+            StateError: there is no such scheme.
+            ModelError: the scheme is not for this robot.
         """
         self._form, self._home, self.dt = form, q, dt
         self._control = control
+        self._stepper = make_stepper(scheme, form)
         self._friction = Friction.of(form.model) if friction else None
         model = form.model
         self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))
@@ -86,8 +105,10 @@ class Simulation:
     def reset(self) -> None:
         """Return to the start, at rest, with the works at zero."""
         model = self._form.model
-        self._state = self._form.state(self._home, np.zeros(model.nv))
-        self._steps = 0
+        start = self._form.state(self._home, np.zeros(model.nv))
+        self._carried = self._stepper.begin(start, 0.0)
+        self._q, self._v = self._stepper.motion(self._carried)
+        self._steps, self.failures, self._broken = 0, 0, False
         self._work = dict.fromkeys(PORTS, 0.0)
         self._dissipated = 0.0
         self.resets += 1
@@ -109,9 +130,15 @@ class Simulation:
         for k in range(steps):
             self._before = self._acting
             ports = self._ports(self._before)
-            step = rk4_step(self._form, self._state, ports, self.time, self.dt)
-            self._state = step.state
+            try:
+                step, failures = take(self._stepper, self._carried, ports, self.time, self.dt)
+            except IntegrationError:
+                self._broken = True
+                return
+            self._carried = step.carried
+            self._q, self._v = self._stepper.motion(step.carried)
             self._steps += 1
+            self.failures += len(failures)
             for name in PORTS:
                 self._work[name] += step.supplied[name]
             self._dissipated += step.dissipated
@@ -121,36 +148,33 @@ class Simulation:
 
     def sample(self) -> Sample:
         """Return what is known now."""
-        v = self._form.velocity(self._state)
         torque = 0.5 * (self._before.torque + self._acting.torque)
         wrench = 0.5 * (self._tool_wrench(self._before) + self._tool_wrench(self._acting))
         assert self._before.base is not None
         assert self._acting.base is not None
         base = 0.5 * (self._before.base + self._acting.base)
         return Sample(
-            self.time, self._state.q, v, torque, wrench, base, dict(self._work), self._dissipated
+            self.time, self._q, self._v, torque, wrench, base, dict(self._work), self._dissipated
         )
 
     def is_finite(self) -> bool:
-        """Return whether the state is still one."""
-        return bool(np.isfinite(self._state.q.sum() + self._state.z.sum()))
+        """Return whether the state is still one: no step has failed however short it was."""
+        return not self._broken and isfinite(self._q.sum() + self._v.sum())
 
     def _efforts(self) -> External:
         outside, b = self._external, self._form.model.b
         torque = outside.torque
         base = np.zeros(b) if outside.base is None else outside.base
         if self._control is not None:
-            v = self._form.velocity(self._state)
-            effort = self._control(self._state.q, v, self.dt)
+            effort = self._control(self._q, self._v, self.dt)
             torque, base = torque + effort[b:], base + effort[:b]
         return External(torque, outside.force, outside.in_tool_axes, base)
 
-    def _ports(self, efforts: External) -> Callable[[float, PHState], Ports]:
+    def _ports(self, efforts: External) -> Ports | Callable[[float, PHState], Ports]:
         wrench = efforts.force if efforts.force.any() else None
         base = efforts.base if self._form.model.b else None
         if wrench is None or efforts.in_tool_axes:
-            held = Ports(efforts.torque, base, wrench, friction=self._friction)
-            return lambda t, x: held
+            return Ports(efforts.torque, base, wrench, friction=self._friction)
 
         def turned(t: float, x: PHState) -> Ports:
             in_tool = self._in_tool_axes(x.q, wrench)
@@ -161,7 +185,7 @@ class Simulation:
     def _tool_wrench(self, efforts: External) -> Array:
         if efforts.in_tool_axes or not efforts.force.any():
             return efforts.force
-        return self._in_tool_axes(self._state.q, efforts.force)
+        return self._in_tool_axes(self._q, efforts.force)
 
     def _in_tool_axes(self, q: Array, wrench: Array) -> Array:
         model = self._form.model

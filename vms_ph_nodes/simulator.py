@@ -10,6 +10,7 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.integrators import SCHEMES, default_scheme
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
@@ -49,6 +50,12 @@ class Simulator(Node):
         super().__init__("simulator")
         robot = RobotParameters(self, default="panda")
         self.step: float = declare(self, "step", 0.001, "integrator and control step, s", 1e-5, 0.1)
+        self._scheme: str = declare(
+            self,
+            "scheme",
+            "auto",
+            f"integrator: auto, {', '.join(SCHEMES)}; see docs/integrators.md",
+        )
         self.rate: float = declare(self, "rate", 100.0, "rate of the topics, Hz", 0.1, 1000.0)
         self._speed: float = declare(
             self, "real_time_factor", 1.0, "simulated per real time", 0.01, 100.0
@@ -94,7 +101,8 @@ class Simulator(Node):
     def _make(self, control: Control | None) -> Simulation:
         fixed = self.model.base == "fixed"
         form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
-        return Simulation(form, self._home, self.step, control, self._friction)
+        scheme = default_scheme(self.model) if self._scheme == "auto" else self._scheme
+        return Simulation(form, self._home, self.step, control, self._friction, scheme)
 
     def _anchor(self) -> None:
         """Let simulated time zero be now."""
@@ -137,7 +145,11 @@ class Simulator(Node):
         self._health.report(ERROR, "restarted after a state that was not finite", self._values())
 
     def _values(self) -> dict[str, object]:
-        return {"simulated time (s)": f"{self.simulation.time:.2f}", "ticks lost": self._slipped}
+        return {
+            "simulated time (s)": f"{self.simulation.time:.2f}",
+            "ticks lost": self._slipped,
+            "steps halved": self.simulation.failures,
+        }
 
     def _restart(self) -> None:
         self.simulation.reset()

@@ -1,6 +1,7 @@
 """vms-ph bench: every subject runs, on every base, and tells its ratios; no time is asserted."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -26,6 +27,37 @@ def test_the_model_can_be_timed_on_every_base(base: str) -> None:
     result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     assert "DecoupledForm.rate" in result.output
     assert f"{base} base" in result.output
+
+
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_errors_against_cost_are_drawn_for_every_base(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Few steps: the motion is the same, only coarser.
+    for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400), ("_REPEATS", 1)):
+        monkeypatch.setattr(f"vms_ph_nodes.bench.error_and_cost.{name}", value)
+    robot = "panda" if base == "fixed" else "satellite_panda"
+    arguments = ["bench", "integrators", "--robot", robot, "--base", base, "--seconds", "0"]
+    result = CliRunner().invoke(
+        make_app(), [*arguments, "--out", str(tmp_path)], catch_exceptions=False
+    )
+    assert "integrators.png" in result.output
+    results = json.loads((tmp_path / "integrators.json").read_text())
+    errors = {(r["name"], round(1 / r["dt"])): r for r in results}
+    assert errors["projected_rk4", 50]["energy"] < 1e-12
+    assert errors["discrete_gradient", 50]["energy"] < 1e-12
+    assert errors["rk4", 50]["energy"] > 1e-12
+    if base != "fixed":
+        assert errors["MuJoCo RK4", 50]["trajectory"] < 1e-3
+        assert errors["projected_rk4", 50]["momentum"] < 1e-11
+        assert errors["Pinocchio aba + RK4", 50]["momentum"] > 1e-9
+
+
+def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
+    arguments = ["bench", "dynamics", "--seconds", "0", "--out", str(tmp_path / "plots")]
+    result = CliRunner().invoke(make_app(), arguments)
+    assert isinstance(result.exception, VmsPhError)
+    assert "has no plots" in str(result.exception)
 
 
 class Clock:

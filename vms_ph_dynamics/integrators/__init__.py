@@ -1,6 +1,34 @@
-"""Time integration of port-Hamiltonian forms, with the energy that crosses every port."""
+"""Time integration that keeps what physics keeps, with the energy that crosses every port."""
 
+from .events import Event
+from .integrate import integrate
+from .retry import Taken, take
 from .rk4 import rk4_step
+from .rkmk4 import rkmk4_step
+from .schemes import SCHEMES, default_scheme, make_stepper
 from .step import PortFunction, Step
+from .stepper import Advance, IntegrationError, Observation, StepFailure, Stepper
+from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
-__all__ = ["PortFunction", "Step", "rk4_step"]
+__all__ = [
+    "SCHEMES",
+    "Advance",
+    "Audit",
+    "Event",
+    "FailedStep",
+    "IntegrationError",
+    "Observation",
+    "Occurrence",
+    "PortFunction",
+    "Step",
+    "StepFailure",
+    "Stepper",
+    "Taken",
+    "Trajectory",
+    "default_scheme",
+    "integrate",
+    "make_stepper",
+    "rk4_step",
+    "rkmk4_step",
+    "take",
+]

@@ -1,63 +1,90 @@
 """The classical Runge-Kutta scheme, the explicit baseline."""
 
+from math import isfinite
+
 from ..arrays import Array
 from ..evaluation import Evaluation
-from ..groups import SE2, SE3, Group
-from ..structure import Form, PHState
-from .step import PortFunction, Step
+from ..model import VMSModel
+from ..structure import Form, PHState, Ports
+from .moving_base import coordinate_rate
+from .robot_stepper import RobotStepper
+from .step import Acting, PortFunction, Step
+from .stepper import Advance, Carried, StepFailure
+from .works import Works
 
 # (where in the step a stage lies, its weight in the result)
-_STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
-
-_GROUPS: dict[str, Group] = {"planar": SE2(), "floating": SE3()}
+STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 
 
 def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
     """Advance a state by one step of the classical fourth-order scheme.
 
-    The ports are evaluated at every stage, and the energy that crosses them is integrated with the
-    same weights, so that the power balance closes to the order of the scheme. The pose of a moving
-    base is advanced in exponential coordinates about its pose at ``t`` (Munthe-Kaas).
+    Quaternions and (cos, sin) pairs are integrated as numbers and scaled to length one after the
+    step. The ports are evaluated at every stage, and the energy that crosses them is integrated
+    with the same weights, so that the power balance closes to the order of the scheme.
 
     Args:
-        form: of the robot.
+        form: on any base.
         x: state at ``t``.
         ports: efforts as a function of time and state.
         t: s.
         dt: s.
+
+    Raises:
+        StepFailure: the motion leaves the finite numbers.
     """
     model = form.model
-    supplied: dict[str, float] = {}
-    dissipated = 0.0
-    rate = zdot = mean_rate = mean_zdot = 0.0 * x.z
-    for lead, weight in _STAGES:
-        stage, moved = x, 0.0 * x.z
+    works = Works()
+    q, z, qdot, zdot = x.q, x.z, 0.0 * x.q, 0.0 * x.z
+    mean_q, mean_z = qdot, zdot
+    for lead, weight in STAGES:
         if lead:
-            ahead = lead * dt
-            moved = ahead * rate
-            stage = PHState(model.integrate(x.q, moved), x.z + ahead * zdot)
-        acting = ports(t + lead * dt, stage)
-        v, zdot = form.rate_arrays(stage.q, stage.z, acting)
-        rate = v if model.base == "fixed" else _coordinate_rate(_GROUPS[model.base], moved, v)
-        mean_rate = mean_rate + weight * rate
-        mean_zdot = mean_zdot + weight * zdot
-        d = Evaluation(model, stage.q, v)
-        for name, power in acting.supplied(d).items():
-            supplied[name] = supplied.get(name, 0.0) + weight * dt * power
-        dissipated += weight * dt * acting.dissipated(d)
-    end = PHState(model.integrate(x.q, dt * mean_rate), x.z + dt * mean_zdot)
-    return Step(end, supplied, dissipated)
+            q, z = x.q + lead * dt * qdot, x.z + lead * dt * zdot
+        on = _normalised(model, q) if lead else q
+        acting = ports(t + lead * dt, PHState(on, z))
+        v, zdot = form.rate_arrays(on, z, acting)
+        qdot = coordinate_rate(model, q, v)
+        mean_q = mean_q + weight * qdot
+        mean_z = mean_z + weight * zdot
+        works.add(acting, Evaluation(model, on, v), weight * dt)
+    q, z = x.q + dt * mean_q, x.z + dt * mean_z
+    return Step(PHState(_normalised(model, q), z), works.supplied, works.dissipated)
 
 
-def _coordinate_rate(group: Group, moved: Array, v: Array) -> Array:
-    """Return the rate of exponential coordinates ``moved`` of the base when it moves with ``v``.
+def _normalised(model: VMSModel, q: Array) -> Array:
+    if not isfinite(q.dot(q)):
+        raise StepFailure("the configuration within the step is not finite")
+    return model.normalise_configuration(q) if model.nq > model.nv else q
 
-    ``dexp_moved^-1 v = v + 1/2 ad v + 1/12 ad^2 v + O(moved^4)``, which is all that a scheme of
-    fourth order can tell.
-    """
-    b = group.dimension
-    ad = group.ad(moved[:b])
-    bracket = ad @ v[:b]
-    rate = v.copy()
-    rate[:b] += bracket / 2 + ad @ bracket / 12
-    return rate
+
+class RK4(RobotStepper):
+    """:func:`rk4_step` on the momenta of any form; conserves nothing but to its order."""
+
+    order = 4
+
+    def begin(self, state: PHState, t: float) -> Carried:
+        """Return the state itself, checked."""
+        return self.form.checked_state(state)
+
+    def step(self, carried: Carried, ports: Acting, t: float, dt: float) -> Advance:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        result = self._advance(carried, lambda s, x: self.acting_on(ports, s, x), t, dt)
+        end = result.state
+        if not isfinite(end.q.dot(end.q) + end.z.dot(end.z)):
+            raise StepFailure("the state after the step is not finite")
+        return Advance(end, result.supplied, result.dissipated)
+
+    def motion(self, carried: Carried) -> tuple[Array, Array]:
+        """Return configuration and velocity."""
+        return carried.q, self.form.velocity_arrays(carried.q, carried.z)
+
+    def state(self, carried: Carried) -> PHState:
+        """Return the carried state."""
+        return carried
+
+    def acting_on(self, ports: Acting, t: float, x: PHState) -> Ports:
+        """Return the efforts at a state."""
+        return self.checked(ports if isinstance(ports, Ports) else ports(t, x))
+
+    def _advance(self, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
+        return rk4_step(self.form, x, ports, t, dt)

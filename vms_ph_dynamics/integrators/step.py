@@ -8,6 +8,9 @@ from ..structure import PHState, Ports
 PortFunction = Callable[[float, PHState], Ports]
 """Efforts at the ports as a function of time (s) and state."""
 
+Acting = Ports | PortFunction
+"""Efforts at the ports: held, or as a function."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -55,10 +55,25 @@ class Ports:
             wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
         )
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing acts but gravity and drag."""
+        return (
+            self.torque is None
+            and self.wrench_base is None
+            and self.wrench_end_effector is None
+            and self.friction is None
+        )
+
     def force(self, d: Evaluation) -> Array:
         """Return the generalised force of everything that acts, (nv,), gravity included."""
+        force = self.external_force(d)
+        return force - d.g if self.gravity else force
+
+    def external_force(self, d: Evaluation) -> Array:
+        """Return the generalised force of everything that acts but gravity, (nv,)."""
         b = d.model.b
-        force = -d.g if self.gravity else np.zeros(d.model.nv)
+        force = np.zeros(d.model.nv)
         if self.torque is not None:
             force[b:] += self.torque
         if self.wrench_base is not None:

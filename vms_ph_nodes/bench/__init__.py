@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 
@@ -19,6 +20,8 @@ class Bench:
         reference: the name of the case that the others are compared with.
         cases: makes them for a robot on a base; both are names.
         robot, base: those it takes unless told otherwise.
+        files: writes plots and tables about a robot on a base into a folder; None where there are
+            none.
     """
 
     id: str
@@ -27,10 +30,11 @@ class Bench:
     cases: Callable[[str, str], list[Case]]
     robot: str = "panda"
     base: str = "floating"
+    files: Callable[[str, str, Path], list[Path]] | None = None
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control", "task_space")
+_MODULES = ("dynamics", "control", "task_space", "integrators")
 
 
 def benches() -> dict[str, Bench]:

@@ -1,6 +1,7 @@
 """vms-ph bench: what calls cost, side by side in one run."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,6 +18,9 @@ def bench(
     robot: str = typer.Option("", help="a bundled robot; empty: that of the subject"),
     base: str = typer.Option("", help="fixed, planar or floating; empty: that of the subject"),
     seconds: float = typer.Option(5.0, min=0.0, help="how long to go on measuring"),
+    out: Path | None = typer.Option(
+        None, help="folder for plots and tables of a subject that has any; made when missing"
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
     """Time our calls beside those a user would make instead.
@@ -40,6 +44,20 @@ def bench(
         typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
     else:
         _print(chosen, timings, robot, base)
+    if out is not None:
+        _write(chosen, robot, base, out, quiet=as_json)
+
+
+def _write(chosen: "Bench", robot: str, base: str, out: Path, quiet: bool) -> None:
+    if chosen.files is None:
+        raise VmsPhError(f"{chosen.id} has no plots or tables; leave --out away")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
+    for file in chosen.files(robot, base, out):
+        if not quiet:
+            typer.echo(f"written: {file}")
 
 
 def _reference(chosen: "Bench", timings: "list[Timing]") -> float:

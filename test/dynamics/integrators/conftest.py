@@ -1,0 +1,105 @@
+"""Robots in motion, and what Pinocchio alone says of them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.structure import DecoupledForm, Form, PHState
+from vms_ph_io import robots
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+# Deterministic, moderate: a rad/s or so in every joint, decimetres per second in the base.
+RATES = np.array([0.76, -0.33, -0.68, 0.51, 0.55, -0.65, -0.38])
+TWIST = np.array([0.1, -0.2, 0.15, 0.3, -0.25, 0.4])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Energy, momentum about the inertial origin, and about the centre of mass, by Pinocchio."""
+
+    kinetic: float
+    potential: float
+    linear: np.ndarray
+    angular: np.ndarray
+    about_centre: np.ndarray
+    centre: np.ndarray
+
+    @property
+    def energy(self) -> float:
+        return self.kinetic + self.potential
+
+    def internal(self, mass: float, k: int = 3) -> float:
+        """Kinetic energy less that of the centre of mass in its first k directions."""
+        return self.kinetic - float(self.linear[:k] @ self.linear[:k]) / (2 * mass)
+
+
+def seen(form: Form, x: PHState) -> Seen:
+    """What Pinocchio makes of configuration and velocity, without any of this project's terms."""
+    model = form.model.pinocchio
+    data = model.createData()
+    q, v = np.array(x.q), form.velocity(x)
+    kinetic = pin.computeKineticEnergy(model, data, q, v)
+    potential = pin.computePotentialEnergy(model, data, q)
+    pin.computeCentroidalMomentum(model, data, q, v)
+    centre, linear = np.array(data.com[0]), np.array(data.hg.linear)
+    about = np.array(data.hg.angular)
+    return Seen(kinetic, potential, linear, about + np.cross(centre, linear), about, centre)
+
+
+def panda_on(base: str, gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)) -> VMSModel:
+    return VMSModel.from_urdf(
+        robots.get("panda").description(), base, "panda_link8", gravity=gravity
+    )
+
+
+def moving(model: VMSModel) -> tuple[DecoupledForm, PHState]:
+    form = DecoupledForm(model)
+    q = model.random_configuration(np.random.default_rng(3))
+    q[model.nq_base :] = [0.05, -0.16, -0.49, -0.9, -0.08, 0.5, -0.07]
+    twist = {0: TWIST[:0], 3: TWIST[[0, 1, 5]], 6: TWIST}[model.b]
+    return form, form.state(q, np.concatenate([twist, RATES]))
+
+
+@pytest.fixture(params=["fixed", "planar", "floating"])
+def on_any_base(request: pytest.FixtureRequest) -> tuple[DecoupledForm, PHState]:
+    return moving(panda_on(request.param))
+
+
+@pytest.fixture(scope="session")
+def satellite() -> VMSModel:
+    """The floating Panda of the golden data, in space."""
+    model = pin.Model()
+    model.loadFromText(str(GOLDEN / "ff_panda.pinmodel.txt"))
+    model.gravity.linear = np.zeros(3)
+    return VMSModel.from_pinocchio(model)
+
+
+@pytest.fixture
+def reference(satellite: VMSModel) -> tuple[DecoupledForm, PHState, dict[str, list[float]]]:
+    golden = json.loads((GOLDEN / "I_reference.json").read_text())
+    form = DecoupledForm(satellite)
+    q = satellite.neutral_configuration()
+    q[7:] = golden["q0"]
+    v = np.concatenate([golden["v0_lin"], golden["v0_ang"], golden["qd0"]])
+    return form, form.state(q, v), golden
+
+
+@pytest.fixture
+def still_centre(satellite: VMSModel) -> tuple[DecoupledForm, PHState]:
+    """The same motion with its centre of mass at rest, at the origin."""
+    return centred(satellite)
+
+
+def centred(model: VMSModel) -> tuple[DecoupledForm, PHState]:
+    form, x = moving(model)
+    q, v = np.array(x.q), np.array(form.velocity(x))
+    k = {"planar": 2, "floating": 3}[model.base]
+    v[:k] -= model.evaluate(q, v).p[:k] / model.total_mass
+    q[:k] -= seen(form, x).centre[:k]
+    return form, form.state(q, v)

@@ -1,0 +1,121 @@
+"""The books: every joule through the ports, by the scheme and by a quadrature of our own."""
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate
+from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
+
+from .conftest import moving, panda_on
+
+STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.02])
+EXACT = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
+
+
+class Controlled:
+    """A spring and a damper in every joint, viscous friction, a tool pushed about, a base held."""
+
+    def __init__(self, form: DecoupledForm) -> None:
+        self.form = form
+        self.friction = Friction(0.3 * STRENGTH, np.zeros(7))
+        model = form.model
+        self.rest = np.zeros(7)
+        self.rest[3] = -1.2
+        self.first = model.nq_base
+
+    def __call__(self, t: float, x: PHState) -> Ports:
+        b = self.form.model.b
+        v = self.form.velocity_arrays(x.q, x.z)
+        angles = x.q[self.first :]
+        torque = -STRENGTH * (20.0 * (angles - self.rest) + 0.5 * v[b:])
+        wrench = np.array([2 * np.cos(3 * t), 1.0, 0.5 * np.sin(2 * t), 0.0, 0.05, 0.0])
+        held = -5.0 * v[:b] if b else None
+        return Ports(torque, held, wrench, friction=self.friction)
+
+
+def simpson(values: np.ndarray, dt: float) -> float:
+    weights = np.ones(len(values))
+    weights[1:-1:2], weights[2:-1:2] = 4, 2
+    return float(dt / 3 * weights @ values)
+
+
+def powers(form: DecoupledForm, ports: Controlled, run: Trajectory) -> dict[str, np.ndarray]:
+    """The power at every port at every recorded state, from configuration and velocity."""
+    rows = []
+    for t, x in zip(run.t, run.states, strict=True):
+        d = form.evaluation(x)
+        acting = ports(t, x)
+        rows.append({**acting.supplied(d), "friction": acting.dissipated(d)})
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+@pytest.mark.parametrize("scheme", EXACT)
+def test_the_stored_energy_is_what_the_ports_brought_in_every_step(
+    scheme: str, on_any_base: tuple[DecoupledForm, PHState]
+) -> None:
+    form, x = on_any_base
+    run = integrate(form, x, Controlled(form), dt=1e-3, steps=200, scheme=scheme)
+    assert not run.failures
+    assert np.abs(run.audit.stored).max() > 1e-4
+    assert run.audit.dissipated.min() > 0
+    # Rounding of energies of up to some 300 J.
+    np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=3e-12)
+
+
+@pytest.mark.parametrize("scheme", sorted(set(SCHEMES) - set(EXACT)))
+def test_the_other_schemes_miss_what_their_order_allows(
+    scheme: str, on_any_base: tuple[DecoupledForm, PHState]
+) -> None:
+    form, x = on_any_base
+    missed = []
+    # The explicit ones are not stable beyond some 3 ms here, and at shorter steps the order of the
+    # others drowns in rounding.
+    for steps in (60, 120) if scheme in ("rk4", "rkmk4") else (30, 60):
+        run = integrate(form, x, Controlled(form), dt=0.12 / steps, steps=steps, scheme=scheme)
+        missed.append(abs(run.audit.residual.sum()))
+    order = SCHEMES[scheme](form, True).order
+    assert np.log2(missed[0] / missed[1]) > order - 0.5
+
+
+def closure(scheme: str, seconds: float, base: str) -> float:
+    """What a quadrature of the powers misses of the stored energy, as a share of what passed."""
+    model = panda_on(base)
+    if base == "floating":
+        # Heavy enough that the arm's controller does not shake it.
+        form, x = moving(with_bus(model))
+    else:
+        form, x = moving(model)
+    ports = Controlled(form)
+    steps = round(seconds / 1e-3)
+    run = integrate(form, x, ports, dt=1e-3, steps=steps, scheme=scheme)
+    assert not run.failures
+    power = powers(form, ports, run)
+    works = {name: simpson(values, 1e-3) for name, values in power.items()}
+    through = sum(simpson(np.abs(values), 1e-3) for values in power.values())
+    supplied = sum(work for name, work in works.items() if name != "friction")
+    return abs(run.energy[-1] - run.energy[0] - supplied + works["friction"]) / through
+
+
+def with_bus(model: VMSModel) -> VMSModel:
+    pin_model = model.pinocchio
+    bus = pin_model.inertias[1]
+    pin_model.inertias[1] = type(bus)(20.0 + bus.mass, bus.lever, bus.inertia + 2.0 * np.eye(3))
+    pin_model.gravity.linear = np.zeros(3)
+    return VMSModel.from_pinocchio(pin_model, "panda_link8")
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("scheme", ["projected_rk4", "discrete_gradient_4"])
+def test_powers_integrated_apart_from_the_scheme_close_against_the_stored_energy(
+    scheme: str, base: str
+) -> None:
+    assert closure(scheme, 2.0, base) < 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("scheme", ["projected_rk4", "discrete_gradient_4"])
+def test_over_a_minute_of_friction_and_control_the_quadrature_closes(scheme: str) -> None:
+    assert closure(scheme, 60.0, "fixed") < 1e-9

@@ -1,0 +1,297 @@
+"""Schemes that advance a robot by the Cayley map of the velocity in the middle of the step.
+
+In the frame of the centre of mass (see :mod:`.centroidal`) with shape q, momenta (l, pi) in base
+axes and x = dt w: ``R1 = R0 cay(x)``, ``q1 = q0 + dt qdot``, ``L1 = L0 + torques``, l = R^T L and
+``pi1 = pi0 + dt (dT/dq - dV/dq + force)`` at the middle. The momentum map is exact by construction.
+The schemes differ in which momentum belongs to the velocity in the middle, and in a correction of
+the shape force. All are symmetric and of second order.
+"""
+
+from abc import abstractmethod
+from math import atan, isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..evaluation import Evaluation
+from ..structure import Form, PHState, Ports
+from .budget import Budget
+from .centroidal import Centroidal, CentroidalState, Fall
+from .factorised import Factorised
+from .implicit import Sweep, solve
+from .moving_base import base_rotation, cross
+from .prediction import Past
+from .robot_stepper import RobotStepper
+from .step import Acting
+from .stepper import Advance, StepFailure
+from .works import Works
+
+
+class CayleyState(NamedTuple):
+    """What these schemes carry; symbols as in :class:`CentroidalState`.
+
+    Attributes:
+        q: (nq,); the base position is not used.
+        fall: the motion of the centre of mass.
+        angular: (r,) about the centre of mass, inertial axes, kg m^2/s.
+        pi: (n,) joint momenta in the frame of the centre of mass.
+        energy: internal, J.
+        t: s.
+        past: for the guess of the next step.
+    """
+
+    q: Array
+    fall: Fall
+    angular: Array
+    pi: Array
+    energy: Budget
+    t: float
+    past: Past
+
+
+class Middle(NamedTuple):
+    """What acts in the middle of a step.
+
+    Attributes:
+        slope: (n,) ``dT/dq - dV/dq``.
+        torque: (r,) moment of the ports about the centre of mass, base axes.
+        force: (n,) of the ports on the shape, the centre of mass held.
+        push: (k,) force of the ports on the centre of mass, inertial axes.
+        acting: the efforts, and d: where they act; None where nothing does.
+    """
+
+    slope: Array
+    torque: Array
+    force: Array
+    push: Array
+    acting: Ports | None = None
+    d: Evaluation | None = None
+
+
+class Guess(NamedTuple):
+    """What a guess of a step leads to.
+
+    Attributes:
+        velocity: (nv, and more behind) in the middle, from the momenta there.
+        l0, l1: (r,) angular momenta at both ends, base axes.
+        slope: (n,) ``dT/dq - dV/dq``.
+        reach: (n,) of the joints in the step.
+        dt: s.
+    """
+
+    velocity: Array
+    l0: Array
+    l1: Array
+    slope: Array
+    reach: Array
+    dt: float
+
+
+class CayleyStepper(RobotStepper):
+    """What the schemes share: the frame, the sweep, the solution."""
+
+    order = 2
+
+    def __init__(self, form: Form, gravity: bool = True) -> None:
+        """Take a robot in any form.
+
+        Raises:
+            ModelError: it is in a fluid.
+        """
+        super().__init__(form, gravity)
+        self.robot = Centroidal(form.model, gravity)
+        self.middle_inertia = Factorised(self.robot)
+        self.end_inertia = Factorised(self.robot)
+
+    @abstractmethod
+    def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
+        """Return the angular momentum (r,) that belongs to the velocity in the middle."""
+
+    def _correction(self, multiplier: float, reach: Array) -> Array:
+        """Return what is taken from the joint momenta in the step, (n,).
+
+        Args:
+            multiplier: found along with the velocity in the middle, rad/s or m/s.
+            reach: (n,) of the joints in the step.
+        """
+        return self.robot.nothing[self.model.b :]
+
+    def _multiplier(self, x: CayleyState, end: CayleyState, guess: Guess) -> float:
+        """Return the multiplier that a guess asks for."""
+        return 0.0
+
+    def _polished(self, end: CayleyState, reach: Array) -> CayleyState:
+        """Return the end of a step with the rounding of the solution taken away.
+
+        Raises:
+            StepFailure: there is more to take away than rounding.
+        """
+        return end
+
+    def begin(self, state: PHState, t: float) -> CayleyState:
+        """Return the motion seen from the centre of mass."""
+        x = self.robot.split(np.array(state.q), self.form.velocity(state), t)
+        d = Evaluation(self.model, x.q, x.v)
+        return CayleyState(x.q, x.fall, x.angular, d.pi, x.energy, t, Past())
+
+    def motion(self, carried: CayleyState) -> tuple[Array, Array]:
+        """Return configuration and velocity in the inertial frame."""
+        x = self._seen(carried)
+        fall, t = carried.fall, carried.t
+        return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
+
+    def step(self, carried: CayleyState, ports: Acting, t: float, dt: float) -> Advance:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        nv = self.model.nv
+        free = isinstance(ports, Ports) and ports.is_free
+        if free:
+            self.checked(ports)  # type: ignore[arg-type]
+        l0 = self._in_base(carried.q, carried.angular)
+        # Of the parabola, the velocity in the middle is the mean one.
+        drift = carried.fall.velocity_at(t + 0.5 * dt)
+
+        def sweep(unknown: Array) -> Sweep:
+            centre_velocity = drift if free else unknown[nv + 1 :]
+            return self._sweep(
+                carried, None if free else ports, t, dt, l0, unknown, centre_velocity
+            )
+
+        centre = np.zeros(0) if free else drift
+        try:
+            found = solve(sweep, np.concatenate([self._guess(carried, t, dt), centre]))
+        except StepFailure:
+            if not carried.past.times:
+                raise
+            # What was foreseen from the past (across a jump, or a change of step) may be no guess.
+            fresh = self._guess(carried._replace(past=Past()), t, dt)
+            found = solve(sweep, np.concatenate([fresh, centre]))
+        end, middle, reach = found.end
+        end = self._polished(end, reach)
+        works = Works()
+        if middle.acting is not None:
+            works.add(middle.acting, middle.d, dt)
+        past = carried.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
+        return Advance(end._replace(past=past), works.supplied, works.dissipated, found.iterations)
+
+    def _sweep(
+        self,
+        x: CayleyState,
+        ports: Acting | None,
+        t: float,
+        dt: float,
+        l0: Array,
+        unknown: Array,
+        centre_velocity: Array,
+    ) -> Sweep:
+        """Return what a guess leads to: velocity in the middle, multiplier, centre velocity."""
+        robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
+        y = unknown[:nv]
+        turn = dt * y[k:b]
+        reach = dt * y
+        reach[:k] = 0.0
+        if k == 3:
+            reach[3:6] *= _angle_ratio(turn)
+        q_mid, q_end = robot.integrate(x.q, 0.5 * reach), robot.integrate(x.q, reach)
+        if not isfinite(q_end.dot(q_end)):
+            raise StepFailure("the motion within the step is not finite")
+        self.middle_inertia.at(q_mid)
+        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity)
+        pi: Array = x.pi + dt * (middle.slope + middle.force)
+        pi = pi - self._correction(float(unknown[nv]), reach[b:])
+        energy, angular = x.energy, x.angular
+        if middle.acting is not None:
+            energy = energy.plus(dt * float(middle.torque @ y[k:b] + middle.force @ y[b:]))
+            if k:
+                angular = angular + dt * self._impulse(q_end, turn, middle.torque)
+        l1: Array = self._in_base(q_end, angular)
+        momentum: Array = np.zeros(nv)
+        momentum[b:] = 0.5 * (x.pi + pi)
+        fall = x.fall
+        if k:
+            momentum[k:b] = self._mean_angular(l0, l1, turn)
+        following: Array = np.empty(len(unknown))
+        following[:nv] = self.middle_inertia.velocity(momentum)
+        if len(unknown) > nv + 1:
+            # A constant push over the step: half of what it adds to the velocity is the mean.
+            gain = (0.5 * dt / robot.mass) * middle.push
+            following[nv + 1 :] = fall.velocity_at(t + 0.5 * dt) + gain
+            if middle.push.any():
+                fall = fall.pushed(t + dt, dt * gain, dt * middle.push)
+        end = CayleyState(q_end, fall, angular, pi, energy, t + dt, x.past)
+        here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
+        following[nv] = multiplier = self._multiplier(x, end, here)
+        if multiplier != unknown[nv]:
+            # The newer multiplier is taken at once: the sweeps contract twice as fast.
+            pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
+            momentum[b:] = 0.5 * (x.pi + pi)
+            following[:nv] = self.middle_inertia.velocity(momentum)
+            end = end._replace(pi=pi)
+        return Sweep(following, (end, middle, reach[b:]))
+
+    def _middle(
+        self,
+        x: CayleyState,
+        ports: Acting | None,
+        t: float,
+        dt: float,
+        q: Array,
+        y: Array,
+        centre_velocity: Array,
+    ) -> Middle:
+        robot, k, b = self.robot, self.robot.k, self.model.b
+        slope = robot.shape_slope(q, y)
+        if ports is None:
+            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
+        if k:
+            rotation = base_rotation(self.model.base, q)
+            q[:k] = -(rotation @ self.middle_inertia.lever())
+            at = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
+            q, y = robot.inertial(q, y, at, centre_velocity)
+        acting = self.acting(ports, t + 0.5 * dt, q, y)
+        d = Evaluation(self.model, q, y)
+        force = acting.external_force(d)
+        if not k:
+            return Middle(slope, force[:0], force, force[:0], acting, d)
+        # The motion of the centre of mass is left out: what a force does at a fixed centre of mass.
+        around = force[k:] - self.middle_inertia.coupling().T @ force[:k] / robot.mass
+        return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
+
+    def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
+        """Return the torque in inertial axes, such that its work is ``w . torque``."""
+        if self.robot.k == 2:
+            return torque
+        half = 0.5 * turn
+        leaned = torque - cross(half, torque) + half * float(half @ torque)
+        return base_rotation("floating", q) @ leaned / (1.0 + float(half @ half))
+
+    def _in_base(self, q: Array, angular: Array) -> Array:
+        return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
+
+    def _seen(self, x: CayleyState) -> CentroidalState:
+        k, b = self.robot.k, self.model.b
+        self.end_inertia.at(x.q)
+        momentum = np.zeros(self.model.nv)
+        momentum[k:b], momentum[b:] = self._in_base(x.q, x.angular), x.pi
+        q = x.q.copy()
+        if k:
+            q[:k] = -(base_rotation(self.model.base, q) @ self.end_inertia.lever())
+        v = self.end_inertia.velocity(momentum)
+        return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
+
+    def _guess(self, x: CayleyState, t: float, dt: float) -> Array:
+        if x.past.is_full:
+            return x.past.extrapolated(t + 0.5 * dt)
+        seen = self._seen(x)
+        ahead = self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
+        return np.append(seen.v + (0.5 * dt) * ahead, 0.0)
+
+
+def _angle_ratio(turn: Array) -> float:
+    """Return the angle of ``cay(turn)`` over the length of ``turn``: ``2 atan(|x|/2) / |x|``."""
+    square = float(turn.dot(turn))
+    if square < 1e-8:
+        # The series; the next term is below 1e-18.
+        return 1.0 - square / 12.0
+    length = sqrt(square)
+    return 2.0 * atan(0.5 * length) / length

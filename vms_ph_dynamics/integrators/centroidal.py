@@ -1,0 +1,263 @@
+"""A robot seen from its centre of mass: what falls and what turns are told apart.
+
+A uniform gravity moves the centre of mass along a parabola and does nothing else to a robot that
+nothing holds. In the frame that falls with the centre of mass the linear momentum is zero, and what
+is left is a robot on a base that only turns: angular momentum about the centre of mass, shape, and
+their energy. Everything here is exact, whatever the scheme that uses it.
+
+On a planar base this holds for gravity within the plane; gravity across it acts on the joints, as
+all of it does on a fixed base.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from ..joints import BASE_POSITION
+from ..model import VMSModel
+from .budget import Budget
+from .moving_base import base_rotation, cross
+
+
+class Fall(NamedTuple):
+    """A parabola, known from the last instant at which a port acted.
+
+    Not summed step by step: a million equal summands leave a million roundings of the same sign.
+
+    Attributes:
+        since: that instant, s.
+        centre: (k,) centre of mass then, in the inertial frame, m.
+        linear: (k,) linear momentum then, in inertial axes, kg m/s.
+        mass: kg.
+        gravity: (k,) m/s^2.
+    """
+
+    since: float
+    centre: Array
+    linear: Array
+    mass: float
+    gravity: Array
+
+    def centre_at(self, t: float) -> Array:
+        """Return the centre of mass at a time, (k,), m."""
+        s = t - self.since
+        return self.centre + s * (self.linear / self.mass + (0.5 * s) * self.gravity)
+
+    def velocity_at(self, t: float) -> Array:
+        """Return its velocity, (k,), m/s."""
+        return self.linear / self.mass + (t - self.since) * self.gravity
+
+    def pushed(self, t: float, displacement: Array, impulse: Array) -> "Fall":
+        """Return the parabola from ``t`` on, after an impulse and what it has moved by then."""
+        linear = self.mass * self.velocity_at(t) + impulse
+        return Fall(t, self.centre_at(t) + displacement, linear, self.mass, self.gravity)
+
+
+class CentroidalState(NamedTuple):
+    """A motion in the frame of the centre of mass, the motion of that, and what is conserved.
+
+    With k = 3 on a floating, 2 on a planar and 0 on a fixed base, and r = b - k:
+
+    Attributes:
+        q: (nq,) configuration; the base position is that relative to the centre of mass.
+        v: (nv,) velocity, less that of the centre of mass.
+        fall: the motion of the centre of mass.
+        angular: (r,) angular momentum about the centre of mass in inertial axes, kg m^2/s.
+        energy: internal: kinetic energy of ``v`` and the potential of what does not fall, J.
+        t: s.
+    """
+
+    q: Array
+    v: Array
+    fall: Fall
+    angular: Array
+    energy: Budget
+    t: float
+
+
+class Locked(NamedTuple):
+    """The robot as one body at a configuration.
+
+    Attributes:
+        inverse: (b,b) inverse of the locked inertia in the base frame.
+        lever: (k,) from the base to the centre of mass, base axes.
+        momentum: (b,) of the motion asked for, base frame.
+        kinetic: energy of that motion, J.
+    """
+
+    inverse: Array
+    lever: Array
+    momentum: Array
+    kinetic: float
+
+
+class Centroidal:
+    """The split of a robot's motion into that of its centre of mass and that around it.
+
+    Attributes:
+        model: the robot.
+        k: dimensions of the motion of the centre of mass; r: of the turning of the base.
+        mass: kg.
+        fall: (k,) acceleration of gravity that the centre of mass follows, m/s^2.
+        acceleration: (q, v, force) -> (nv,) with the gravity that does not fall.
+        integrate: as :meth:`VMSModel.integrate`, by the shortest way.
+        nothing: (nv,) zeros.
+    """
+
+    def __init__(self, model: VMSModel, gravity: bool) -> None:
+        """Take a robot.
+
+        Raises:
+            ModelError: it is in a fluid, where the centre of mass plays no such part.
+        """
+        if model.fluid is not None:
+            raise ModelError(
+                f"'{model.name}' is in a fluid, whose added mass does not move with the centre of "
+                "mass; use the scheme rk4 or rkmk4"
+            )
+        self.model = model
+        self.k = BASE_POSITION[model.base]
+        self.r = model.b - self.k
+        self.mass = model.total_mass
+        field = np.array(model.gravity) if gravity else np.zeros(3)
+        self.fall = field[: self.k].copy()
+        field[: self.k] = 0.0
+        self._pin = model._pin.copy()
+        self._pin.gravity.linear = field
+        self._data = self._pin.createData()
+        self.has_potential = bool(field.any())
+        self._plain = model.is_plain and not self._pin.armature.any()
+        self.integrate = partial(pin.integrate, self._pin) if model.is_plain else model.integrate
+        self.acceleration = (
+            partial(pin.aba, self._pin, self._data) if model.is_plain else self._acceleration
+        )
+        self.nothing = np.zeros(model.nv)
+
+    def split(self, q: Array, v: Array, t: float) -> CentroidalState:
+        """Return the state of a motion (q, v) in the inertial frame at a time, s."""
+        if self.k == 0:
+            none = np.zeros(0)
+            fall = Fall(t, none, none, self.mass, none)
+            return CentroidalState(q, v, fall, none, Budget(self.energy(q, v)), t)
+        rotation = base_rotation(self.model.base, q)
+        here = self.locked(q, v)
+        away, linear = rotation @ here.lever, here.momentum[: self.k].copy()
+        relative, around = q.copy(), v.copy()
+        relative[: self.k] = -away
+        around[: self.k] -= linear / self.mass
+        here = self.locked(relative, around)
+        return CentroidalState(
+            relative,
+            around,
+            Fall(t, q[: self.k] + away, rotation @ linear, self.mass, self.fall),
+            self.to_space(rotation, here.momentum, here.lever),
+            Budget(self.energy(relative, around)),
+            t,
+        )
+
+    def inertial(self, q: Array, v: Array, at: Array, velocity: Array) -> tuple[Array, Array]:
+        """Return the motion in the inertial frame, from that in a frame at ``at``.
+
+        Args:
+            q: (nq,) in the moving frame.
+            v: (nv,) in it.
+            at: (k,) position of that frame, m.
+            velocity: (k,) of it, m/s.
+        """
+        if self.k == 0:
+            return q, v
+        q, v = q.copy(), v.copy()
+        v[: self.k] += velocity @ base_rotation(self.model.base, q)
+        q[: self.k] += at
+        return q, v
+
+    def to_space(self, rotation: Array, momentum: Array, lever: Array) -> Array:
+        """Return the angular momentum about the centre of mass in inertial axes, (r,)."""
+        p, k = momentum, self.k
+        if k == 2:
+            return np.array([p[2] - lever[0] * p[1] + lever[1] * p[0]])
+        return rotation @ (p[k:] - cross(lever, p[:k]))
+
+    def moment(self, at: Array, force: Array) -> Array:
+        """Return the moment (r,) of a force (k,) at a point (k,)."""
+        if self.k == 2:
+            return np.array([at[0] * force[1] - at[1] * force[0]])
+        return cross(at, force)
+
+    def _acceleration(self, q: Array, v: Array, force: Array) -> Array:
+        d = Evaluation(self.model, q, v)
+        if self.has_potential:
+            force = force - self.weight(q)
+        return np.linalg.solve(d.M, force - d.C @ v)
+
+    def shape_slope(self, q: Array, v: Array) -> Array:
+        """Return ``dT/dq - dV/dq`` at fixed velocity, (n,), V the potential that does not fall."""
+        b = self.model.b
+        if self.model.is_plain:
+            slope = v.dot(pin.computeCoriolisMatrix(self._pin, self._data, q, v))[b:]
+        else:
+            slope = v.dot(Evaluation(self.model, q, v).C)[b:]
+        return slope - self.weight(q)[b:] if self.has_potential else slope
+
+    def weight(self, q: Array) -> Array:
+        """Return the gradient of :meth:`potential`, (nv,)."""
+        full = pin.computeGeneralizedGravity(
+            self._pin, self._data, self.model.full_configuration(q)
+        )
+        projection = self.model.projection
+        return full if projection is None else projection.T @ full
+
+    def potential(self, q: Array) -> float:
+        """Return the potential of the gravity that the centre of mass does not follow, J."""
+        if not self.has_potential:
+            return 0.0
+        full = self.model.full_configuration(q)
+        return float(pin.computePotentialEnergy(self._pin, self._data, full))
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Return the kinetic energy of a motion and :meth:`potential`, J."""
+        if self._plain:
+            kinetic = float(pin.computeKineticEnergy(self._pin, self._data, q, v))
+        else:
+            kinetic = Evaluation(self.model, q, v).kinetic_energy
+        return kinetic + self.potential(q)
+
+    def locked(self, q: Array, v: Array) -> Locked:
+        """Return the robot as one body, with the momentum and the kinetic energy of a motion.
+
+        The arrays may be views of Pinocchio's, which the next call overwrites.
+        """
+        if not self._plain:
+            return self._locked_by_terms(q, v)
+        data = self._data
+        pin.crba(self._pin, data, q)
+        pin.computeCentroidalMomentum(self._pin, data, q, v)
+        kinetic = pin.computeKineticEnergy(self._pin, data)
+        if self.k == 3:
+            body = data.Ycrb[1]
+            return Locked(body.inverse(), body.lever, data.h[1].vector, kinetic)
+        inverse = self.model.locked_inverse(data)
+        assert inverse is not None
+        return Locked(inverse, data.Ycrb[1].lever[:2], data.h[1].vector[[0, 1, 5]], kinetic)
+
+    def settle(self, q: Array, here: Locked, angular: Array) -> Array:
+        """Put the centre of mass of ``q``, in place, at the origin.
+
+        Returns the angular momentum ``angular`` (r,) in base axes.
+        """
+        rotation = base_rotation(self.model.base, q)
+        q[: self.k] = rotation.dot(-here.lever)
+        return angular if self.k == 2 else angular.dot(rotation)
+
+    def _locked_by_terms(self, q: Array, v: Array) -> Locked:
+        d = Evaluation(self.model, q, v)
+        if self.k == 2:
+            lever = np.array([d.M[1, 2], -d.M[0, 2]]) / self.mass
+        else:
+            lever = np.array([d.M[1, 5], d.M[2, 3], d.M[0, 4]]) / self.mass
+        return Locked(d.M_b_inverse, lever, d.p, d.kinetic_energy)

@@ -1,0 +1,112 @@
+"""Solving for the velocity in the middle: fixed point where it contracts, Newton elsewhere."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from .stepper import StepFailure
+
+# Conserved quantities do not depend on how well the velocity is solved for, so this need only be
+# well below the truncation of the scheme; rounding in the iteration is some 1e-14.
+_TOLERANCE, _FLOOR = 1e-11, 1e-13
+# Where the changes no longer shrink, they are rounding up to this size; for the slowest motions up
+# to a floor, in m/s or rad/s, that the rounding of a large potential makes.
+_STAGNATION, _NOISE = 1e-9, 1e-10
+# Two sweeps must shrink the change to this share; else Newton's iteration takes over.
+_CONTRACTION = 0.5
+_FIXED_POINT_LIMIT = 60
+_NEWTON_LIMIT = 30
+_DIFFERENCE = 1e-7
+_SHORTEST = 1.0 / 64.0
+
+
+class Sweep(NamedTuple):
+    """What a guess of the unknown leads to.
+
+    Attributes:
+        unknown: the next guess; a solution leads to itself.
+        end: whatever the step ends with.
+    """
+
+    unknown: Array
+    end: Any
+
+
+class Solution(NamedTuple):
+    """A solution and the number of sweeps it took."""
+
+    unknown: Array
+    end: Any
+    iterations: int
+
+
+def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
+    """Return the unknown that ``sweep`` leads to itself.
+
+    Raises:
+        StepFailure: neither iteration converges.
+    """
+    y = guess
+    last = before = np.inf
+    for count in range(1, _FIXED_POINT_LIMIT + 1):
+        result = sweep(y)
+        size = _size(result.unknown)
+        change = _size(result.unknown - y)
+        stalls = change > _CONTRACTION * before
+        if change <= _TOLERANCE * size + _FLOOR or (stalls and change <= _rounding(size)):
+            return Solution(y, result.end, count)
+        if stalls or not change < np.inf:
+            break
+        y, last, before = result.unknown, change, last
+    return _newton(sweep, guess, count)
+
+
+def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Solution:
+    y = guess
+    result = sweep(y)
+    residual: Array = result.unknown - y
+    # A kink of a force within the step can make full steps circle around it: they are shortened.
+    for step_count in range(1, _NEWTON_LIMIT + 1):
+        size = _size(y) + _size(residual)
+        if _size(residual) <= _TOLERANCE * size + _FLOOR:
+            return Solution(y, result.end, count + step_count)
+        step: Array = np.linalg.solve(_slope(sweep, y, residual, size), -residual)
+        length = 1.0
+        while True:
+            ahead = sweep(y + length * step)
+            left = ahead.unknown - (y + length * step)
+            if _size(left) < (1.0 - 0.1 * length) * _size(residual):
+                break
+            length *= 0.5
+            if length < _SHORTEST:
+                if _size(residual) <= _rounding(size):
+                    return Solution(y, result.end, count + step_count)
+                raise StepFailure(
+                    f"Newton's iteration stalls at a residual of {_size(residual):.3g}"
+                )
+        y, result, residual = y + length * step, ahead, left
+    raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
+
+
+def _slope(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: float) -> Array:
+    """Return the Jacobian of the residual by forward differences."""
+    columns = []
+    width = _DIFFERENCE * max(size, 1e-3)
+    for i in range(len(y)):
+        moved = y.copy()
+        moved[i] += width
+        columns.append((sweep(moved).unknown - moved - residual) / width)
+    matrix = np.stack(columns, axis=1)
+    if not np.isfinite(matrix).all():
+        raise StepFailure("the motion within the step is not finite")
+    return matrix
+
+
+def _rounding(size: float) -> float:
+    return _STAGNATION * size + _NOISE
+
+
+def _size(y: Array) -> float:
+    return float(np.abs(y).max())

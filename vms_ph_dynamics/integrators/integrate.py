@@ -1,0 +1,189 @@
+"""The one way to run a system: steps, events, the audit, and steps that fail."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arrays import frozen
+from ..errors import StateError
+from ..structure import Form, Ports
+from .events import Event, locate
+from .retry import take
+from .schemes import make_stepper
+from .step import Acting
+from .stepper import Advance, Carried, Observation, Stepper
+from .trajectory import Audit, FailedStep, Occurrence, Trajectory
+
+
+def integrate(
+    form: Any,
+    x0: Any,
+    ports: Acting | Any = Ports(),  # noqa: B008  immutable
+    *,
+    dt: float,
+    steps: int,
+    scheme: str | Stepper = "projected_rk4",
+    events: Sequence[Event] = (),
+    every: int = 1,
+    t0: float = 0.0,
+) -> Trajectory:
+    """Integrate a system over ``steps`` steps of ``dt``.
+
+    A step that fails (an iteration that does not converge, a state that is not finite) is noted in
+    the trajectory and taken again in two halves, these if need be in halves again.
+
+    Args:
+        form: the robot in one of its forms; whatever ``scheme`` is for, where that is a stepper.
+        x0: state at ``t0``.
+        ports: efforts, held or as a function of time and state.
+        dt: s; may be negative.
+        steps: how many.
+        scheme: a name out of :data:`SCHEMES`, or a stepper.
+        events: looked for at every step.
+        every: records every so many steps; the audit sums up what lies between.
+        t0: s.
+
+    Raises:
+        IntegrationError: a step fails however short it is.
+        StateError: a wrong state, or a step or count that makes no sense.
+        ModelError: a scheme that is not for this robot.
+    """
+    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
+        raise StateError(
+            "dt must be finite and not zero, steps not negative and every at least 1; given: "
+            f"dt={dt}, steps={steps}, every={every}"
+        )
+    if isinstance(scheme, Stepper):
+        stepper = scheme
+    else:
+        stepper = make_stepper(scheme, form, _gravity(form, x0, ports, t0))
+    run = _Run(stepper, ports, tuple(events), stepper.begin(x0, t0), t0)
+    for k in range(steps):
+        run.go(t0 + k * dt, dt, t0 + (k + 1) * dt)
+        if run.ended or (k + 1) % every == 0 or k == steps - 1:
+            run.record()
+        if run.ended:
+            break
+    return run.trajectory()
+
+
+def _gravity(form: Form, x0: Any, ports: Acting, t0: float) -> bool:
+    return (ports if isinstance(ports, Ports) else ports(t0, form.checked_state(x0))).gravity
+
+
+@dataclass
+class _Run:
+    """A run in progress."""
+
+    stepper: Stepper
+    ports: Any
+    events: tuple[Event, ...]
+    carried: Carried
+    t: float
+    ended: bool = False
+    supplied: dict[str, float] = field(default_factory=dict)
+    dissipated: float = 0.0
+    iterations: int = 0
+    failures: list[FailedStep] = field(default_factory=list)
+    occurrences: list[Occurrence] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    seen: list[Observation] = field(default_factory=list)
+    books: list[tuple[Mapping[str, float], float, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.times.append(self.t)
+        self.seen.append(self.stepper.observe(self.carried))
+        self.values = self._values(self.t, self.carried)
+
+    def go(self, t: float, dt: float, end: float) -> None:
+        """Take one step, in parts where events take place."""
+        while not self.ended:
+            advance, notes = take(self.stepper, self.carried, self.ports, t, dt)
+            if self.events:
+                reached, happened = self._first_crossing(advance, t, dt)
+                if happened:
+                    advance, notes = take(self.stepper, self.carried, self.ports, t, reached)
+                    self._accept(advance, notes, t + reached)
+                    self._note(happened)
+                    t, dt = t + reached, end - (t + reached)
+                    if abs(dt) > 1e-12 * abs(end - t + reached):
+                        continue
+                    return
+            self._accept(advance, notes, end)
+            return
+
+    def record(self) -> None:
+        """Note what can be seen now, and the books since the last time."""
+        self.times.append(self.t)
+        self.seen.append(self.stepper.observe(self.carried))
+        self.books.append((self.supplied, self.dissipated, self.iterations))
+        self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
+
+    def trajectory(self) -> Trajectory:
+        """Return what was recorded."""
+        energy = np.array([seen.energy for seen in self.seen])
+        names = dict.fromkeys(name for supplied, _, _ in self.books for name in supplied)
+        audit = Audit(
+            frozen(np.diff(energy)),
+            {
+                name: frozen(np.array([supplied.get(name, 0.0) for supplied, _, _ in self.books]))
+                for name in names
+            },
+            frozen(np.array([dissipated for _, dissipated, _ in self.books])),
+            np.array([iterations for _, _, iterations in self.books], dtype=np.int64),
+        )
+        return Trajectory(
+            frozen(np.array(self.times)),
+            tuple(seen.state for seen in self.seen),
+            frozen(energy),
+            frozen(np.stack([seen.spatial_momentum for seen in self.seen])),
+            audit,
+            tuple(self.occurrences),
+            tuple(self.failures),
+            self.stepper,
+            self.ports,
+        )
+
+    def _accept(self, advance: Advance, notes: Sequence[FailedStep], t: float) -> None:
+        self.carried, self.t = advance.carried, t
+        for name, work in advance.supplied.items():
+            self.supplied[name] = self.supplied.get(name, 0.0) + work
+        self.dissipated += advance.dissipated
+        self.iterations = max(self.iterations, advance.iterations)
+        self.failures += notes
+        if self.events:
+            self.values = self._values(t, self.carried)
+
+    def _values(self, t: float, carried: Carried) -> list[float]:
+        if not self.events:
+            return []
+        state = self.stepper.observe(carried).state
+        return [event.value(t, state) for event in self.events]
+
+    def _first_crossing(
+        self, advance: Advance, t: float, dt: float
+    ) -> tuple[float, tuple[Event, ...]]:
+        """Return when, after ``t``, events take place first, and which."""
+        ends = self._values(t + dt, advance.carried)
+        first, happened = dt, []
+        for i, event in enumerate(self.events):
+            if not event.crossed(self.values[i], ends[i]):
+                continue
+
+            def value(s: float, i: int = i) -> float:
+                reached, _ = take(self.stepper, self.carried, self.ports, t, s)
+                return self._values(t + s, reached.carried)[i]
+
+            when = locate(value, self.values[i], ends[i], dt)
+            if abs(when) < abs(first):
+                first, happened = when, [event]
+            elif when == first:
+                happened.append(event)
+        return first, tuple(happened)
+
+    def _note(self, happened: Sequence[Event]) -> None:
+        state = self.stepper.observe(self.carried).state
+        self.occurrences += [Occurrence(event.name, self.t, state) for event in happened]
+        self.ended = any(event.terminal for event in happened)

@@ -1,0 +1,49 @@
+"""States between two steps: cubic Hermite interpolation on the manifold of configurations."""
+
+import numpy as np
+
+from ..arrays import Array
+from ..structure import Form, PHState, Ports
+from .moving_base import inverse_differential
+from .step import Acting
+from .stepper import Interpolant
+
+
+def hermite(
+    form: Form, before: PHState, after: PHState, ports: Acting, t: float, dt: float
+) -> Interpolant:
+    """Return a function of time that passes through both states with their rates.
+
+    Its error is of fourth order in ``dt``. The momenta are interpolated in the body axes of the
+    form, the configuration along the exponential from the first state.
+
+    Args:
+        form: gives the rates.
+        before: at ``t``.
+        after: at ``t + dt``.
+        ports: what acts; taken as continuous over the step.
+        t: s.
+        dt: s.
+    """
+    model = form.model
+    rates = []
+    for x, time in ((before, t), (after, t + dt)):
+        acting = ports if isinstance(ports, Ports) else ports(time, x)
+        rates.append(form.rate_arrays(x.q, x.z, acting))
+    (v0, zdot0), (v1, zdot1) = rates
+    reach = model.difference(before.q, after.q)
+    arrival = v1 if model.base == "fixed" else inverse_differential(model.base, reach, v1)
+
+    def at(time: float) -> PHState:
+        s = (time - t) / dt
+        along = _cubic(s, np.zeros(model.nv), dt * v0, reach, dt * arrival)
+        z = _cubic(s, before.z, dt * zdot0, after.z, dt * zdot1)
+        return PHState(model.integrate(before.q, along), z)
+
+    return at
+
+
+def _cubic(s: float, x0: Array, slope0: Array, x1: Array, slope1: Array) -> Array:
+    u = 1.0 - s
+    start, end = u * u * (1.0 + 2.0 * s), s * s * (3.0 - 2.0 * s)
+    return start * x0 + end * x1 + s * u * (u * slope0 - s * slope1)

@@ -1,0 +1,111 @@
+"""Back to the conserved momentum and energy after a step that kept them only nearly."""
+
+from math import sqrt
+
+import numpy as np
+
+from ..arrays import Array
+from ..evaluation import Evaluation
+from .centroidal import Centroidal, CentroidalState
+from .stepper import StepFailure
+
+# A step is trusted while its energy is right to this share of the shape's: more is no error
+# that a projection may mend but a step that is too long.
+_TRUSTED = 0.01
+
+# Energy differences below this share of the energies involved are rounding: some units in the
+# last place, as sums over a few tens of terms leave.
+_ROUNDING = 8 * np.finfo(float).eps
+
+# A shape that stands still can take no energy. What it should have taken then waits in the books
+# for a later step, up to this share of the energies involved.
+_WAITING = 1e-7
+_ITERATIONS = 8
+
+
+def project(
+    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
+) -> tuple[Array, Array]:
+    """Return the motion beside (q, v) with the angular momentum and the energy given.
+
+    In the inertially decoupled form the kinetic energy is the sum of that of the locked motion,
+    which the momentum fixes, and that of the shape [A (60)]: so the locked velocity is set from the
+    momentum and the shape velocity scaled to the energy that is left. Where the shape stands nearly
+    still, position takes part too.
+
+    Args:
+        robot: whose motion it is, in the frame of its centre of mass.
+        q: (nq,) configuration; its base position is set in place.
+        v: (nv,) velocity.
+        ahead: gives the angular momentum and the energy.
+        dt: the step, s: the time scale at which a shape counts as standing still.
+
+    Raises:
+        StepFailure: there is no such motion near by.
+    """
+    angular, energy = ahead.angular, ahead.energy.value
+    potential = robot.potential(q)
+    if robot.k == 0:
+        shape, base = robot.energy(q, v) - potential, 0.0
+    else:
+        here = robot.locked(q, v)
+        v_hat_now = here.inverse.dot(here.momentum)
+        shape = here.kinetic - 0.5 * here.momentum.dot(v_hat_now)
+        momentum = robot.settle(q, here, angular)
+        v_hat = here.inverse[:, robot.k :].dot(momentum)
+        base = 0.5 * momentum.dot(v_hat[robot.k :])
+    wanted = energy - potential - base
+    gap = wanted - shape
+    if abs(gap) <= _TRUSTED * shape and shape > 0.0:
+        scale = sqrt(wanted / shape)
+    elif abs(gap) <= _ROUNDING * (abs(energy) + abs(potential) + base + shape):
+        scale = 1.0
+    else:
+        return _turn(robot, q, v, ahead, dt)
+    v = scale * v
+    if robot.k:
+        v[: robot.model.b] += v_hat - scale * v_hat_now
+    return q, v
+
+
+def _turn(
+    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
+) -> tuple[Array, Array]:
+    """Move along the gradient of the energy, in shape and shape velocity, to the energy given."""
+    b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
+    start, rates = q, v[b:]
+    d = Evaluation(robot.model, q, v)
+    still = np.zeros(robot.model.nv)
+    if b:
+        here = robot.locked(q, v)
+        still[:b] = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
+    # The slope of potential and locked energy along the shape, momentum kept.
+    slope = -(Evaluation(robot.model, q, still).C.T @ still)[b:]
+    if robot.has_potential:
+        slope = slope + robot.weight(q)[b:]
+    along = np.zeros(robot.model.nv)
+    along[b:] = dt**2 * np.linalg.solve(d.M_hat_m, slope)
+    speed = float(rates @ d.M_hat_m @ rates)
+    steepness = speed + float(slope @ along[b:])
+    step, gap, scale = 0.0, 0.0, 1.0
+    for count in range(_ITERATIONS):
+        q = robot.model.integrate(start, step * along)
+        v = np.concatenate([np.zeros(b), (1.0 + step) * rates])
+        if b:
+            here = robot.locked(q, v)
+            wanted = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
+            v[:b] = wanted - here.inverse @ here.momentum
+        present = robot.energy(q, v)
+        gap, scale = energy - present, abs(energy) + abs(present)
+        too_much = count == 0 and abs(gap) > _TRUSTED * steepness
+        if abs(gap) <= _ROUNDING * scale or too_much:
+            break
+        step += gap / steepness
+    falling = ahead.fall.velocity_at(ahead.t)
+    scale += 0.5 * robot.mass * float(falling @ falling)
+    if abs(gap) > _WAITING * scale:
+        raise StepFailure(
+            f"the energy is off by {gap:.3g} J after the step, too much for the "
+            f"{0.5 * steepness:.3g} J of the shape: the step is too long for the motion"
+        )
+    return q, v

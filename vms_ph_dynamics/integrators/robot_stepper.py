@@ -1,0 +1,69 @@
+"""What the schemes for robots share: observations, checks, states between steps."""
+
+from abc import abstractmethod
+
+from ..arrays import Array
+from ..errors import StateError
+from ..evaluation import Evaluation
+from ..structure import Form, PHState, Ports
+from .interpolation import hermite
+from .moving_base import spatial_momentum
+from .step import Acting
+from .stepper import Carried, Interpolant, Observation, Stepper
+
+
+class RobotStepper(Stepper):
+    """A scheme for a robot in one of its forms.
+
+    Attributes:
+        form: the robot.
+        gravity: whether gravity acts; the same at all times.
+    """
+
+    def __init__(self, form: Form, gravity: bool = True) -> None:
+        self.form = form
+        self.model = form.model
+        self.gravity = gravity
+
+    @abstractmethod
+    def motion(self, carried: Carried) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,) in the inertial frame."""
+
+    def state(self, carried: Carried) -> PHState:
+        """Return the state in the form's momenta."""
+        q, v = self.motion(carried)
+        return self.form.state(q, v)
+
+    def observe(self, carried: Carried) -> Observation:
+        """Return state, energy and spatial momentum, from configuration and velocity alone."""
+        q, v = self.motion(carried)
+        d = Evaluation(self.model, q, v)
+        energy = d.kinetic_energy + (d.potential_energy if self.gravity else 0.0)
+        return Observation(self.state(carried), energy, spatial_momentum(d))
+
+    def interpolant(
+        self, before: PHState, after: PHState, ports: Acting, t: float, dt: float
+    ) -> Interpolant:
+        """Return cubic Hermite interpolation, of fourth order in the length of the step."""
+        return hermite(self.form, before, after, ports, t, dt)
+
+    def acting(self, ports: Acting, t: float, q: Array, v: Array) -> Ports:
+        """Return the efforts at a time and a motion.
+
+        Raises:
+            StateError: gravity has been switched.
+        """
+        return self.checked(ports if isinstance(ports, Ports) else ports(t, self.form.state(q, v)))
+
+    def checked(self, now: Ports) -> Ports:
+        """Return the efforts.
+
+        Raises:
+            StateError: gravity has been switched.
+        """
+        if now.gravity is not self.gravity:
+            raise StateError(
+                f"ports.gravity must stay {self.gravity}, as at the start of the run; given: "
+                f"{now.gravity}. Begin a new run to switch gravity"
+            )
+        return now

@@ -1,0 +1,89 @@
+"""What a time-stepping scheme is: a state it carries, steps of it, and what can be seen of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..arrays import Array
+from ..errors import VmsPhError
+
+# What a scheme carries from step to step is its own business.
+Carried = Any
+
+
+class StepFailure(VmsPhError):
+    """A step that did not succeed; :func:`integrate` tries it again in halves."""
+
+
+class IntegrationError(VmsPhError):
+    """A step that fails however short it is."""
+
+
+class Advance(NamedTuple):
+    """What one step of a scheme gives.
+
+    Attributes:
+        carried: the state after it, as the scheme carries it.
+        supplied: energy into the system at every port, J, by the scheme's own quadrature.
+        dissipated: energy that was dissipated, J, by the same.
+        iterations: of an implicit scheme; 0 for explicit ones.
+    """
+
+    carried: Carried
+    supplied: Mapping[str, float]
+    dissipated: float
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What can be seen of a carried state, computed from configuration and velocity.
+
+    Attributes:
+        state: as users of the system know it; a :class:`PHState` for the forms of a robot.
+        energy: J.
+        spatial_momentum: about the origin of the inertial frame, in its axes; (b,) for robots,
+            empty for a system that has none.
+    """
+
+    state: Any
+    energy: float
+    spatial_momentum: Array
+
+
+Interpolant = Callable[[float], Any]
+"""The state at any time (s) within a step."""
+
+
+class Stepper(ABC):
+    """A scheme applied to one system; :func:`integrate` drives it.
+
+    A system of another kind (a composite one, a partial differential equation) takes part by a
+    stepper of its own: only the steppers know what the system and the ports are.
+
+    Attributes:
+        order: of convergence.
+    """
+
+    order: int
+
+    @abstractmethod
+    def begin(self, state: Any, t: float) -> Carried:
+        """Return what the scheme carries at a state at time ``t``, s."""
+
+    @abstractmethod
+    def step(self, carried: Carried, ports: Any, t: float, dt: float) -> Advance:
+        """Return the result of one step of ``dt`` s from time ``t``.
+
+        Raises:
+            StepFailure: it did not succeed; nothing has changed.
+        """
+
+    @abstractmethod
+    def observe(self, carried: Carried) -> Observation:
+        """Return what can be seen."""
+
+    @abstractmethod
+    def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
+        """Return the states between two observed ones, ``dt`` s from time ``t`` on."""

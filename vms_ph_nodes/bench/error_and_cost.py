@@ -1,0 +1,187 @@
+"""What schemes make of the same motion: errors of trajectory and energy, against their cost.
+
+Energy and momentum are computed by Pinocchio from configuration and velocity, for every contender
+alike. The reference is the motion with a fourth-order scheme at steps so short that halving them
+changes nothing that is shown.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.integrators import IntegrationError
+
+from .contenders import Contender, Motion, moving
+
+SECONDS = 2.0
+STEPS = (100, 200, 400, 1000, 2000)
+EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
+_REFERENCE = 8000
+_SAMPLES = 50
+_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one contender does at one step.
+
+    Attributes:
+        name: of the contender.
+        dt: s.
+        cost: processor time for a simulated second, s.
+        trajectory: largest component of the difference in configuration at the end, m or rad.
+        energy: largest error, as a share of the kinetic energy at the start or, from rest, of the
+            largest.
+        momentum: largest error of the spatial momentum, kg m/s or kg m^2/s; 0 on a fixed base.
+    """
+
+    name: str
+    dt: float
+    cost: float
+    trajectory: float
+    energy: float
+    momentum: float
+
+
+def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> list[Path]:
+    """Run all contenders at all steps; write two plots, a table and the numbers.
+
+    Args:
+        model: the robot.
+        contenders: one of them is the reference: ``projected_rk4`` at a very short step.
+        folder: for the files.
+    """
+    best = next(c for c in contenders if c.name == "projected_rk4")
+    q, v = moving(model)
+    reference = _ends(best, q, v, _REFERENCE)[-1]
+    results = []
+    for contender in contenders:
+        for steps in STEPS:
+            # A scheme that says of a step that it is too long has no result at that step.
+            with suppress(IntegrationError):
+                results.append(_measure(model, contender, q, v, steps, reference[0]))
+    numbers = folder / "integrators.json"
+    numbers.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    table = folder / "integrators.md"
+    table.write_text(_table(results))
+    plot = folder / "integrators.png"
+    _plot(results, {c.name for c in contenders if c.ours}, plot)
+    return [plot, table, numbers]
+
+
+def _ends(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
+    run = contender.start(q, v, SECONDS / steps)
+    seen = [run.motion()]
+    for k in range(steps):
+        run.step()
+        if (k + 1) % max(1, steps // _SAMPLES) == 0:
+            seen.append(run.motion())
+    return seen
+
+
+def _measure(
+    model: VMSModel, contender: Contender, q: Array, v: Array, steps: int, reference: Array
+) -> Result:
+    dt = SECONDS / steps
+    motions = _ends(contender, q, v, steps)
+    if not all(np.isfinite(at).all() and np.isfinite(speed).all() for at, speed in motions):
+        raise IntegrationError(f"{contender.name} diverges at dt={dt:g} s")
+    costs = []
+    for _ in range(_REPEATS):
+        run = contender.start(q, v, dt)
+        begun = time.process_time()
+        for _ in range(steps):
+            run.step()
+        costs.append((time.process_time() - begun) / SECONDS)
+    seen = [_seen(model, *motion) for motion in motions]
+    kinetic = np.array([s[0] for s in seen])
+    energy = kinetic + np.array([s[1] for s in seen])
+    momentum = np.stack([s[2] for s in seen])
+    scale = kinetic[0] if kinetic[0] > 0 else np.nanmax(kinetic)
+    end = motions[-1][0]
+    return Result(
+        contender.name,
+        dt,
+        min(costs),
+        float(np.abs(model.difference(reference, model.normalise_configuration(end))).max()),
+        float(np.abs(energy - energy[0]).max() / scale),
+        float(np.abs(momentum - momentum[0]).max()),
+    )
+
+
+def _seen(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
+    """Return kinetic and potential energy, and the momentum about the inertial origin."""
+    m = model._pin
+    data = model.workspace()
+    kinetic = float(pin.computeKineticEnergy(m, data, q, v))
+    potential = float(pin.computePotentialEnergy(m, data, q))
+    if model.base == "fixed":
+        return kinetic, potential, np.zeros(6)
+    pin.computeCentroidalMomentum(m, data, q, v)
+    linear = np.array(data.hg.linear)
+    momentum = np.concatenate([linear, data.hg.angular + np.cross(data.com[0], linear)])
+    return kinetic, potential, momentum if model.base == "floating" else momentum[[0, 1, 5]]
+
+
+def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
+    """Return the errors of trajectory and energy at a cost, by a line through the logarithms."""
+    x = np.log([r.cost for r in results])
+
+    def at(values: list[float]) -> float:
+        slope, height = np.polyfit(x, np.log(np.maximum(values, 1e-16)), 1)
+        return float(np.exp(height + slope * np.log(cost)))
+
+    return at([r.trajectory for r in results]), at([r.energy for r in results])
+
+
+def _table(results: Sequence[Result]) -> str:
+    """Return the comparison at equal step and at equal cost, in Markdown."""
+    dt = SECONDS / EQUAL
+    one = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
+    rows = [
+        f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
+        f"| trajectory at the cost of projected_rk4 | energy at that cost |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(r.name for r in results):
+        mine = [r for r in results if r.name == name]
+        here = next((r for r in mine if r.dt == dt), None)
+        if here is None or len(mine) < 2:
+            rows.append(f"| {name} | fails at this step | | | | | |")
+            continue
+        trajectory, energy = _at_cost(mine, one.cost)
+        rows.append(
+            f"| {name} | {here.cost * here.dt * 1e6:.0f} | {here.trajectory:.1e} "
+            f"| {here.energy:.1e} | {here.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _plot(results: Sequence[Result], our_names: set[str], file: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 5.5), layout="constrained", dpi=110)
+    left, right = figure.subplots(1, 2)
+    for name in dict.fromkeys(r.name for r in results):
+        mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+        style: dict[str, Any] = {"marker": "o" if name in our_names else "x", "label": name}
+        style["linestyle"] = "-" if name in our_names else "--"
+        cost = [r.cost for r in mine]
+        left.loglog(cost, [max(r.trajectory, 1e-16) for r in mine], **style)
+        right.loglog(cost, [max(r.energy, 1e-16) for r in mine], **style)
+    left.set_ylabel(f"error of the configuration after {SECONDS:g} s (m, rad)")
+    right.set_ylabel("largest error of the energy, as a share")
+    for axes in (left, right):
+        axes.set_xlabel("processor time for a simulated second (s)")
+        axes.grid(True, which="major", alpha=0.3)
+    left.legend(fontsize=8)
+    figure.savefig(file)
