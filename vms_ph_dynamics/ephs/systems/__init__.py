@@ -1,0 +1,5 @@
+"""Patterns with their boxes filled."""
+
+from .system import System, compose, flatten
+
+__all__ = ["System", "compose", "flatten"]
