@@ -186,7 +186,7 @@ class Equations:
         """Return all efforts, all flows, and the rates that constraint forces still change."""
         c, n = self.constraints, self.layout.stored
         w = -(c.solve_rows @ (a @ e))
-        free = c.T @ e + c.to_free @ w
+        free: Array = c.T @ e + c.to_free @ w
         if self._undetermined.count:
             free = self._undetermined.solve(e, free, flow)
         efforts = np.concatenate([e, free])

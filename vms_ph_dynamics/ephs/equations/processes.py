@@ -1,5 +1,7 @@
 """All flows that do not come from multipliers: reversible brackets and irreversible processes."""
 
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 
@@ -40,9 +42,9 @@ class Processes:
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,)."""
-        phi = np.bincount(
-            self._rows, weights=self._entries * e[self._columns], minlength=self._total
-        )
+        weights = self._entries * e[self._columns]
+        # With weights the sums are floats, which numpy's types do not say.
+        phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
         reads = self._states.reads
         for box, reversible, index, twice in self._brackets:
             _add(phi, index, reversible.bracket(reads[box], e[index]), twice)

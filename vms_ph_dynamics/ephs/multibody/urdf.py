@@ -12,6 +12,7 @@ from ...errors import ModelError
 from ...groups import pose as pose_of
 from ...joint_table import joint_table
 from ...joints import base_of
+from ...mimic import Mimic
 from ..systems import System
 from .body import GRAVITY, rigid_body
 from .friction import coulomb
@@ -47,6 +48,26 @@ def from_urdf(
         ModelError: text that is no URDF, a joint of another type, or a moving link without mass.
     """
     model, mimics = build(xml, base, gravity, locked_joints)
+    return from_pinocchio(model, mimics, heat=heat)
+
+
+def from_pinocchio(
+    model: Any,
+    mimics: Mapping[str, Mimic] | None = None,
+    *,
+    heat: Heat | Mapping[str, Heat] | None = None,
+) -> System:
+    """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
+
+    Args:
+        model: its base is read from its first joint.
+        mimics: joints that follow others.
+        heat: where the heat of all joints or of each goes; the environment when None.
+
+    Raises:
+        ModelError: a joint of another type, or a moving link without mass.
+    """
+    gravity = tuple(model.gravity.linear.tolist())
     floating = base_of(model) == "floating"
     links = body_names(model)
     bodies: dict[str, System] = {}
@@ -82,7 +103,7 @@ def from_urdf(
         )
     gears = {
         f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
-        for name, m in mimics.items()
+        for name, m in (mimics or {}).items()
     }
     return mechanism(bodies, joints, open_bodies=[links[1]] if floating else [], gears=gears)
 
