@@ -18,7 +18,7 @@ from .errors import (
 )
 from .patterns import Interface, Pattern, Port, power, state, substitute
 from .quantities import Quantity, Space, displacement, entropy, momentum
-from .simulation import Simulation, Trajectory, simulate
+from .simulation import Simulation, Trajectory, closed, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "TemperatureError",
     "Trajectory",
     "assemble",
+    "closed",
     "compose",
     "displacement",
     "entropy",

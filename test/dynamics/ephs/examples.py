@@ -66,7 +66,7 @@ def hinge(o1: str, o2: str, i: int, heat: mb.Heat | None = None) -> ephs.System:
         golden_pose(o1),
         golden_pose(o2),
         friction=PARAMETERS["mu"][i],
-        potential=mb.spring(pair, PARAMETERS["kr"][i]),
+        potential=mb.Spring(pair, PARAMETERS["kr"][i]),
         heat=heat,
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...arrays import Array
 from ..components import Reversible
 from ..errors import PatternError
-from .elimination import Reduction, reduce_rows
+from .elimination import Reduction, null_space, reduce_rows
 from .layout import Layout
 from .processes import Index
 from .states import Reads
@@ -39,13 +39,19 @@ class Constraints:
     ``w = -P_w A e``, and rows that constrain the stored ones, ``G e = 0`` with
     ``G = [P_left A; constant rows]``.
 
+    An effort that constraints leave open may be left open by the constant skew structures too, as
+    at the free side of a gyrator: the balance of flows there is then one more constraint on the
+    stored efforts, and the effort is its multiplier.
+
     Attributes:
         count: rows of G.
         columns: entries of e that G acts on.
-        undetermined: (total - stored, k) directions of free efforts that no constraint determines.
+        undetermined: (total - stored, k) directions of free efforts that their balance determines.
+        multiplying: (total - stored, k) those that are multipliers of the last rows of G.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, skew: Array, touched: Index) -> None:
+        """Take the constant skew structure of all efforts, and efforts that other flows use."""
         self._layout = layout
         self._stored, self._free = layout.stored, layout.total - layout.stored
         constant = [
@@ -53,6 +59,8 @@ class Constraints:
             for box, c in layout.components.items()
             if isinstance(c, Reversible) and c.rows and c.constant_constraint
         ]
+        self._fixed_rows: Array
+        self._fixed_names: list[str]
         self._constant_first(constant)
         self._variable_next()
         p, rest = self._second.pivots, self._second.rest
@@ -60,15 +68,15 @@ class Constraints:
         inner = np.zeros((self._z.shape[1], len(rest)))
         inner[rest] = np.eye(len(rest))
         inner[p] = -self._second.reduced[: len(p), rest]
-        self.undetermined = self._z @ inner
+        self._open(self._z @ inner, skew, touched)
         self.solve_rows = self._second.transform[: len(p)]
         self.left_rows = self._second.transform[len(p) :]
         self.count = self.left_rows.shape[0] + self._fixed_rows.shape[0]
-        touched = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
+        acted = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:
             for _, _, columns in block.pieces:
-                touched[columns] += 1.0
-        self.columns = np.flatnonzero(touched)
+                acted[columns] += 1.0
+        self.columns = np.flatnonzero(acted)
 
     def at(self, states: Reads) -> Array:
         """Return A, (rows,stored), given the states that each component reads."""
@@ -93,6 +101,7 @@ class Constraints:
             kappa: (count,) forces of the rows of G.
         """
         free = phi[self._stored :].copy()
+        kappa = kappa[: kappa.size - self.multiplying.shape[1]]
         m = self.left_rows.shape[0]
         lam = self._second.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
         found = {}
@@ -129,6 +138,25 @@ class Constraints:
         if share.size and share.max() >= np.abs(weights[n:]).max(initial=0.0):
             return names[int(share.argmax())]
         return self._fixed_names[int(np.abs(weights[n:]).argmax())]
+
+    def _open(self, z: Array, skew: Array, touched: Index) -> None:
+        """Split the efforts that no constraint determines by what their balance of flows says."""
+        n = self._stored
+        self.undetermined, self.multiplying = z, z[:, :0]
+        if not z.shape[1]:
+            return
+        balance = z.T @ skew[n:, n:] @ z
+        silent = null_space(np.vstack([balance, z[touched - n]]))
+        self.undetermined = z @ null_space(silent.T)
+        self.multiplying = z @ silent
+        if np.abs(self.multiplying.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
+            raise PatternError(
+                "a velocity without a mass is coupled to that of a joint by a gyrator; give it "
+                "a mass"
+            )
+        rows = self.multiplying.T @ (skew[n:, :n] + skew[n:, n:] @ self.T)
+        self._fixed_rows = np.vstack([self._fixed_rows, rows])
+        self._fixed_names += ["a junction without a storage"] * rows.shape[0]
 
     def _constant_first(self, constant: list[tuple[str, Reversible]]) -> None:
         rows = sum(c.rows for _, c in constant)

@@ -31,6 +31,13 @@ class Reduction:
     reduced: Array
 
 
+def null_space(matrix: Array) -> Array:
+    """Return an orthonormal basis of the vectors that a matrix takes to zero, as columns."""
+    _, values, vt = np.linalg.svd(matrix)
+    limit = _ZERO * max(1.0, float(values.max(initial=0.0)))
+    return vt[int((values > limit).sum()) :].T
+
+
 def reduce_rows(matrix: Array) -> Reduction:
     """Return the reduced row echelon form of a matrix, with the transformation to it.
 

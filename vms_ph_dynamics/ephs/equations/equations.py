@@ -46,9 +46,9 @@ class Equations:
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
         self.system, self.layout, self.theta_0 = system, layout, theta_0
         self.states = States(layout)
-        self.constraints = Constraints(layout)
-        self.storages = Storages(self.states, theta_0, self.constraints.columns)
         self.processes = Processes(self.states, theta_0)
+        self.constraints = Constraints(layout, self.processes.skew, self.processes.touched_free)
+        self.storages = Storages(self.states, theta_0, self.constraints.columns)
         self.closures: dict[str, Closure] = closures(system, layout)
         self.couplings = couplings(layout)
         self.rank: int | None = None
@@ -89,6 +89,8 @@ class Equations:
         kappa: Array = np.zeros(0)
         if self.constraints.count:
             rate, kappa = self._constrained(a, rate, efforts)
+            k = self.constraints.multiplying.shape[1]
+            efforts[self.layout.stored :] -= self.constraints.multiplying @ kappa[kappa.size - k :]
         forces = self.constraints.multipliers(self.states.reads, phi, kappa)
         return Rates(rate, efforts, kappa, forces)
 
@@ -160,7 +162,9 @@ class Equations:
         Raises:
             SingularConstraint: the rank is full as far as known, but S cannot be solved with.
         """
-        if self.rank is None or self.rank == s.shape[0]:
+        if self.rank is None:
+            return np.linalg.lstsq(s, b, rcond=1e-13)[0]
+        if self.rank == s.shape[0]:
             try:
                 return np.linalg.solve(s, b)
             except np.linalg.LinAlgError:

@@ -18,6 +18,11 @@ class Processes:
     Args:
         states: of the system.
         theta_0: temperature of the environment, K.
+
+    Attributes:
+        skew: (total,total) of all constant brackets together.
+        touched_free: free efforts that anything else depends on.
+        indices: where the ports of every component stand among all efforts.
     """
 
     def __init__(self, states: States, theta_0: float) -> None:
@@ -36,15 +41,22 @@ class Processes:
                 self._brackets.append((box, component, index, twice))
             elif isinstance(component, Reversible):
                 np.add.at(constant, (index[:, None], index[None, :]), component.skew())
+        self.skew = constant
+        used = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
+        every = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *used]))
+        self.touched_free = every[every >= layout.stored]
         # Couplings of poses and velocities are most of it: as entries, not as a matrix.
         self._rows, self._columns = np.nonzero(constant)
         self._entries = constant[self._rows, self._columns]
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,)."""
-        weights = self._entries * e[self._columns]
-        # With weights the sums are floats, which numpy's types do not say.
-        phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
+        if self._rows.size:
+            weights = self._entries * e[self._columns]
+            # With weights the sums are floats, which numpy's types do not say.
+            phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
+        else:
+            phi = np.zeros(self._total)
         reads = self._states.reads
         for box, reversible, index, twice in self._brackets:
             _add(phi, index, reversible.bracket(reads[box], e[index]), twice)

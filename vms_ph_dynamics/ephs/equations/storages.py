@@ -51,6 +51,11 @@ class Storages:
                     f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
                     "give the storage its hessian"
                 )
+        self._warm = [
+            (box, s)
+            for box, s, _ in self.others
+            if s.is_entropy.any() and not isinstance(s, Environment)
+        ]
         self.entropies = [
             held
             for held in layout.states.values()
@@ -97,6 +102,17 @@ class Storages:
                 f"{differential[index]:.6g} K; it must be above zero"
             )
         return differential - self.theta_0 * storage.is_entropy
+
+    def check_temperatures(self, x: Array) -> None:
+        """Refuse a state with an absolute temperature at or below zero.
+
+        Raises:
+            TemperatureError: naming the port.
+        """
+        if self._warm:
+            self.states.look_at(x)
+            for box, storage in self._warm:
+                self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
 
     def slope(self) -> Array:
         """Return D at the states last looked at: the derivative of efforts, (stored,stored)."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from .body import Coupling, Gravity, LiePoisson, rigid_body
 from .friction import Conduction, Friction, HeatCapacity, coulomb
 from .ground import Ground
-from .joint import Heat, HolonomicConstraint, Offset, joint, potential, spring
+from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
 from .mechanism import GROUND, Between, Gear, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
 from .placement import joint_positions, joint_velocities, place
@@ -35,6 +35,7 @@ __all__ = [
     "Revolute",
     "Screw",
     "Spherical",
+    "Spring",
     "configuration_of",
     "coulomb",
     "from_urdf",
@@ -45,7 +46,6 @@ __all__ = [
     "place",
     "potential",
     "rigid_body",
-    "spring",
     "state_of",
 ]
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import Array, frozen
 from ...groups import SE3
 from ..components import Component, Environment, Reversible, Storage
+from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
 from ..systems import System, compose
@@ -117,22 +118,42 @@ def no_potential(pair: LowerPair) -> Storage:
     )
 
 
-def spring(pair: LowerPair, stiffness: Any, rest: Any = 0.0) -> Storage:
-    """Return a linear spring in the coordinates of a pair whose coordinates add.
+class Spring(Storage):
+    """A linear spring in the coordinates of a pair whose coordinates add.
 
     Args:
         pair: revolute, prismatic, screw or cylindrical.
         stiffness: N m/rad or N/m; a number or one a freedom.
         rest: position without force.
     """
-    k = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), (pair.dimension,)).copy()
-    q_0 = np.broadcast_to(np.asarray(rest, dtype=np.float64), (pair.dimension,)).copy()
-    return Storage(
-        {"q_r": power(relative_pose_of(pair))},
-        lambda q: 0.5 * float(k @ (q - q_0) ** 2),
-        lambda q: k * (q - q_0),
-        lambda q: np.diag(k),
-    )
+
+    def __init__(self, pair: LowerPair, stiffness: Any, rest: Any = 0.0) -> None:
+        if not pair.is_vector_space:
+            raise StructureError(f"a linear spring has no meaning on a {pair}; use potential")
+        d = (pair.dimension,)
+        self._k = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), d).copy()
+        self._rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
+        ports = {"q_r": power(relative_pose_of(pair))}
+        super().__init__(ports, self._value, self._slope, self._curvature)
+
+    def _value(self, q: Array) -> float:
+        return 0.5 * float(self._k @ (q - self._rest) ** 2)
+
+    def _slope(self, q: Array) -> Array:
+        return self._k * (q - self._rest)
+
+    def _curvature(self, q: Array) -> Array:
+        return np.diag(self._k)
+
+    def discrete(
+        self,
+        before: tuple[Array, ...],
+        middle: tuple[Array, ...],
+        after: tuple[Array, ...],
+        u: Array,
+    ) -> Array:
+        """Return the force halfway, which is exact for a square."""
+        return self._k * (before[0] + 0.5 * u - self._rest)
 
 
 def potential(

@@ -6,6 +6,9 @@ from ..errors import PatternError
 from .pattern import Pattern, split
 from .port import Interface
 
+# A junction of the outer pattern, with an empty box, or of the one inside a box.
+Key = tuple[str, str]
+
 
 def same_interface(place: str, wanted: Interface, given: Interface) -> None:
     """Refuse an interface that is not the one that a box has.
@@ -54,31 +57,42 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
         else:
             boxes[box] = interface
     # Both halves of a port meet here: the junction around the box, and the one inside it.
-    groups: dict[str, list[str]] = {}
-    owner: dict[str, str] = {}
+    groups: dict[Key, list[str]] = {}
+    owner: dict[str, Key] = {}
     for junction, ends in pattern.junctions.items():
-        groups[junction] = [end for end in ends if split(end)[0] not in inner]
-        owner |= {end: junction for end in ends if split(end)[0] in inner}
+        groups["", junction] = [end for end in ends if split(end)[0] not in inner]
+        owner |= {end: ("", junction) for end in ends if split(end)[0] in inner}
     for box, filling in inner.items():
         for junction, ends in filling.junctions.items():
-            name = f"{box}.{junction}"
-            groups[name] = [f"{box}.{end}" for end in ends if split(end)[0]]
+            key: Key = (box, junction)
+            groups[key] = [f"{box}.{end}" for end in ends if split(end)[0]]
             for end in ends:
                 if not split(end)[0]:
                     _check_power(pattern, filling, box, end, junction)
-                    name = _merge(groups, owner, owner[f"{box}.{end}"], name)
-    wires = {name: tuple(ends) for name, ends in groups.items() if ends}
-    return Pattern(boxes, wires, pattern.outer)
+                    key = _merge(groups, owner, owner[f"{box}.{end}"], key)
+    return Pattern(boxes, _named(groups), pattern.outer)
 
 
-def _merge(groups: dict[str, list[str]], owner: dict[str, str], kept: str, lost: str) -> str:
+def _merge(groups: dict[Key, list[str]], owner: dict[str, Key], kept: Key, lost: Key) -> Key:
     if kept == lost:
         return kept
     groups[kept] += groups.pop(lost)
-    for end, name in owner.items():
-        if name == lost:
+    for end, key in owner.items():
+        if key == lost:
             owner[end] = kept
     return kept
+
+
+def _named(groups: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
+    """Give inner junctions the name of their box as a prefix; names of the outer pattern win."""
+    names = {name for box, name in groups if not box}
+    wires: dict[str, tuple[str, ...]] = {}
+    for (box, junction), ends in groups.items():
+        name = f"{box}.{junction}" if box else junction
+        while box and (name in names or name in wires):
+            name += "_"
+        wires[name] = tuple(ends)
+    return wires
 
 
 def _check_power(outer: Pattern, inner: Pattern, box: str, port: str, junction: str) -> None:

@@ -28,6 +28,7 @@ class Projection:
         self._equations = equations
         layout = equations.layout
         self._n = layout.linear
+        self._least = 0.0
         self._rows = [
             (block.rows, equations.closures[block.box])
             for block in equations.constraints.blocks
@@ -88,6 +89,9 @@ class Projection:
     def check_rank(self, x: Array) -> None:
         """Refuse a state at which constraints depend on each other that did not before.
 
+        The least singular value falls to zero in proportion to the distance from a singularity, so
+        that one two steps ahead can be seen, and none is jumped over.
+
         Raises:
             SingularConstraint: naming a joint.
         """
@@ -97,7 +101,10 @@ class Projection:
             return
         s = self._metric(x)[1]
         values = np.linalg.eigvalsh(_unit_diagonal(s))
-        if values[s.shape[0] - rank] <= RANK:
+        least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
+        falling = self._least - least
+        self._least = least
+        if least * least <= RANK or least < 2.0 * falling:
             raise equations.singular(s)
         if rank < s.shape[0] and values[s.shape[0] - rank - 1] > 1e3 * RANK:
             raise SingularConstraint(
@@ -162,3 +169,17 @@ class Projection:
 def _unit_diagonal(s: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))
     return s / np.outer(scale, scale)
+
+
+def closed(equations: Equations, x: Array) -> Array:
+    """Return the state near x on all constraints, as to close a loop from a guess of its angles.
+
+    Raises:
+        InconsistentState: naming the joint that cannot be closed from there.
+    """
+    projection = Projection(equations)
+    before, equations.rank = equations.rank, None
+    try:
+        return projection.onto(x)
+    finally:
+        equations.rank = before

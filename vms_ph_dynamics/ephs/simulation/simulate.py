@@ -79,10 +79,12 @@ class Simulation:
                 ``x`` stay those of the last good step.
         """
         try:
+            equations = self.equations
             x, work = self._step(self.t, self.x, self.dt, self._flow)
             if not np.isfinite(x).all():
                 raise SimulationError("the motion has no finite continuation; take a shorter step")
             self._projection.check_rank(x)
+            equations.storages.check_temperatures(x)
         except SimulationError as error:
             error.time, error.state = self.t, self.x.copy()
             error.args = (f"at t = {self.t:.6g} s: {error.args[0]}",)
