@@ -94,7 +94,7 @@ def test_an_outstretched_four_bar_linkage_is_refused_by_name() -> None:
     # A parallelogram folds flat when its crank points along the base: there it may go two ways.
     equations = assemble(four_bar(0.2, 0.5, 0.2, 0.5))
     x = closed(
-        equations, mb.place(equations, {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}, {"a": -2.0})
+        equations, mb.place(equations, {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}, {"a": -8.0})
     )
     with pytest.raises(
         SingularConstraint, match=r"at t = .*constraint of '[abcd]' is singular"
