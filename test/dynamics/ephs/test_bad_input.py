@@ -94,7 +94,7 @@ def test_an_error_says_when_and_carries_the_last_good_state() -> None:
 
 
 def test_a_motion_that_explodes_is_stopped_at_its_last_finite_state() -> None:
-    equations = assemble(oscillator(k=1e6, m=1e-6))
+    equations = assemble(oscillator(1e6, 1e-6))
     simulation = Simulation(equations, equations.states.vector({"q": 1.0}), dt=1.0)
     with pytest.raises(SimulationError, match=r"not finite|no finite"):
         run(simulation, 200)

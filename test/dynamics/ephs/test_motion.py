@@ -9,8 +9,11 @@ import pytest
 
 from vms_ph_dynamics.ephs import Trajectory, assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.examples import TwoBodies
 
 from .examples import (
+    PARAMETERS,
+    golden_pose,
     pendulum,
     pendulum_state,
     two_free_bodies,
@@ -198,3 +201,12 @@ def test_work_from_outside_becomes_stored_energy_and_heat() -> None:
     )
     assert motion.supplied[-1] > 1e-3
     assert np.abs(motion.first_law).max() < 1e-12
+
+
+def test_the_two_bodies_of_the_library_are_those_of_the_golden_data() -> None:
+    two = TwoBodies()
+    for name, pose in zip(("o1", "o2", "oG", "o1g"), two.offsets + two.suspension, strict=True):
+        np.testing.assert_allclose(pose, golden_pose(name), rtol=0, atol=1e-15)
+    assert list(two.masses) == PARAMETERS["mass"]
+    np.testing.assert_array_equal([np.diag(i) for i in two.inertias], PARAMETERS["J"])
+    assert [list(two.friction), list(two.stiffness)] == [PARAMETERS["mu"], PARAMETERS["kr"]]

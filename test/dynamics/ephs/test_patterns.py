@@ -108,7 +108,7 @@ def dirac_structure_that_is_not_skew_somewhere() -> object:
 
 
 def negative_friction() -> object:
-    return assemble(damped_oscillator(d=-0.1))
+    return assemble(damped_oscillator(friction=-0.1))
 
 
 def indefinite_friction_tensor() -> object:
