@@ -52,6 +52,9 @@ class Equations:
         self.closures: dict[str, Closure] = closures(system, layout)
         self.couplings = couplings(layout)
         self.rank: int | None = None
+        self._warm = np.zeros(layout.total)
+        for held in self.storages.entropies:
+            self._warm[held.tangent] = 1.0
         self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
         self._turning = [
             (
@@ -145,6 +148,15 @@ class Equations:
                 )
             flow[self.layout.efforts[self.layout.outer[name]]] += value
         return flow
+
+    def supplied_power(self, efforts: Array, flow: Array) -> float:
+        """Return the energy that flows at outer ports bring in, W; entropy brings theta times it.
+
+        Args:
+            efforts: (total,) at all junctions.
+            flow: (total,) as :meth:`flow_of` gives.
+        """
+        return float((efforts + self.theta_0 * self._warm) @ flow)
 
     def constraint_matrix(self, x: Array) -> Array:
         """Return G, (count,stored)."""

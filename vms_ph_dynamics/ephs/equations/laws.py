@@ -30,10 +30,8 @@ def check_laws(equations: Equations) -> None:
             rates = equations.rates(x, flow)
         except SimulationError:
             continue  # a sample outside the domain of the model says nothing about its laws
-        supplied = sum(
-            float(rates.efforts[equations.layout.efforts[equations.layout.outer[name]]] @ f)
-            for name, f in flow.items()
-        )
+        given = equations.flow_of(flow)
+        supplied = 0.0 if given is None else equations.supplied_power(rates.efforts, given)
         warm = np.zeros(equations.layout.stored)
         for held in equations.storages.entropies:
             warm[held.tangent] = 1.0

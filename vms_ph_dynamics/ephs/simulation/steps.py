@@ -54,7 +54,7 @@ class ProjectedRK4:
     def _rate(self, t: float, x: Array, flow: Flow) -> tuple[Array, float]:
         f = flow(t, x)
         rate, efforts = self._equations.tangent(x, f)
-        return rate, 0.0 if f is None else float(efforts @ f)
+        return rate, 0.0 if f is None else self._equations.supplied_power(efforts, f)
 
     def _turned(self, t: float, x: Array, theta: Array, flow: Flow) -> tuple[Array, float]:
         states = self._equations.states
@@ -109,7 +109,7 @@ class DiscreteGradient:
         self._guess = u
         y = states.step(x, u)
         states.repair(y)
-        return y, 0.0 if f is None else dt * float(efforts @ f)
+        return y, 0.0 if f is None else dt * equations.supplied_power(efforts, f)
 
     def _arguments(self, x: Array) -> dict[str, tuple[Array, ...]]:
         self._equations.states.look_at(x)
