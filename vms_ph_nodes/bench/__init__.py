@@ -31,6 +31,7 @@ class Bench:
 
 # In the order in which they are listed; each module has a BENCH.
 _MODULES = ("dynamics", "control", "task_space")
+_MODULES = ("dynamics", "control", "ephs")
 
 
 def benches() -> dict[str, Bench]:
