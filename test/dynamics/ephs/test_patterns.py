@@ -138,6 +138,16 @@ def friction_that_loses_heat() -> object:
     )
 
 
+def reversible_machine_that_makes_entropy() -> object:
+    engine = Reversible({"s": power(entropy), "p": power(momentum)}, skew=[[0, -1], [1, 0]])
+    return assemble(
+        compose(
+            {"ke": MASS, "engine": engine, "env": Environment()},
+            {"p": ("ke.p", "engine.p"), "s": ("engine.s", "env.s")},
+        )
+    )
+
+
 def friction_without_a_place_for_heat() -> object:
     cold = Irreversible({"p": power(momentum)}, lambda states, e, theta_0: np.eye(1))
     return assemble(compose({"ke": MASS, "mf": cold}, {"p": ("ke.p", "mf.p")}))
@@ -186,6 +196,7 @@ def joint_to_no_body() -> object:
         (indefinite_friction_tensor, StructureError, ["box 'j.mf'", "'p_r'", "negative"]),
         (friction_tensor_that_is_not_symmetric, StructureError, ["box 'j.mf'", "not symmetric"]),
         (friction_that_loses_heat, StructureError, ["box 'mf'", "conserve energy"]),
+        (reversible_machine_that_makes_entropy, StructureError, ["box 'engine'", "'s'"]),
         (friction_without_a_place_for_heat, StructureError, ["box 'mf'", "no port of entropy"]),
         (effort_that_is_not_the_differential, StructureError, ["box 'pe'", "port 'q'"]),
         (two_environments, StructureError, ["'a'", "'b'", "300", "290"]),

@@ -98,6 +98,7 @@ class Reversible(Component):
         """
         if self.constant_skew:
             self._check_skew(name, self.skew(), 0.0)
+        self._check_entropy(name, self.random_states(rng))
         for _ in range(SAMPLES if self.reads else 0):
             states = self.random_states(rng)
             if not self.constant_skew:
@@ -108,6 +109,18 @@ class Reversible(Component):
                     raise StructureError(f"box '{name}': its bracket is not its matrix J times e")
             if not self.constant_constraint:
                 self._check_rate(name, states, rng)
+
+    def _check_entropy(self, name: str, states: list[Array]) -> None:
+        """Reversible exchange passes entropy on; it makes and destroys none."""
+        made = np.concatenate(
+            [self.is_entropy @ self.skew(*states), self.constraint(*states) @ self.is_entropy]
+        )
+        if np.abs(made).max(initial=0.0) > ROUNDING:
+            port = next(p for p, at in self.slices.items() if self.is_entropy[at].any())
+            raise StructureError(
+                f"box '{name}', port '{port}': a reversible component must pass on as much entropy "
+                "as it takes; heat that appears belongs to an irreversible component"
+            )
 
     def _check_skew(self, name: str, matrix: Array, tolerance: float) -> None:
         symmetric = np.abs(matrix + matrix.T)

@@ -29,6 +29,7 @@ class Projection:
         layout = equations.layout
         self._n = layout.linear
         self._least = 0.0
+        self._latest: Array | None = None
         self._rows = [
             (block.rows, equations.closures[block.box])
             for block in equations.constraints.blocks
@@ -99,7 +100,9 @@ class Projection:
         rank = equations.rank
         if rank is None or not equations.constraints.count:
             return
-        s = self._metric(x)[1]
+        # A projection has just computed S, a rounding away from here.
+        s = self._metric(x)[1] if self._latest is None else self._latest
+        self._latest = None
         values = np.linalg.eigvalsh(_unit_diagonal(s))
         least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
         falling = self._least - least
@@ -123,6 +126,7 @@ class Projection:
         if not constraints.count:
             return x
         g, s = self._metric(x)
+        self._latest = s
         if self._rows:
             r = self.residual(x)
             b = np.zeros(constraints.count)

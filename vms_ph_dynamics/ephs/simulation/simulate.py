@@ -66,7 +66,7 @@ class Simulation:
         self._step: Step = (
             DiscreteGradient(equations)
             if scheme == "discrete_gradient"
-            else ProjectedRK4(equations, scheme == "projected_rk4")
+            else ProjectedRK4(equations, self._projection if scheme == "projected_rk4" else None)
         )
         self.x = x.copy() if scheme == "rk4" else self._projection.onto(x)
         self._count = 0

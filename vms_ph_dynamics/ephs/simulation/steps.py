@@ -28,12 +28,11 @@ class ProjectedRK4:
 
     Args:
         equations: of the system.
-        project: whether to put the end of every step back on the constraints.
+        projection: puts the end of every step back on the constraints; None leaves it.
     """
 
-    def __init__(self, equations: Equations, project: bool = True) -> None:
-        self._equations, self._project = equations, project
-        self.projection = Projection(equations)
+    def __init__(self, equations: Equations, projection: Projection | None) -> None:
+        self._equations, self._projection = equations, projection
 
     def __call__(self, t: float, x: Array, dt: float, flow: Flow) -> tuple[Array, float]:
         """Return the state after dt, and the work supplied."""
@@ -47,8 +46,8 @@ class ProjectedRK4:
         k4, w4 = self._turned(t + dt, x, theta, flow)
         y = states.step(x, (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
         states.repair(y)
-        if self._project:
-            y = self.projection.apply(y)
+        if self._projection is not None:
+            y = self._projection.apply(y)
         return y, dt / 6.0 * (w1 + 2.0 * w2 + 2.0 * w3 + w4)
 
     def _rate(self, t: float, x: Array, flow: Flow) -> tuple[Array, float]:
