@@ -5,6 +5,7 @@ import pytest
 
 from vms_ph_dynamics.ephs import SingularConstraint, System, assemble, closed, simulate
 from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.simulation import Projection
 from vms_ph_dynamics.groups import SO3, pose
 
 # A hinge about the inertial y axis: the linkage moves in the plane of x and z.
@@ -120,3 +121,24 @@ def test_the_same_joint_twice_is_redundant_and_moves_as_one() -> None:
         motion = simulate(equations, mb.place(equations, start), dt=1e-3, steps=300)
         ends.append(motion.value("rod.q")[-1])
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
+
+
+def test_a_long_open_chain_has_no_dependent_constraints() -> None:
+    # The least eigenvalue of its constraints falls with the fourth power of its length.
+    joint = mb.joint(mb.Revolute(), at(0.1), at(-0.1))
+    links = {f"b{k}": rod(0.2) for k in range(40)}
+    names = ["ground", *links]
+    chain = mb.mechanism(
+        links, {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(40)}
+    )
+    equations = assemble(chain)
+    assert Projection(equations).find_rank(mb.place(equations)) == 200
+    motion = simulate(equations, mb.place(equations), dt=1e-3, steps=3)
+    assert motion.violation.max() < 1e-12
+
+
+def test_a_motion_that_begins_at_a_singular_position_is_refused_once_it_leaves_it() -> None:
+    equations = assemble(four_bar(0.2, 0.5, 0.2, 0.5))
+    flat = mb.place(equations, {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0})
+    with pytest.raises(SingularConstraint, match="began at a singular configuration"):
+        simulate(equations, flat, dt=1e-2, steps=200)

@@ -11,9 +11,9 @@ from ...arrays import Array
 from ..equations import Equations
 from ..errors import InconsistentState, SingularConstraint
 
-# Eigenvalues of the S of unit diagonal below this are dependent rows. Closed loops whose poses fit
-# to 1e-8 leave 1e-16 in them; mechanisms a thousandth of a radian from a singularity have 1e-6.
-RANK = 1e-9
+# Dependent rows show as a gap in the eigenvalues of the S of unit diagonal: closed loops whose
+# poses fit to 1e-6 leave 1e-12 in them. Those of a long chain of n bodies fall evenly, to 1/n^4.
+_GAP, _DEPENDENT, _ZERO = 1e4, 1e-8, 1e-14
 _NEWTON = 20
 
 
@@ -85,7 +85,12 @@ class Projection:
     def find_rank(self, x: Array) -> int:
         """Return how many constraints are independent at a state."""
         s = self._metric(x)[1]
-        return int((np.linalg.eigvalsh(_unit_diagonal(s)) > RANK).sum()) if s.size else 0
+        if not s.size:
+            return 0
+        values = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
+        gaps = (values[:-1] < _DEPENDENT) & (values[1:] > _GAP * values[:-1])
+        dependent = int(np.flatnonzero(gaps).max(initial=-1)) + 1
+        return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
 
     def check_rank(self, x: Array) -> None:
         """Refuse a state at which constraints depend on each other that did not before.
@@ -107,9 +112,9 @@ class Projection:
         least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
         falling = self._least - least
         self._least = least
-        if least * least <= RANK or least < 2.0 * falling:
+        if least * least <= _ZERO or least < 2.0 * falling:
             raise equations.singular(s)
-        if rank < s.shape[0] and values[s.shape[0] - rank - 1] > 1e3 * RANK:
+        if rank < s.shape[0] and values[s.shape[0] - rank - 1] > 1e-2 * least * least:
             raise SingularConstraint(
                 "the motion began at a singular configuration: more constraints are independent "
                 "now than then; begin elsewhere"
