@@ -30,8 +30,7 @@ class Bench:
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control", "task_space")
-_MODULES = ("dynamics", "control", "ephs")
+_MODULES = ("dynamics", "control", "task_space", "ephs")
 
 
 def benches() -> dict[str, Bench]:

@@ -20,6 +20,9 @@ from vms_ph_dynamics.ephs.equations.powers import port_powers
 from vms_ph_dynamics.ephs.examples import EXAMPLES, state_of_example
 from vms_ph_dynamics.ephs.quantities import displacement, entropy, momentum
 
+# A joint without bodies has equations only within a system.
+COMPLETE = [name for name in EXAMPLES if name != "joint"]
+
 MASS = Quadratic({"p": power(momentum)}, 1.0)
 
 
@@ -56,12 +59,12 @@ def test_a_system_that_destroys_entropy_breaks_the_second_law() -> None:
         check_laws(equations)
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@pytest.mark.parametrize("name", COMPLETE)
 def test_the_examples_keep_both_laws(name: str) -> None:
     check_laws(assemble(EXAMPLES[name](), check=False))
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@pytest.mark.parametrize("name", COMPLETE)
 def test_the_powers_at_every_closed_junction_add_up_to_zero(name: str) -> None:
     equations = assemble(EXAMPLES[name]())
     powers = port_powers(equations, state_of_example(name, equations))
