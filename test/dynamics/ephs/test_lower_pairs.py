@@ -183,3 +183,20 @@ def test_a_pair_between_free_bodies_keeps_energy_and_the_momentum_of_both(
     assert np.abs(spatial - spatial[0]).max() < 1e-10
     assert np.abs(motion.first_law).max() < 1e-10
     assert motion.violation.max() < 1e-13
+
+
+def test_a_joint_may_be_written_from_the_body_to_the_ground() -> None:
+    body, o1, o2 = mb.rigid_body(MASS, INERTIA), np.eye(4), np.eye(4)
+    o1[:3, :3] = SO3().exp(np.array([0.0, np.pi / 2, 0.0]))
+    o2[:3, :3], o2[2, 3] = o1[:3, :3], 0.4
+    ends = []
+    for first, second, offsets, q in (
+        ("ground", "b", (o1, o2), 0.7),
+        ("b", "ground", (o2, o1), -0.7),
+    ):
+        joint = mb.joint(mb.Revolute(), *offsets, friction=0.1)
+        equations = assemble(mb.mechanism({"b": body}, {"j": mb.Between(first, second, joint)}))
+        motion = simulate(equations, mb.place(equations, {"j": q}), dt=1e-3, steps=300)
+        ends.append((motion.value("b.q")[-1], motion.entropy[-1]))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=0, atol=1e-12)
+    assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-12)
