@@ -7,6 +7,7 @@ from . import (
     bench,
     check,
     demo,
+    ephs,
     interface,
     launch,
     node,
@@ -46,6 +47,7 @@ def make_app() -> typer.Typer:
         ("param", param),
         ("interface", interface),
         ("bag", bag),
+        ("ephs", ephs),
     ):
         app.add_typer(module.app, name=name)
     app.command("check")(check.check)

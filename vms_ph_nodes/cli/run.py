@@ -14,6 +14,7 @@ EXECUTABLES = (
     "controller",
     "energy_monitor",
     "marker_publisher",
+    "joint_heat",
     "model_server",
     "bag_recorder",
     "bag_player",

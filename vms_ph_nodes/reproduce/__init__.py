@@ -15,6 +15,7 @@ _MODULES = (
     "impedance_identification",
     "operational_space_comparison",
     "sampled_passivity",
+    "lohmayer_mbs",
 )
 
 

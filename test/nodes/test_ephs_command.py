@@ -1,0 +1,67 @@
+"""vms-ph ephs and vms-ph reproduce lohmayer-mbs."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.ephs.examples import EXAMPLES
+from vms_ph_nodes.cli.app import make_app
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(make_app(), list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_examples_are_listed() -> None:
+    assert [line.split()[0] for line in run("ephs", "list").splitlines()] == list(EXAMPLES)
+
+
+@pytest.mark.parametrize("model", [*EXAMPLES, "panda", "satellite_panda"])
+def test_a_picture_of_every_example_and_of_a_robot_is_written(model: str, tmp_path: Path) -> None:
+    file = tmp_path / "picture.svg"
+    assert f"written: {file}" in run("ephs", "draw", model, "-o", str(file))
+    assert ET.parse(file).getroot().tag.endswith("svg")
+
+
+def test_the_powers_of_a_motion_colour_the_picture(tmp_path: Path) -> None:
+    file = tmp_path / "powers.svg"
+    run("ephs", "draw", "damped_oscillator", "--powers", "0.5", "-o", str(file))
+    moving = [e for e in ET.parse(file).iter() if e.tag.endswith("animate")]
+    # Seven power ports, with colour and width of each.
+    assert len(moving) == 14
+
+
+def test_an_unknown_model_is_answered_by_what_there_is(tmp_path: Path) -> None:
+    result = CliRunner().invoke(make_app(), ["ephs", "draw", "teapot"])
+    assert isinstance(result.exception, VmsPhError)
+    assert "pendulum" in str(result.exception)
+    assert "satellite_panda" in str(result.exception)
+
+
+def checks(*settings: str) -> dict[str, dict[str, object]]:
+    words = [word for setting in settings for word in ("--set", setting)]
+    document = json.loads(run("reproduce", "lohmayer-mbs", "--json", *words))
+    return {check["name"]: check for check in document["checks"]}
+
+
+def test_the_equations_of_source_c_come_out_and_its_misprints_are_refuted() -> None:
+    found = checks("duration=0.4", "states=2")
+    verdicts = {name: check["verdict"] for name, check in found.items()}
+    refuted = [name for name, verdict in verdicts.items() if verdict == "refuted"]
+    assert refuted == [
+        "constraint of section 6 as printed, with Ad_{o1} and Ad_{o2}",
+        "relative velocity u_r in frame C1, as 5.2.5 says",
+    ]
+    assert {v for n, v in verdicts.items() if n not in refuted} == {"agrees"}
+
+
+def test_a_coarse_step_shows_in_the_first_law() -> None:
+    name = "first law: the same, projected Runge-Kutta"
+    fine, coarse = (checks("duration=0.4", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
+    assert float(str(coarse["obtained"])) > 100 * float(str(fine["obtained"]))

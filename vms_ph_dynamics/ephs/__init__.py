@@ -1,0 +1,59 @@
+"""EPHS: a compositional language for multibody systems with heat [C].
+
+A system is a pattern with its boxes filled by systems; primitive ones store energy, exchange it
+reversibly (Dirac structures) or irreversibly (Onsager structures), or are the environment. Wires
+are checked when a pattern is made, laws when a system is assembled.
+"""
+
+from . import multibody
+from .components import Component, Environment, Irreversible, Quadratic, Reversible, Storage
+from .equations import Equations, Rates, assemble
+from .errors import (
+    InconsistentState,
+    PatternError,
+    SimulationError,
+    SingularConstraint,
+    StructureError,
+    TemperatureError,
+)
+from .patterns import Interface, Pattern, Port, power, state, substitute
+from .quantities import Quantity, Space, displacement, entropy, momentum
+from .simulation import Simulation, Trajectory, closed, simulate
+from .systems import System, compose, flatten
+
+__all__ = [
+    "Component",
+    "Environment",
+    "Equations",
+    "InconsistentState",
+    "Interface",
+    "Irreversible",
+    "Pattern",
+    "PatternError",
+    "Port",
+    "Quadratic",
+    "Quantity",
+    "Rates",
+    "Reversible",
+    "Simulation",
+    "SimulationError",
+    "SingularConstraint",
+    "Space",
+    "Storage",
+    "StructureError",
+    "System",
+    "TemperatureError",
+    "Trajectory",
+    "assemble",
+    "closed",
+    "compose",
+    "displacement",
+    "entropy",
+    "flatten",
+    "momentum",
+    "multibody",
+    "power",
+    "simulate",
+    "state",
+    "substitute",
+]

@@ -1,0 +1,92 @@
+"""What all primitive systems share: an interface, states to read, and a check by sampling."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ..errors import StructureError
+from ..patterns import Interface, Port, width
+
+SAMPLES = 8
+
+# Rounding of products of numbers of order one to ten, as samples are.
+ROUNDING = 1e-10
+
+
+class Component(ABC):
+    """A primitive system, given by one geometric structure.
+
+    Flows and efforts of its power ports are stacked in the order of the interface. A flow is
+    positive when the quantity goes into the component; its power is ``effort . flow``.
+
+    Attributes:
+        interface: its ports.
+        reads: the ports whose state its structure depends on, in the order of the arguments.
+        width: number of flows of all power ports.
+        slices: of every power port among them.
+        is_entropy: (width,) 1 for flows of entropy, else 0.
+    """
+
+    def __init__(self, interface: Interface, reads: Iterable[str] = ()) -> None:
+        self.interface: Mapping[str, Port] = MappingProxyType(dict(interface))
+        self.reads = tuple(reads)
+        for name in self.reads:
+            if name not in self.interface:
+                raise StructureError(
+                    f"the structure reads the state of '{name}', but the ports are "
+                    f"{', '.join(self.interface)}"
+                )
+        self.width = width(self.interface)
+        self.slices: dict[str, slice] = {}
+        self.is_entropy = np.zeros(self.width)
+        first = 0
+        for name, port in self.interface.items():
+            if port.kind == "power":
+                last = first + port.quantity.space.dimension
+                self.slices[name] = slice(first, last)
+                self.is_entropy[first:last] = port.quantity.name == "entropy"
+                first = last
+
+    @abstractmethod
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Refuse a structure that breaks a law.
+
+        Args:
+            name: of the box, for the error.
+            theta_0: temperature of the environment, K.
+            rng: of the samples.
+
+        Raises:
+            StructureError: with the law, the box and the ports.
+        """
+
+    def port_at(self, index: int) -> str:
+        """Return the power port that an entry of the stacked flows belongs to."""
+        return next(name for name, s in self.slices.items() if s.start <= index < s.stop)
+
+    def random_states(self, rng: np.random.Generator) -> list[Array]:
+        """Return a state for every port in ``reads``."""
+        return [self.interface[name].quantity.space.random(rng) for name in self.reads]
+
+    def random_efforts(self, rng: np.random.Generator, theta_0: float) -> Array:
+        """Return efforts; those of entropy leave every temperature above half of theta_0."""
+        efforts = rng.uniform(-1.0, 1.0, self.width)
+        return np.where(self.is_entropy > 0.0, 0.5 * theta_0 * efforts, efforts)
+
+
+def matrix_of(value: Any, shape: tuple[int, int], what: str) -> Array:
+    """Return a value as a matrix of finite numbers.
+
+    Raises:
+        StructureError: another shape, or not finite.
+    """
+    matrix = np.asarray(value, dtype=np.float64)
+    if matrix.shape != shape:
+        raise StructureError(f"{what} must have shape {shape}; given: shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise StructureError(f"{what} must be finite; given: {matrix.tolist()}")
+    return matrix

@@ -1,0 +1,142 @@
+"""Storage of energy [C (1), (2)]."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, frozen
+from ..errors import StructureError
+from ..patterns import Interface
+from .component import SAMPLES, Component, matrix_of
+
+# Central differences with a step of 1e-6 of a smooth function of order one.
+_STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
+
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+
+class Storage(Component):
+    """Stores energy; its effort is the differential of the exergy ``E - theta_0 s``.
+
+    Flows are the rates of the states, left-trivialised where the space is a group.
+
+    Args:
+        interface: power ports only; every one is a state that it holds.
+        energy: takes one array per port and returns joule.
+        differential: takes the same and returns dE, all ports stacked, left-trivialised: along
+            ``x exp(hat(u) t)`` the energy changes at the rate ``dE . u``.
+        hessian: the derivative of the differential, (width,width); needed only where a constraint
+            acts on a storage that is not :class:`Quadratic`.
+    """
+
+    def __init__(
+        self,
+        interface: Interface,
+        energy: Callable[..., Any],
+        differential: Callable[..., Any],
+        hessian: Callable[..., Array] | None = None,
+    ) -> None:
+        super().__init__(interface, interface)
+        for name, port in self.interface.items():
+            if port.kind != "power":
+                raise StructureError(f"port '{name}' of a storage must be a power port")
+        self._energy, self._differential, self._hessian = energy, differential, hessian
+
+    def energy(self, *states: Array) -> float:
+        """Return the stored energy, J."""
+        return float(np.asarray(self._energy(*states)).reshape(()))
+
+    def differential(self, *states: Array) -> Array:
+        """Return dE, (width,)."""
+        return np.asarray(self._differential(*states), dtype=np.float64).reshape(self.width)
+
+    def hessian(self, *states: Array) -> Array | None:
+        """Return the derivative of the differential, or None when it is not known."""
+        return None if self._hessian is None else self._hessian(*states)
+
+    def discrete(
+        self,
+        before: tuple[Array, ...],
+        middle: tuple[Array, ...],
+        after: tuple[Array, ...],
+        u: Array,
+    ) -> Array:
+        """Return a discrete differential: its product with the step u is the change of energy.
+
+        That of Gonzalez: the differential halfway, corrected along the step.
+
+        Args:
+            before: states at the beginning, one array a port.
+            middle: halfway.
+            after: at the end.
+            u: the step from before to after, all ports stacked, (width,).
+        """
+        d = self.differential(*middle)
+        length = float(u @ u)
+        if length > 0.0:
+            first, last = self.energy(*before), self.energy(*after)
+            missing = last - first - float(d @ u)
+            # Rounding of the energies would be a large force over a short step.
+            if abs(missing) > _ROUNDING * (abs(first) + abs(last)):
+                d = d + (missing / length) * u
+        return d
+
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Refuse a differential that is not that of the energy.
+
+        Raises:
+            StructureError: naming the port.
+        """
+        spaces = [port.quantity.space for port in self.interface.values()]
+        for _ in range(SAMPLES):
+            states = self.random_states(rng)
+            d = self.differential(*states)
+            for k, space in enumerate(spaces):
+                for i in range(space.dimension):
+                    step = np.zeros(space.dimension)
+                    step[i] = _STEP
+                    there, back = list(states), list(states)
+                    there[k], back[k] = space.step(states[k], step), space.step(states[k], -step)
+                    slope = (self.energy(*there) - self.energy(*back)) / (2.0 * _STEP)
+                    port = list(self.interface)[k]
+                    given = float(d[self.slices[port]][i])
+                    scale = 1.0 + abs(self.energy(*states)) + float(np.abs(d).max())
+                    if not abs(slope - given) <= _DIFFERENCE_ERROR * scale:
+                        raise StructureError(
+                            f"box '{name}', port '{port}': entry {i} of the differential is "
+                            f"{given:.6g}, but the energy changes at {slope:.6g} along it; give "
+                            "the left-trivialised differential of the energy"
+                        )
+
+
+class Quadratic(Storage):
+    """Stores ``x^T Q x / 2`` of vectors x, as kinetic energy of momenta or of a linear spring.
+
+    Args:
+        interface: power ports with vector spaces.
+        matrix: Q, symmetric and not negative, (width,width); a number for one scalar port.
+    """
+
+    def __init__(self, interface: Interface, matrix: Any) -> None:
+        super().__init__(interface, self._value, self._slope, self._constant)
+        for name, port in self.interface.items():
+            if not port.quantity.space.is_vector_space:
+                raise StructureError(
+                    f"port '{name}' has values in {port.quantity.space}, which is no vector space; "
+                    "use Storage"
+                )
+        q = np.reshape(matrix, (1, 1)) if np.ndim(matrix) == 0 else matrix
+        self.matrix = frozen(matrix_of(q, (self.width, self.width), "the matrix of an energy"))
+        if np.abs(self.matrix - self.matrix.T).max() > 1e-12 * (1.0 + np.abs(self.matrix).max()):
+            raise StructureError("the matrix of a quadratic energy must be symmetric")
+
+    def _value(self, *states: Array) -> float:
+        x = np.concatenate(states)
+        return 0.5 * float(x @ self.matrix @ x)
+
+    def _slope(self, *states: Array) -> Array:
+        return self.matrix @ np.concatenate(states)
+
+    def _constant(self, *states: Array) -> Array:
+        return self.matrix

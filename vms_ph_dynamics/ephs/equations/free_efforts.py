@@ -1,0 +1,54 @@
+"""Efforts that neither a storage nor a constraint gives: the balance of flows does."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...arrays import Array
+from ..errors import SingularConstraint
+
+_ITERATIONS = 30
+_STEP = 1e-6
+
+
+class UndeterminedEfforts:
+    """Solves ``Z^T phi(e, y + Z w) = 0`` for w, as for a spring and a damper in series.
+
+    Args:
+        directions: Z, (free,k).
+        balance: takes stored efforts, free efforts and inputs, and returns the flows that must
+            vanish along Z.
+    """
+
+    def __init__(
+        self, directions: Array, balance: Callable[[Array, Array, Array | None], Array]
+    ) -> None:
+        self.count = directions.shape[1]
+        self._z, self._balance = directions, balance
+
+    def solve(self, e: Array, free: Array, flow: Array | None) -> Array:
+        """Return the free efforts, (free,).
+
+        Raises:
+            SingularConstraint: the balance does not depend on them, or no solution is found.
+        """
+        w = np.zeros(self.count)
+        for _ in range(_ITERATIONS):
+            r = self._z.T @ self._balance(e, free + self._z @ w, flow)
+            slope = np.empty((self.count, self.count))
+            for i in range(self.count):
+                step = np.zeros(self.count)
+                step[i] = _STEP * (1.0 + abs(w[i]))
+                ahead = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
+                behind = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+                slope[:, i] = (ahead - behind) / (2.0 * step[i])
+            try:
+                change = np.linalg.solve(slope, r)
+            except np.linalg.LinAlgError:
+                break
+            w = w - change
+            if np.abs(change).max() <= 1e-12 * (1.0 + np.abs(w).max()):
+                return free + self._z @ w
+        raise SingularConstraint(
+            "a velocity is determined by no mass, no constraint and no friction; join one of them"
+        )

@@ -1,0 +1,74 @@
+"""Both laws of thermodynamics for a whole system, checked by sampling."""
+
+import numpy as np
+
+from ...arrays import Array
+from ..errors import SimulationError, StructureError
+from .equations import Equations
+
+_SAMPLES = 3
+
+# Rounding of sums of powers of order one to a hundred, solved with matrices of condition 1e4.
+_ROUNDING = 1e-9
+
+
+def check_laws(equations: Equations) -> None:
+    """Refuse a system whose energy or entropy does not balance.
+
+    Raises:
+        StructureError: saying which law fails, by how much.
+    """
+    rng = np.random.default_rng(11)
+    for _ in range(_SAMPLES):
+        try:
+            x = consistent_sample(equations, rng)
+            flow = {
+                name: rng.uniform(-1.0, 1.0, port.quantity.space.dimension)
+                for name, port in equations.system.pattern.outer.items()
+                if port.kind == "power" and port.quantity.name != "entropy"
+            }
+            rates = equations.rates(x, flow)
+        except SimulationError:
+            continue  # a sample outside the domain of the model says nothing about its laws
+        given = equations.flow_of(flow)
+        supplied = 0.0 if given is None else equations.supplied_power(rates.efforts, given)
+        warm = np.zeros(equations.layout.stored)
+        for held in equations.storages.entropies:
+            warm[held.tangent] = 1.0
+        e = rates.efforts[: equations.layout.stored]
+        energy = float((e + equations.theta_0 * warm) @ rates.tangent)
+        scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supplied)
+        if not abs(energy - supplied) <= _ROUNDING * scale:
+            raise StructureError(
+                f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
+                f"while {supplied:.6g} W are supplied; look for a component that makes power"
+            )
+        entropy = float(warm @ rates.tangent)
+        if not entropy >= -_ROUNDING * scale / equations.theta_0:
+            raise StructureError(
+                f"the second law fails for the whole system: entropy is destroyed at {-entropy:.6g}"
+                " W/K; look for negative friction"
+            )
+
+
+def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
+    """Return a random state whose velocities satisfy the constraints; its poses need not."""
+    x = equations.states.vector()
+    for held in equations.layout.states.values():
+        x[held.at] = held.space.random(rng).ravel()
+    return with_consistent_velocities(equations, x)
+
+
+def with_consistent_velocities(equations: Equations, x: Array) -> Array:
+    """Return a state with momenta moved the least kinetic energy until ``G e = 0``."""
+    n = equations.layout.linear
+    if not equations.constraints.count:
+        return x
+    g = equations.constraint_matrix(x)
+    r = g @ equations.storages.efforts(x)
+    gq = g[:, :n] @ equations.storages.Q
+    s = gq @ g[:, :n].T
+    kappa = np.linalg.lstsq(s, r, rcond=1e-12)[0]
+    y = x.copy()
+    y[:n] -= g[:, :n].T @ kappa
+    return y

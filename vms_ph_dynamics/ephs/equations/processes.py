@@ -1,0 +1,79 @@
+"""All flows that do not come from multipliers: reversible brackets and irreversible processes."""
+
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...arrays import Array
+from ..components import Component, Irreversible, Reversible
+from .states import States
+
+Index = npt.NDArray[np.intp]
+
+
+class Processes:
+    """The flows into reversible and irreversible components as a function of efforts.
+
+    Args:
+        states: of the system.
+        theta_0: temperature of the environment, K.
+
+    Attributes:
+        skew: (total,total) of all constant brackets together.
+        touched_free: free efforts that anything else depends on.
+        indices: where the ports of every component stand among all efforts.
+    """
+
+    def __init__(self, states: States, theta_0: float) -> None:
+        layout = states.layout
+        self._states, self._theta_0, self._total = states, theta_0, layout.total
+        constant = np.zeros((layout.total, layout.total))
+        self._brackets: list[tuple[str, Reversible, Index, bool]] = []
+        self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
+        self.indices = {box: self._index(box, c) for box, c in layout.components.items()}
+        for box, component in layout.components.items():
+            index = self.indices[box]
+            twice = len(set(index.tolist())) < index.size
+            if isinstance(component, Irreversible):
+                self._dissipating.append((box, component, index, twice))
+            elif isinstance(component, Reversible) and not component.constant_skew:
+                self._brackets.append((box, component, index, twice))
+            elif isinstance(component, Reversible):
+                np.add.at(constant, (index[:, None], index[None, :]), component.skew())
+        self.skew = constant
+        used = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
+        every = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *used]))
+        self.touched_free = every[every >= layout.stored]
+        # Couplings of poses and velocities are most of it: as entries, not as a matrix.
+        self._rows, self._columns = np.nonzero(constant)
+        self._entries = constant[self._rows, self._columns]
+
+    def flows(self, e: Array) -> Array:
+        """Return the flows into all components at every junction, (total,)."""
+        if self._rows.size:
+            weights = self._entries * e[self._columns]
+            # With weights the sums are floats, which numpy's types do not say.
+            phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
+        else:
+            phi = np.zeros(self._total)
+        reads = self._states.reads
+        for box, reversible, index, twice in self._brackets:
+            _add(phi, index, reversible.bracket(reads[box], e[index]), twice)
+        for box, process, index, twice in self._dissipating:
+            _add(phi, index, process.flows(reads[box], e[index], self._theta_0), twice)
+        return phi
+
+    def _index(self, box: str, component: Component) -> Index:
+        layout = self._states.layout
+        index = np.zeros(component.width, dtype=np.intp)
+        for port, at in component.slices.items():
+            index[at] = np.arange(self._total)[layout.efforts[layout.junctions[f"{box}.{port}"]]]
+        return index
+
+
+def _add(phi: Array, index: Index, flow: Array, twice: bool) -> None:
+    if twice:
+        np.add.at(phi, index, flow)
+    else:
+        phi[index] += flow

@@ -1,0 +1,88 @@
+"""Between a robot's minimal coordinates and the states of its bodies and joints."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from ...arrays import Array
+from ...groups import pose as pose_of
+from ..equations import Equations
+from .placement import joint_positions, joint_velocities, place
+from .urdf import body_names, joint_name
+
+if TYPE_CHECKING:
+    from ...model import VMSModel
+
+
+def state_of(
+    equations: Equations, model: "VMSModel", q: Array, v: Array, others: Any = None
+) -> Array:
+    """Return the state vector of a robot's bodies and joints at a configuration and velocity.
+
+    Args:
+        equations: of the system that :func:`.from_urdf` made of the same URDF.
+        model: its minimal-coordinate model.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        others: more states, as entropies, by name.
+    """
+    full = model._pin
+    q, v = model.full_configuration(q), model.full_velocity(v)
+    positions: dict[str, Array] = {}
+    velocities: dict[str, Array] = {}
+    poses, twists = {}, {}
+    for i in range(1, full.njoints):
+        joint = full.joints[i]
+        mine = q[joint.idx_q : joint.idx_q + joint.nq]
+        rate = v[joint.idx_v : joint.idx_v + joint.nv]
+        if joint.nv == 6:
+            name = body_names(full)[i]
+            shift = pose_of(np.eye(3), full.inertias[i].lever)
+            poses[name] = np.array(pin.XYZQUATToSE3(mine).homogeneous) @ shift
+            lever = full.inertias[i].lever
+            twists[name] = np.concatenate([rate[:3] + np.cross(rate[3:], lever), rate[3:]])
+            continue
+        velocities[joint_name(full.names[i])] = rate
+        positions[joint_name(full.names[i])] = _element(mine, joint.nv)
+    return place(equations, positions, velocities, poses=poses, twists=twists, others=others)
+
+
+def configuration_of(equations: Equations, model: "VMSModel", x: Array) -> tuple[Array, Array]:
+    """Return configuration and velocity of a robot at a state of its bodies and joints."""
+    full = model._pin
+    q, v = pin.neutral(full), np.zeros(full.nv)
+    positions, velocities = joint_positions(equations, x), joint_velocities(equations, x)
+    for i in range(1, full.njoints):
+        joint, name = full.joints[i], joint_name(full.names[i])
+        at, rate = (
+            slice(joint.idx_q, joint.idx_q + joint.nq),
+            slice(joint.idx_v, joint.idx_v + joint.nv),
+        )
+        if joint.nv == 6:
+            body = body_names(full)[i]
+            lever = full.inertias[i].lever
+            pose = equations.states.value(x, f"{body}.q") @ pose_of(np.eye(3), -lever)
+            held = equations.layout.find(f"{body}.p")
+            twist = equations.storages.efforts(x)[held.tangent]
+            q[at] = pin.SE3ToXYZQUAT(pin.SE3(pose))
+            v[rate] = np.concatenate([twist[:3] - np.cross(twist[3:], lever), twist[3:]])
+            continue
+        element, v[rate] = positions[name], velocities[name]
+        if joint.nv == 3:
+            q[at] = [element[0, 2], element[1, 2], element[0, 0], element[1, 0]]
+        elif joint.nq == 2:
+            q[at] = [np.cos(element[0]), np.sin(element[0])]
+        else:
+            q[at] = element
+    if model.projection is not None:
+        v = np.linalg.lstsq(model.projection, v, rcond=None)[0]
+    return model._independent(q), v
+
+
+def _element(q: Array, freedoms: int) -> Array:
+    if freedoms == 3:
+        return np.array([[q[2], -q[3], q[0]], [q[3], q[2], q[1]], [0.0, 0.0, 1.0]])
+    if q.size == 2:
+        return np.array([np.arctan2(q[1], q[0])])
+    return q

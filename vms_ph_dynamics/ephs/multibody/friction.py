@@ -1,0 +1,148 @@
+"""Friction that knows where its heat goes, and heat on its way [C (29)]."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, frozen
+from ..components import Irreversible, Storage
+from ..errors import StructureError
+from ..patterns import power, state
+from ..quantities import Space, entropy, momentum_of, relative_pose_of
+
+Tensor = Callable[[Array, Array, float], Array]
+
+
+class Friction(Irreversible):
+    """Mechanical friction: the force ``mu u`` and the entropy ``mu(u, u) / theta`` [C (29)].
+
+    Args:
+        tensor: mu, (d,d) symmetric and not negative; a number for one freedom or for the same
+            friction in all; or a function of pose, velocity and temperature, K, that returns it.
+        pair: the space of relative poses.
+    """
+
+    def __init__(self, tensor: Any, pair: Space) -> None:
+        ports = {"p_r": power(momentum_of(pair)), "s": power(entropy)}
+        self._tensor: Tensor | None = None
+        reads: tuple[str, ...] = ()
+        d = pair.dimension
+        if callable(tensor):
+            self._tensor, reads = tensor, ("q_r",)
+            super().__init__({"q_r": state(relative_pose_of(pair)), **ports}, self._onsager, reads)
+        else:
+            super().__init__(ports, self._onsager)
+            mu = np.asarray(tensor, dtype=np.float64)
+            if mu.shape not in ((), (d,), (d, d)):
+                raise StructureError(
+                    f"the friction of a {pair} must be a number, {d} numbers or a ({d}, {d}) "
+                    f"tensor; given: shape {mu.shape}"
+                )
+            self._constant = frozen(np.array(mu * np.eye(d) if mu.ndim < 2 else mu))
+
+    def tensor(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+        """Return mu, (d,d)."""
+        if self._tensor is None:
+            return self._constant
+        d = u.size
+        return np.asarray(self._tensor(states[0], u, theta), dtype=np.float64).reshape(d, d)
+
+    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return ``(mu u, -mu(u, u) / theta)``."""
+        u, theta = e[:-1], theta_0 + e[-1]
+        out = np.empty(e.size)
+        out[:-1] = self.tensor(states, u, float(theta)) @ u
+        out[-1] = -(u @ out[:-1]) / theta
+        return out
+
+    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        u, theta = e[:-1], theta_0 + e[-1]
+        mu = self.tensor(states, u, float(theta))
+        force = mu @ u
+        m = np.empty((e.size, e.size))
+        m[:-1, :-1], m[:-1, -1], m[-1, :-1] = theta * mu, -force, -(u @ mu)
+        m[-1, -1] = u @ force / theta
+        return m
+
+
+def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
+    """Return the tensor of viscous and dry friction of one freedom, rounded over a speed.
+
+    The force is ``viscous u + dry tanh(u / slip)``.
+
+    Args:
+        viscous: N m s/rad or N s/m.
+        dry: N m or N.
+        slip: rad/s or m/s.
+    """
+
+    def tensor(q: Array, u: Array, theta: float) -> Array:
+        speed = abs(float(u[0])) / slip
+        # tanh(x)/x, 1 - x^2/3 where the quotient loses digits.
+        ratio = np.tanh(speed) / speed if speed > 1e-4 else 1.0 - speed * speed / 3.0
+        return np.array([[viscous + dry / slip * ratio]])
+
+    return tensor
+
+
+class HeatCapacity(Storage):
+    """A body that warms: ``U = c theta_1 exp(s / c)``, so its temperature is ``theta_1 exp(s/c)``.
+
+    Args:
+        capacity: c, J/K.
+        theta_1: absolute temperature at s = 0, K.
+    """
+
+    def __init__(self, capacity: float, theta_1: float = 298.15) -> None:
+        if not (capacity > 0.0 and theta_1 > 0.0):
+            raise StructureError(
+                "a heat capacity and its temperature must be above zero; given: "
+                f"{capacity} J/K at {theta_1} K"
+            )
+        self.capacity, self.theta_1 = float(capacity), float(theta_1)
+        super().__init__({"s": power(entropy)}, self._value, self._slope, self._curvature)
+
+    def _value(self, s: Array) -> Array:
+        return self.capacity * self.theta_1 * np.exp(s / self.capacity)
+
+    def _slope(self, s: Array) -> Array:
+        return self.theta_1 * np.exp(s / self.capacity)
+
+    def _curvature(self, s: Array) -> Array:
+        return self.theta_1 / self.capacity * np.exp(s / self.capacity)[:, None]
+
+    def discrete(
+        self,
+        before: tuple[Array, ...],
+        middle: tuple[Array, ...],
+        after: tuple[Array, ...],
+        u: Array,
+    ) -> Array:
+        """Return the mean temperature over a step of entropy, without the difference of energies.
+
+        Kilojoules of heat would leave no digits of the step in that difference.
+        """
+        x = u / self.capacity
+        mean = np.expm1(x) / x if x[0] != 0.0 else np.ones(1)
+        return self._slope(before[0]) * mean
+
+    def entropy_at(self, theta: float) -> float:
+        """Return the entropy at an absolute temperature, J/K."""
+        return self.capacity * float(np.log(theta / self.theta_1))
+
+
+class Conduction(Irreversible):
+    """Heat from the warmer to the colder: ``q = h (theta_a - theta_b)``.
+
+    Args:
+        conductance: h, W/K.
+    """
+
+    def __init__(self, conductance: float) -> None:
+        self._h = float(conductance)
+        super().__init__({"a": power(entropy), "b": power(entropy)}, self._onsager)
+
+    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        a, b = theta_0 + e[0], theta_0 + e[1]
+        return self._h * np.array([[b / a, -1.0], [-1.0, a / b]])

@@ -1,0 +1,236 @@
+"""The joint: a lower pair with offsets, potential, friction and heat [C 5, fig. 3]."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, frozen
+from ...groups import SE3
+from ..components import Component, Environment, Reversible, Storage
+from ..errors import StructureError
+from ..patterns import power, state
+from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
+from ..systems import System, compose
+from .body import Coupling
+from .friction import Conduction, Friction, HeatCapacity
+from .pairs import LowerPair, adjoint_of_inverse
+
+_SE3 = SE3()
+
+
+class Offset(Reversible):
+    """From the frame of a body to that of a joint: ``u_j = Ad_{o^-1} u`` [C (27)].
+
+    Args:
+        pose: o, (4,4): the joint frame in the body frame.
+        body_port, joint_port: names of the ports.
+    """
+
+    def __init__(self, pose: Array, body_port: str = "p", joint_port: str = "p_j") -> None:
+        quantity = momentum_of(SE3_SPACE)
+        ports = {body_port: power(quantity), joint_port: power(quantity)}
+        o = frozen(np.array(pose, dtype=np.float64))
+        super().__init__(ports, constraint=np.hstack([adjoint_of_inverse(o), -np.eye(6)]))
+        self.moves = (body_port, joint_port, o)
+
+
+class HolonomicConstraint(Reversible):
+    """The kinematics of a joint: ``0 = Ad_{I(q_r)^-1} u_j1 - u_j2 + i u_r`` [C (28)].
+
+    Its multiplier is the joint force in frame C2, and so is u_r (the source says C1).
+
+    Args:
+        pair: the subgroup.
+    """
+
+    def __init__(self, pair: LowerPair) -> None:
+        self.pair = pair
+        body = momentum_of(SE3_SPACE)
+        super().__init__(
+            {
+                "q_r": state(relative_pose_of(pair)),
+                "p_r": power(momentum_of(pair)),
+                "p_j1": power(body),
+                "p_j2": power(body),
+            },
+            constraint=self._matrix,
+            constraint_rate=self._rate,
+            reads=("q_r",),
+            constant_columns=("p_r", "p_j2"),
+        )
+        self.closes = ("q_r", "p_j1", "p_j2")
+
+    def _matrix(self, q_r: Array) -> Array:
+        d = self.pair.dimension
+        c = np.zeros((6, d + 12))
+        c[:, :d] = self.pair.subspace
+        c[:, d : d + 6] = self.pair.adjoint_of_inverse(q_r)
+        c[:, d + 6 :] = -np.eye(6)
+        return c
+
+    def _rate(self, states: tuple[Array, ...], u_r: Array, e: Array) -> Array:
+        """Return ``-ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
+        d = self.pair.dimension
+        x, y, z, a, b, c = (self.pair.subspace @ u_r).tolist()
+        moved = self.pair.adjoint_of_inverse(states[0]) @ e[d : d + 6]
+        p, q, r, s, t, u = moved.tolist()
+        return np.array(
+            [
+                c * q - b * r - y * u + z * t,
+                a * r - c * p - z * s + x * u,
+                b * p - a * q - x * t + y * s,
+                c * t - b * u,
+                a * u - c * s,
+                b * s - a * t,
+            ]
+        )
+
+    def residual(self, q_r: Array, first: Array, second: Array) -> Array:
+        """Return the step from C2 to where C1 and q_r say it is, (6,)."""
+        return SE3_SPACE.difference(second, first @ self.pair.inclusion(q_r))
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Where the heat of friction goes.
+
+    Attributes:
+        capacity: of the joint, J/K; None for straight to the environment.
+        conductance: from the joint to the environment, W/K; 0 for none. Only with a capacity.
+        theta_0: temperature of the environment, K.
+        theta: temperature of the joint at zero entropy, K; that of the environment when None.
+    """
+
+    capacity: float | None = None
+    conductance: float = 0.0
+    theta_0: float = 298.15
+    theta: float | None = None
+
+
+def no_potential(pair: LowerPair) -> Storage:
+    """Return the storage of a joint without potential: it only keeps the relative pose."""
+    return Storage(
+        {"q_r": power(relative_pose_of(pair))},
+        lambda q: 0.0,
+        lambda q: np.zeros(pair.dimension),
+    )
+
+
+class Spring(Storage):
+    """A linear spring in the coordinates of a pair whose coordinates add.
+
+    Args:
+        pair: revolute, prismatic, screw or cylindrical.
+        stiffness: N m/rad or N/m; a number or one a freedom.
+        rest: position without force.
+    """
+
+    def __init__(self, pair: LowerPair, stiffness: Any, rest: Any = 0.0) -> None:
+        if not pair.is_vector_space:
+            raise StructureError(f"a linear spring has no meaning on a {pair}; use potential")
+        d = (pair.dimension,)
+        self._k = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), d).copy()
+        self._rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
+        ports = {"q_r": power(relative_pose_of(pair))}
+        super().__init__(ports, self._value, self._slope, self._curvature)
+
+    def _value(self, q: Array) -> float:
+        return 0.5 * float(self._k @ (q - self._rest) ** 2)
+
+    def _slope(self, q: Array) -> Array:
+        return self._k * (q - self._rest)
+
+    def _curvature(self, q: Array) -> Array:
+        return np.diag(self._k)
+
+    def discrete(
+        self,
+        before: tuple[Array, ...],
+        middle: tuple[Array, ...],
+        after: tuple[Array, ...],
+        u: Array,
+    ) -> Array:
+        """Return the force halfway, which is exact for a square."""
+        return self._k * (before[0] + 0.5 * u - self._rest)
+
+
+def potential(
+    pair: LowerPair, energy: Callable[[Array], float], differential: Callable[[Array], Array]
+) -> Storage:
+    """Return a storage of potential energy ``V_r(q_r)`` [C (25)].
+
+    Args:
+        pair: the subgroup.
+        energy: of an element of it, J.
+        differential: left-trivialised, (dimension,).
+    """
+    return Storage({"q_r": power(relative_pose_of(pair))}, energy, differential)
+
+
+def joint(
+    pair: LowerPair,
+    offset_1: Array | None = None,
+    offset_2: Array | None = None,
+    *,
+    potential: Storage | None = None,
+    friction: Any = None,
+    heat: Heat | None = None,
+    driven: bool = False,
+) -> System:
+    """Return a joint between two bodies [C fig. 3].
+
+    Boxes: ``o1``, ``o2``, ``hc``, ``pkc``, ``pe``, with friction ``mf``, and ``env`` or, with a
+    heat capacity, ``th``, ``ht`` and ``env``. Outer ports: ``p_1``, ``p_2`` of the bodies; ``p_r``
+    where driven, which takes a joint force and gives u_r.
+
+    Args:
+        pair: what it leaves free.
+        offset_1: (4,4) pose of the joint frame C1 in the first body's; the unit when None.
+        offset_2: (4,4) pose of C2 in the second body's.
+        potential: of the relative pose; none when None.
+        friction: a number, tensor or function as in :class:`.Friction`; none when None.
+        heat: where it goes; an environment of 298.15 K when None.
+        driven: whether the joint's own port is open.
+    """
+    unit = np.eye(4)
+    boxes: dict[str, System | Component] = {
+        "o1": Offset(unit if offset_1 is None else offset_1, "p_1", "p_j1"),
+        "o2": Offset(unit if offset_2 is None else offset_2, "p_2", "p_j2"),
+        "hc": HolonomicConstraint(pair),
+        "pkc": Coupling(relative_pose_of(pair), "q_r", "p_r"),
+        "pe": no_potential(pair) if potential is None else potential,
+    }
+    junctions: dict[str, tuple[str, ...]] = {
+        "p_1": ("o1.p_1", "p_1"),
+        "p_2": ("o2.p_2", "p_2"),
+        "p_j1": ("o1.p_j1", "hc.p_j1"),
+        "p_j2": ("o2.p_j2", "hc.p_j2"),
+        "q_r": ("pe.q_r", "pkc.q_r", "hc.q_r"),
+        "p_r": ("pkc.p_r", "hc.p_r"),
+    }
+    if friction is not None:
+        boxes["mf"] = Friction(friction, pair)
+        junctions["p_r"] += ("mf.p_r",)
+        if "q_r" in boxes["mf"].interface:
+            junctions["q_r"] += ("mf.q_r",)
+        _warm(boxes, junctions, heat or Heat())
+    if driven:
+        junctions["p_r"] += ("p_r",)
+    return compose(boxes, junctions, ["p_1", "p_2"] + ["p_r"] * driven)
+
+
+def _warm(
+    boxes: dict[str, System | Component], junctions: dict[str, tuple[str, ...]], heat: Heat
+) -> None:
+    if heat.capacity is None:
+        boxes["env"] = Environment(heat.theta_0)
+        junctions["s"] = ("mf.s", "env.s")
+        return
+    boxes["th"] = HeatCapacity(heat.capacity, heat.theta_0 if heat.theta is None else heat.theta)
+    junctions["s"] = ("mf.s", "th.s")
+    if heat.conductance:
+        boxes["ht"], boxes["env"] = Conduction(heat.conductance), Environment(heat.theta_0)
+        junctions["s"] += ("ht.a",)
+        junctions["s_0"] = ("ht.b", "env.s")

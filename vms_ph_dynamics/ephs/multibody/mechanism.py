@@ -1,0 +1,114 @@
+"""Bodies and joints as one system [C fig. 1]."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..components import Component, Reversible
+from ..errors import PatternError
+from ..systems import System, compose
+from .ground import Ground
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True)
+class Between:
+    """A joint and the two bodies it connects.
+
+    Attributes:
+        first: a body, or ``"ground"``; q_r is the pose of the second relative to it.
+        second: a body.
+        joint: made by :func:`.joint`.
+    """
+
+    first: str
+    second: str
+    joint: System
+
+
+@dataclass(frozen=True)
+class Gear:
+    """A joint that follows another: ``u_r = ratio * u_r of the other``; both are driven ones.
+
+    Attributes:
+        follower, leader: names of joints of one freedom.
+        ratio: of their velocities.
+    """
+
+    follower: str
+    leader: str
+    ratio: float
+
+
+def mechanism(
+    bodies: Mapping[str, System],
+    joints: Mapping[str, Between],
+    *,
+    open_bodies: Iterable[str] = (),
+    gears: Mapping[str, Gear] | None = None,
+) -> System:
+    """Return the system of some bodies and the joints between them.
+
+    Its outer ports are those of the open bodies, under their names, which take wrenches at the
+    centre of mass in body axes, and those of the driven joints, under theirs. States are named
+    ``body.q``, ``body.p``, ``joint.q_r`` and ``joint.s``.
+
+    Args:
+        bodies: made by :func:`.rigid_body`.
+        joints: with the names of the bodies they connect.
+        open_bodies: those that wrenches from outside act on.
+        gears: joints that follow others.
+
+    Raises:
+        PatternError: a joint or gear that names a body or joint that is not there.
+    """
+    boxes: dict[str, System | Component] = dict(bodies)
+    wires: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
+    outer = list(open_bodies)
+    for name in outer:
+        if name not in bodies:
+            raise PatternError(f"there is no body '{name}' to open; bodies: {', '.join(bodies)}")
+        wires[f"{name}.p"] += (name,)
+    for name, link in joints.items():
+        if name in boxes or name == GROUND:
+            raise PatternError(f"'{name}' is the name of a joint and of a body; rename one")
+        boxes[name] = link.joint
+        for port, body in (("p_1", link.first), ("p_2", link.second)):
+            if body == GROUND and GROUND not in boxes:
+                boxes[GROUND] = Ground()
+                wires[f"{GROUND}.p"] = (f"{GROUND}.p",)
+            if f"{body}.p" not in wires:
+                raise PatternError(
+                    f"joint '{name}' connects '{body}', which is no body; there are "
+                    f"{', '.join(bodies)} and {GROUND}"
+                )
+            wires[f"{body}.p"] += (f"{name}.{port}",)
+        if "p_r" in link.joint.interface:
+            wires[name] = (f"{name}.p_r", name)
+            outer.append(name)
+    for name, gear in (gears or {}).items():
+        _mesh(name, gear, joints, boxes, wires)
+    for gear in (gears or {}).values():
+        outer = [port for port in outer if port != gear.follower]
+        wires[gear.follower] = tuple(end for end in wires[gear.follower] if end != gear.follower)
+    return compose(boxes, wires, outer)
+
+
+def _mesh(
+    name: str,
+    gear: Gear,
+    joints: Mapping[str, Between],
+    boxes: dict[str, System | Component],
+    wires: dict[str, tuple[str, ...]],
+) -> None:
+    ports = {}
+    for role, joint in (("follower", gear.follower), ("leader", gear.leader)):
+        if joint not in joints or "p_r" not in joints[joint].joint.interface:
+            raise PatternError(
+                f"gear '{name}' needs a driven joint '{joint}'; make it with driven=True"
+            )
+        ports[role] = joints[joint].joint.interface["p_r"]
+        wires[joint] += (f"{name}.{role}",)
+    boxes[name] = Reversible(ports, constraint=np.array([[-1.0, gear.ratio]]))

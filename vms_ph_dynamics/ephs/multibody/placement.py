@@ -1,0 +1,148 @@
+"""States of mechanisms: poses and momenta from joint positions and velocities."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...groups import SE3
+from ..equations import Equations
+from ..equations.closures import Closure, Place
+from ..errors import SimulationError
+from ..patterns import split
+from .joint import HolonomicConstraint
+from .pairs import LowerPair, adjoint_of_inverse
+
+_SE3 = SE3()
+
+
+def place(
+    equations: Equations,
+    joints: Mapping[str, Any] | None = None,
+    velocities: Mapping[str, Any] | None = None,
+    *,
+    poses: Mapping[str, Array] | None = None,
+    twists: Mapping[str, Array] | None = None,
+    others: Mapping[str, Any] | None = None,
+) -> Array:
+    """Return the state vector of a mechanism at given joint positions and velocities.
+
+    Poses follow from the ground or a given body along the joints. A joint that closes a loop gets
+    the position that fits best; whether it fits is for the simulation to check.
+
+    Args:
+        equations: of the mechanism.
+        joints: elements of the pairs (numbers for pairs of one freedom); the origin elsewhere.
+        velocities: u_r, in frame C2; zero elsewhere.
+        poses: (4,4) of bodies from which others follow; of free bodies at least one.
+        twists: (6,) of those bodies, in body axes; zero elsewhere.
+        others: more states, as entropies, by name.
+
+    Raises:
+        SimulationError: a body that nothing places, or a value of the wrong shape.
+    """
+    q, u = dict(joints or {}), dict(velocities or {})
+    known: dict[str, tuple[Array, Array]] = {}
+    for name, pose in (poses or {}).items():
+        twist: Array = np.asarray((twists or {}).get(name, np.zeros(6)), dtype=np.float64)
+        known[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
+    closures = {split(box)[0]: c for box, c in equations.closures.items()}
+    for name in [*q, *u]:
+        if name not in closures:
+            raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
+    values: dict[str, Any] = {}
+    waiting = dict(closures)
+    while waiting:
+        placed = [
+            n for n, c in waiting.items() if _known(c.first, known) or _known(c.second, known)
+        ]
+        if not placed:
+            first = next(iter(waiting.values())).first.state
+            assert first is not None  # the ground is always known
+            known[first.junction] = (np.eye(4), np.zeros(6))
+            continue
+        for name in placed:
+            _follow(equations, name, waiting.pop(name), q, u, known, values)
+    for junction, (pose, twist) in known.items():
+        body = junction[: -len(".q")]
+        held = equations.layout.find(f"{body}.p")
+        at = held.tangent
+        values[junction] = pose
+        values[f"{body}.p"] = np.linalg.solve(equations.storages.Q[at, at], twist)
+    return equations.states.vector({**values, **(others or {})})
+
+
+def _known(where: Place, known: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array] | None:
+    """Return pose and twist of a joint frame, or None."""
+    if where.state is None:
+        return where.then, np.zeros(6)
+    if where.state.junction not in known:
+        return None
+    pose, twist = known[where.state.junction]
+    return pose @ where.then, adjoint_of_inverse(where.then) @ twist
+
+
+def _follow(
+    equations: Equations,
+    name: str,
+    closure: Closure,
+    q: Mapping[str, Any],
+    u: Mapping[str, Any],
+    known: dict[str, tuple[Array, Array]],
+    values: dict[str, Any],
+) -> None:
+    component = closure.component
+    assert isinstance(component, HolonomicConstraint)  # the only closing component
+    pair = component.pair
+    start, end = _known(closure.first, known), _known(closure.second, known)
+    q_r = _element(name, pair, q.get(name))
+    u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
+    if end is None:
+        assert start is not None  # one of both is known
+        twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
+        _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, known)
+    elif start is None:
+        back = _SE3.inverse(pair.inclusion(q_r))
+        twist = adjoint_of_inverse(back) @ (end[1] - pair.subspace @ u_r)
+        _settle(closure.first, end[0] @ back, twist, known)
+    elif name not in q:
+        q_r = pair.nearest(_SE3.inverse(start[0]) @ end[0], q_r)
+    values[closure.q_r.junction] = q_r
+
+
+def _settle(where: Place, pose: Array, twist: Array, known: dict[str, tuple[Array, Array]]) -> None:
+    """Note pose and twist of a body from those of its joint frame."""
+    assert where.state is not None  # the ground is known
+    back = _SE3.inverse(where.then)
+    known[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)
+
+
+def _element(name: str, pair: LowerPair, value: Any) -> Array:
+    if value is None:
+        return pair.origin()
+    element = np.asarray(value, dtype=np.float64)
+    element = element.reshape(1) if element.shape == () else element
+    if element.shape != pair.shape:
+        raise SimulationError(
+            f"the position of joint '{name}', a {pair}, must have shape {pair.shape}; given: "
+            f"shape {element.shape}"
+        )
+    return element
+
+
+def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
+    """Return u_r of every joint at a state, in frame C2."""
+    efforts = equations.rates(x).efforts
+    return {
+        split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]
+        for box in equations.closures
+    }
+
+
+def joint_positions(equations: Equations, x: Array) -> dict[str, Array]:
+    """Return q_r of every joint at a state."""
+    return {
+        split(box)[0]: equations.states.value(x, closure.q_r.junction)
+        for box, closure in equations.closures.items()
+    }

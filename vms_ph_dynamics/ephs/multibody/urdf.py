@@ -1,0 +1,167 @@
+"""The pattern of a robot from its URDF."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ...arrays import Array
+from ...building import build
+from ...errors import ModelError
+from ...groups import pose as pose_of
+from ...joint_table import joint_table
+from ...joints import base_of
+from ...mimic import Mimic
+from ..systems import System
+from .body import GRAVITY, rigid_body
+from .friction import coulomb
+from .joint import Heat, joint
+from .mechanism import GROUND, Between, Gear, mechanism
+from .pairs import LowerPair, Planar, Prismatic, Revolute
+
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+def from_urdf(
+    xml: str,
+    base: str = "auto",
+    gravity: Sequence[float] = GRAVITY,
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+    *,
+    heat: Heat | Mapping[str, Heat] | None = None,
+) -> System:
+    """Return the system of bodies and joints that a URDF describes.
+
+    Bodies are named after links, with frames at their centres of mass and the axes of the link
+    frame; joints keep their names, and all are driven. Damping and friction of the URDF become
+    friction with heat. A floating base is a free body and has an open port.
+
+    Args:
+        xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
+        base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
+        gravity: (3,) in the inertial frame, m/s^2.
+        locked_joints: names of joints to hold, at zero or at the value given.
+        heat: where the heat of all joints or of each goes; the environment when None.
+
+    Raises:
+        ModelError: text that is no URDF, a joint of another type, or a moving link without mass.
+    """
+    model, mimics = build(xml, base, gravity, locked_joints)
+    return from_pinocchio(model, mimics, heat=heat)
+
+
+def from_pinocchio(
+    model: Any,
+    mimics: Mapping[str, Mimic] | None = None,
+    *,
+    heat: Heat | Mapping[str, Heat] | None = None,
+) -> System:
+    """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
+
+    Args:
+        model: its base is read from its first joint.
+        mimics: joints that follow others.
+        heat: where the heat of all joints or of each goes; the environment when None.
+
+    Raises:
+        ModelError: a joint of another type, or a moving link without mass.
+    """
+    gravity = tuple(model.gravity.linear.tolist())
+    floating = base_of(model) == "floating"
+    links = body_names(model)
+    bodies: dict[str, System] = {}
+    joints: dict[str, Between] = {}
+    table = joint_table(model, range(1, model.njoints))
+    for i in range(1, model.njoints):
+        inertia = model.inertias[i]
+        if not inertia.mass > 0.0:
+            raise ModelError(
+                f"the link '{links[i]}' moves but has no mass; give it one, or lock its joint"
+            )
+        bodies[links[i]] = rigid_body(inertia.mass, inertia.inertia, gravity)
+        if i == 1 and floating:
+            continue
+        pair, turn = _pair_of(model, i)
+        parent = model.parents[i]
+        o1 = _pose(model.jointPlacements[i]) @ turn
+        if parent:
+            o1 = pose_of(np.eye(3), -model.inertias[parent].lever) @ o1
+        o2 = pose_of(np.eye(3), -inertia.lever) @ turn
+        name = joint_name(model.names[i])
+        joints[name] = Between(
+            links[parent] if parent else GROUND,
+            links[i],
+            joint(
+                pair,
+                o1,
+                o2,
+                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair),
+                heat=heat.get(name) if isinstance(heat, Mapping) else heat,
+                driven=True,
+            ),
+        )
+    gears = {
+        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
+        for name, m in (mimics or {}).items()
+    }
+    return mechanism(bodies, joints, open_bodies=[links[1]] if floating else [], gears=gears)
+
+
+def body_names(model: Any) -> dict[int, str]:
+    """Return the name of the body that every joint of a Pinocchio model moves: that of its link."""
+    found: dict[int, str] = {0: GROUND}
+    joints = {joint_name(name) for name in model.names}
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint not in found:
+            name = joint_name(frame.name)
+            found[frame.parentJoint] = f"{name}_body" if name in joints | {GROUND} else name
+    for i in range(1, model.njoints):
+        found.setdefault(i, f"{joint_name(model.names[i])}_body")
+    return found
+
+
+def joint_name(name: str) -> str:
+    """Return a name of a URDF as the name of a box: a dot would separate boxes."""
+    return str(name).replace(".", "_")
+
+
+def _pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
+    """Return the pair of a joint, and the rotation that takes its z axis to the joint's axis."""
+    kind = model.joints[i].shortname()
+    name = kind.removeprefix("JointModel")
+    if name == "Planar":
+        return Planar(), np.eye(4)
+    if name.startswith(("R", "P")) and name[-1] in _AXES:
+        axis = np.array(_AXES[name[-1]])
+    elif name.endswith("Unaligned"):
+        joint_model = model.joints[i]
+        concrete = getattr(joint_model, "extract", lambda: joint_model)()
+        axis = np.array(concrete.axis)
+    else:
+        raise ModelError(
+            f"the joint '{model.names[i]}' is a {kind}; revolute, continuous, prismatic and planar "
+            "joints and a floating base are covered"
+        )
+    return (Prismatic() if name.startswith("P") else Revolute()), _turn(axis)
+
+
+def _turn(axis: Array) -> Array:
+    """Return the shortest rotation from the z axis to an axis, (4,4)."""
+    axis = axis / np.linalg.norm(axis)
+    z = np.array([0.0, 0.0, 1.0])
+    v, c = np.cross(z, axis), float(axis[2])
+    if c < -1.0 + 1e-12:
+        return pose_of(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+    hat = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    return pose_of(np.eye(3) + hat + hat @ hat / (1.0 + c), np.zeros(3))
+
+
+def _friction(viscous: float, dry: float, pair: LowerPair) -> Any:
+    if not (viscous or dry):
+        return None
+    return coulomb(float(viscous), float(dry)) if dry else float(viscous)
+
+
+def _pose(placement: Any) -> Array:
+    return np.array(placement.homogeneous)

@@ -1,0 +1,18 @@
+"""Syntax: which ports meet where."""
+
+from .composition import same_interface, substitute
+from .pattern import Pattern, split
+from .port import Interface, Kind, Port, power, state, width
+
+__all__ = [
+    "Interface",
+    "Kind",
+    "Pattern",
+    "Port",
+    "power",
+    "same_interface",
+    "split",
+    "state",
+    "substitute",
+    "width",
+]

@@ -1,0 +1,41 @@
+"""What is exchanged, and where its values live."""
+
+from .quantity import (
+    Quantity,
+    displacement,
+    entropy,
+    momentum,
+    momentum_of,
+    pose_of,
+    relative_pose_of,
+)
+from .space import (
+    SE2_SPACE,
+    SE3_SPACE,
+    SO3_SPACE,
+    SO3_TIMES_R3_SPACE,
+    Dual,
+    Euclidean,
+    LieGroup,
+    R,
+    Space,
+)
+
+__all__ = [
+    "SE2_SPACE",
+    "SE3_SPACE",
+    "SO3_SPACE",
+    "SO3_TIMES_R3_SPACE",
+    "Dual",
+    "Euclidean",
+    "LieGroup",
+    "Quantity",
+    "R",
+    "Space",
+    "displacement",
+    "entropy",
+    "momentum",
+    "momentum_of",
+    "pose_of",
+    "relative_pose_of",
+]

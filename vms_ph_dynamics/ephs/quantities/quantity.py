@@ -1,0 +1,41 @@
+"""Physical quantities: a name and the space of its values [C 2]."""
+
+from dataclasses import dataclass
+
+from .space import Dual, R, Space
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What ports exchange: equal only when both space and name are.
+
+    Attributes:
+        space: of its values.
+        name: as in "momentum".
+    """
+
+    space: Space
+    name: str
+
+    def __str__(self) -> str:
+        return f"({self.space.name}, {self.name})"
+
+
+displacement = Quantity(R, "displacement")
+momentum = Quantity(R, "momentum")
+entropy = Quantity(R, "entropy")
+
+
+def pose_of(space: Space) -> Quantity:
+    """Return the quantity pose in a group."""
+    return Quantity(space, "pose")
+
+
+def momentum_of(space: Space) -> Quantity:
+    """Return the quantity momentum: its values are in the dual of the tangent space."""
+    return Quantity(Dual(space), "momentum")
+
+
+def relative_pose_of(space: Space) -> Quantity:
+    """Return the quantity relative pose in a subgroup."""
+    return Quantity(space, "relative_pose")

@@ -1,0 +1,6 @@
+"""Patterns with their boxes filled."""
+
+from .relation import Relation, relation
+from .system import System, compose, flatten
+
+__all__ = ["Relation", "System", "compose", "flatten", "relation"]

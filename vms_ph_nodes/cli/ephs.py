@@ -1,0 +1,104 @@
+"""vms-ph ephs: patterns of bodies, joints, friction and heat."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.arrays import Array
+    from vms_ph_dynamics.ephs import Equations, System
+
+app = typer.Typer(
+    help="Systems as patterns of components: draw them, and where their power goes.",
+    no_args_is_help=True,
+)
+
+_MODEL = typer.Argument(
+    help="an example of `vms-ph ephs list`, a bundled robot, or a URDF or xacro file"
+)
+_STEP = 1e-3
+_FRAMES = 60
+
+
+@app.command("list")
+def list_() -> None:
+    """Name the examples that can be drawn."""
+    from vms_ph_dynamics.ephs.examples import EXAMPLES
+
+    for name, make in EXAMPLES.items():
+        boxes = len(make().pattern.boxes)
+        typer.echo(f"{name:<20} {boxes} boxes")
+
+
+@app.command()
+def draw(
+    model: str = _MODEL,
+    flat: bool = typer.Option(False, help="draw the one flat pattern of all components"),
+    powers: float = typer.Option(
+        0.0, min=0.0, help="colour the wires by the power over so many seconds of motion"
+    ),
+    output: Path = typer.Option(Path("pattern.svg"), "--output", "-o", help="SVG file to write"),
+) -> None:
+    """Draw the pattern of a system as SVG.
+
+    Inner boxes are round, filled where they hold systems again; dots are junctions; dashed lines
+    are state ports. With --powers the picture moves: red is power into a box, blue out of it.
+    """
+    from vms_ph_dynamics.ephs.pictures import draw as picture
+    from vms_ph_dynamics.ephs.pictures import draw_powers
+
+    system = _system(model)
+    if powers:
+        text = draw_powers(system, _powers(system, model, powers), powers, model)
+    else:
+        text = picture(system, flat=flat, title=model)
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise VmsPhError(f"cannot write {output}: {error.strerror}") from None
+    typer.echo(f"written: {output}")
+
+
+def _system(model: str) -> "System":
+    from vms_ph_dynamics.ephs.examples import EXAMPLES
+    from vms_ph_dynamics.ephs.multibody import from_urdf
+    from vms_ph_io import robots
+    from vms_ph_io.urdf import read_urdf
+
+    if model in EXAMPLES:
+        return EXAMPLES[model]()
+    if model in robots.names():
+        robot = robots.get(model)
+        return from_urdf(robot.description(), robot.base, robot.gravity)
+    if Path(model).is_file():
+        return from_urdf(read_urdf(Path(model), {}))
+    raise VmsPhError(
+        f"there is no '{model}'; give an example ({', '.join(EXAMPLES)}), a robot "
+        f"({', '.join(robots.names())}) or a file"
+    )
+
+
+def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
+    from vms_ph_dynamics.ephs import assemble, simulate
+    from vms_ph_dynamics.ephs.equations.powers import port_powers
+
+    equations = assemble(system)
+    steps = max(1, round(seconds / _STEP))
+    motion = simulate(
+        equations, _start(equations, model), _STEP, steps, every=max(1, steps // _FRAMES)
+    )
+    found: dict[str, list[float]] = {}
+    for x in motion.states:
+        for end, power in port_powers(equations, x).items():
+            found.setdefault(end, []).append(power)
+    return found
+
+
+def _start(equations: "Equations", model: str) -> "Array":
+    from vms_ph_dynamics.ephs.examples import EXAMPLES, state_of_example
+    from vms_ph_dynamics.ephs.multibody import place
+
+    return state_of_example(model, equations) if model in EXAMPLES else place(equations)

@@ -1,0 +1,119 @@
+"""Temperatures of the joints: what friction does to them, from their measured velocities."""
+
+import re
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import Header
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.ephs.multibody import Heat
+from vms_ph_dynamics.ephs.multibody.joint_heat import JointHeat
+from vms_ph_dynamics.ephs.multibody.urdf import body_names
+from vms_ph_dynamics.friction import Friction
+
+from .conversions import NANOSECONDS, from_joint_state, from_stamp
+from .health import OK, WARN, Health
+from .parameters import declare
+from .process import run
+from .robot_parameters import RobotParameters
+
+# sensor_msgs/Temperature is in degrees Celsius.
+_CELSIUS = 273.15
+
+# Joint states further apart than this are no samples of one motion, s.
+_LONGEST = 1.0
+
+
+class JointHeatNode(Node):
+    """Publishes vms_ph/temperature/<joint> for every joint of a robot."""
+
+    def __init__(self) -> None:
+        super().__init__("joint_heat")
+        robot = RobotParameters(self)
+        self._capacity: float = declare(
+            self, "heat_capacity", 100.0, "of every joint, J/K", 1e-3, 1e6
+        )
+        self._conductance: float = declare(
+            self, "conductance", 0.5, "from every joint to the environment, W/K", 0.0, 1e4
+        )
+        self._ambient: float = declare(
+            self, "ambient_temperature", 25.0, "of the environment, degrees Celsius", -200.0, 1000.0
+        )
+        rate: float = declare(self, "rate", 10.0, "of the temperatures, Hz", 0.1, 1000.0)
+        self._period = round(NANOSECONDS / rate)
+        self._health = Health(self)
+        self._health.report(WARN, "no joint states yet")
+        robot.when_known(self._watch)
+
+    def destroy_node(self) -> None:
+        """End, telling the other nodes."""
+        self._health.farewell()
+        super().destroy_node()
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model = model
+        theta_0 = self._ambient + _CELSIUS
+        heat = Heat(self._capacity, self._conductance, theta_0)
+        self._heat = JointHeat(model.joint_names, Friction.of(model), heat)
+        links = body_names(model.pinocchio)
+        pin_model = model.pinocchio
+        self._frames = {name: links[pin_model.getJointId(name)] for name in model.joint_names}
+        self._temperatures = {
+            name: self.create_publisher(
+                Temperature, f"vms_ph/temperature/{re.sub('[^A-Za-z0-9_]', '_', name)}", 10
+            )
+            for name in model.joint_names
+        }
+        self._last: tuple[int, np.ndarray] | None = None
+        self._published = 0
+        self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+        )
+
+    def _on_joint_state(self, message: JointState) -> None:
+        try:
+            rates = from_joint_state(self._model, message)[1]
+        except StateError as error:
+            self._health.report(WARN, f"joint states that cannot be used: {error}")
+            return
+        now = from_stamp(message.header.stamp)
+        rates = rates[self._model.b :]
+        before, self._last = self._last, (now, rates)
+        if before is None or now <= before[0]:
+            if before is not None and now < before[0]:
+                self._heat.reset()
+                self._published = 0
+            return
+        dt = (now - before[0]) / NANOSECONDS
+        if dt > _LONGEST:
+            self._health.report(WARN, f"{dt:.1f} s without joint states; their heat is not known")
+            return
+        found = self._heat.update(before[1], rates, dt)
+        if now - self._published >= self._period:
+            self._published = now
+            self._publish(message.header, found)
+
+    def _publish(self, header: Header, found: "dict[str, float]") -> None:
+        for name, theta in found.items():
+            stamped = Header(stamp=header.stamp, frame_id=self._frames[name])
+            self._temperatures[name].publish(
+                Temperature(header=stamped, temperature=theta - _CELSIUS, variance=0.0)
+            )
+        warmest = max(found, key=lambda name: found[name])
+        self._health.report(
+            OK,
+            f"warmest: {warmest}, {found[warmest] - _CELSIUS:.2f} °C",
+            {"heat of friction, J": f"{self._heat.heat:.3g}"},
+        )
+
+
+def main() -> None:
+    """Run the node."""
+    run(JointHeatNode)
+
+
+if __name__ == "__main__":
+    main()

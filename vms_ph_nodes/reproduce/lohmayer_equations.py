@@ -1,0 +1,124 @@
+"""The equations of source C as they are written there, beside those that EPHS assembles.
+
+Nothing of the bodies and joints of the library is used; only the adjoint of SE(3). Twists are
+linear first here, angular first in the source.
+"""
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.ephs import Equations, assemble
+from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.examples import TwoBodies, damped_oscillator, oscillator
+from vms_ph_dynamics.groups import SE3
+
+_SE3 = SE3()
+_GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def coadjoint(u: Array, p: Array) -> Array:
+    """Return ``ad*_u(p)`` [C (15)]."""
+    f, m, v, w = p[:3], p[3:], u[:3], u[3:]
+    return np.concatenate([np.cross(f, w), np.cross(m, w) + np.cross(f, v)])
+
+
+def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, float]:
+    """Return by how much (5) and (8) are violated by the assembled equations."""
+    k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
+    theta_0 *= 100.0
+    bare, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
+    first = second = 0.0
+    for _ in range(states):
+        q, p, f = rng.normal(size=3)
+        rate = bare.rates(bare.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
+        at = bare.layout.efforts
+        expected = np.array([p / m, -k * q + f])
+        first = max(first, np.abs(np.append(rate[at["q"]], rate[at["p"]]) - expected).max())
+        rate = damped.rates(damped.states.vector({"osc.q": q, "p": p})).tangent
+        at = damped.layout.efforts
+        v = p / m
+        expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
+        found = np.concatenate([rate[at[name]] for name in ("osc.q", "p", "s")])
+        second = max(second, np.abs(found - expected).max())
+    return float(first), float(second)
+
+
+def body_error(two: TwoBodies, rng: np.random.Generator, states: int) -> float:
+    """Return by how much (22) is violated."""
+    mass, inertia = two.masses[0], np.array(two.inertias[0])
+    equations = assemble(two.bodies["b1"])
+    at, worst = equations.layout.efforts, 0.0
+    for _ in range(states):
+        q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
+        rate = equations.rates(equations.states.vector({"q": q, "p": p}), {"p": f}).tangent
+        u = np.concatenate([p[:3] / mass, p[3:] / inertia])
+        force = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
+        expected = coadjoint(u, p) - force + f
+        worst = max(worst, np.abs(rate[at["q"]] - u).max(), np.abs(rate[at["p"]] - expected).max())
+    return float(worst)
+
+
+def joint_matrices(
+    offsets: tuple[Array, Array], inclusion: Array, printed: bool = False
+) -> tuple[Array, Array]:
+    """Return what takes u_1 and u_2 to frame C2 in (31), and as section 6 prints it."""
+    o1, o2 = offsets if printed else (_SE3.inverse(offsets[0]), _SE3.inverse(offsets[1]))
+    return _SE3.Ad(_SE3.inverse(inclusion)) @ _SE3.Ad(o1), _SE3.Ad(o2)
+
+
+def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> tuple[float, float]:
+    """Return the violation of section 6 by the assembled equations: corrected, and as printed.
+
+    The second is that of its constraint on velocities only.
+    """
+    equations = assemble(two.free())
+    corrected = printed = 0.0
+    for _ in range(states):
+        x = mb.place(
+            equations,
+            {"j": rng.uniform(-3.0, 3.0)},
+            {"j": rng.normal()},
+            poses={"b1": _SE3.random(rng)},
+            twists={"b1": rng.normal(size=6)},
+        )
+        found = _section_6(two, equations, x)
+        corrected, printed = max(corrected, found[0]), max(printed, found[1])
+    return corrected, printed
+
+
+def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
+    rates = equations.rates(x)
+    at, lam = equations.layout.efforts, rates.constraint_forces["j.hc"]
+    q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[at["j.p_r"]]
+    i = np.eye(6)[:, [5]]
+    inclusion = _SE3.exp(i[:, 0] * q_r[0])
+    first, second = joint_matrices(two.offsets, inclusion)
+    u = [rates.efforts[at[f"b{n}.p"]] for n in (1, 2)]
+    mu, k = two.friction[1], two.stiffness[1]
+    errors = [
+        rates.tangent[at["j.q_r"]] - u_r,
+        rates.tangent[at["j.s"]] - mu * u_r**2 / equations.theta_0,
+        k * q_r + i.T @ lam + mu * u_r,
+        first @ u[0] - second @ u[1] + i @ u_r,
+    ]
+    for n, force in ((0, first.T @ lam), (1, -second.T @ lam)):
+        p = equations.states.value(x, f"b{n + 1}.p")
+        q = equations.states.value(x, f"b{n + 1}.q")
+        weight = np.append(-two.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
+        errors.append(rates.tangent[at[f"b{n + 1}.q"]] - u[n])
+        errors.append(rates.tangent[at[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
+    wrong = joint_matrices(two.offsets, inclusion, printed=True)
+    violated = wrong[0] @ u[0] - wrong[1] @ u[1] + i @ u_r
+    return float(np.abs(np.concatenate(errors)).max()), float(np.abs(violated).max())
+
+
+def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
+    """Return how far u_r of a planar pair is from the relative twist in frame C2, and in C1."""
+    pair, h = mb.Planar(), 1e-5
+    q, u_r = pair.random(rng), rng.normal(size=3)
+    ends = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]
+    rate = (ends[0] - ends[1]) / (2.0 * h)
+    back = _SE3.inverse(pair.inclusion(q))
+    in_c2, in_c1 = _SE3.vee(back @ rate), _SE3.vee(rate @ back)
+    i = np.eye(6)[:, [0, 1, 5]]
+    return float(np.abs(i @ u_r - in_c2).max()), float(np.abs(i @ u_r - in_c1).max())
