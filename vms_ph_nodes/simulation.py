@@ -8,7 +8,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.friction import Friction
-from vms_ph_dynamics.integrators import IntegrationError, make_stepper, take
+from vms_ph_dynamics.integrators import IntegrationError, default_scheme, make_stepper, take
 from vms_ph_dynamics.structure import Form, PHState, Ports
 
 Control = Callable[[Array, Array, float], Array]
@@ -77,7 +77,7 @@ class Simulation:
         dt: float,
         control: Control | None,
         friction: bool = False,
-        scheme: str = "projected_rk4",
+        scheme: str | None = None,
     ) -> None:
         """Start at rest.
 
@@ -87,7 +87,7 @@ class Simulation:
             dt: integrator and control step, s.
             control: the law in the loop; None leaves the joints to the external torques.
             friction: whether the joints' viscous friction acts.
-            scheme: of :data:`vms_ph_dynamics.integrators.SCHEMES`.
+            scheme: of :data:`vms_ph_dynamics.integrators.SCHEMES`; the usual one when None.
 
         Raises:
             StateError: there is no such scheme.
@@ -95,7 +95,7 @@ class Simulation:
         """
         self._form, self._home, self.dt = form, q, dt
         self._control = control
-        self._stepper = make_stepper(scheme, form)
+        self._stepper = make_stepper(scheme or default_scheme(form.model), form)
         self._friction = Friction.of(form.model) if friction else None
         model = form.model
         self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))

@@ -10,7 +10,7 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.integrators import SCHEMES, default_scheme
+from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
@@ -101,7 +101,7 @@ class Simulator(Node):
     def _make(self, control: Control | None) -> Simulation:
         fixed = self.model.base == "fixed"
         form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
-        scheme = default_scheme(self.model) if self._scheme == "auto" else self._scheme
+        scheme = None if self._scheme == "auto" else self._scheme
         return Simulation(form, self._home, self.step, control, self._friction, scheme)
 
     def _anchor(self) -> None:

@@ -58,7 +58,9 @@ class ProjectedRK4(RobotStepper):
             q, v, ahead, works = self._forced(carried, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v = project(self.robot, q, v, ahead, dt)
+        q, v, dropped = project(self.robot, q, v, ahead, dt)
+        if dropped:
+            ahead = ahead._replace(energy=ahead.energy.plus(-dropped))
         return Advance(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:

@@ -1,6 +1,7 @@
 """Back to the conserved momentum and energy after a step that kept them only nearly."""
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,25 @@ _ROUNDING = 8 * np.finfo(float).eps
 _WAITING = 1e-7
 _ITERATIONS = 8
 
+# Slower than this, m/s, nothing moves. Forces that balance at rest leave less energy by rounding in
+# every step, always of the same sign; it is dropped, lest it adds up.
+_REST = 1e-9
 
-def project(
-    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
-) -> tuple[Array, Array]:
+
+class Projected(NamedTuple):
+    """A motion with the momentum and the energy asked for.
+
+    Attributes:
+        q: (nq,); v: (nv,).
+        dropped: energy that is taken off the books, J.
+    """
+
+    q: Array
+    v: Array
+    dropped: float = 0.0
+
+
+def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
     """Return the motion beside (q, v) with the angular momentum and the energy given.
 
     In the inertially decoupled form the kinetic energy is the sum of that of the locked motion,
@@ -55,22 +71,28 @@ def project(
         v_hat = here.inverse[:, robot.k :].dot(momentum)
         base = 0.5 * momentum.dot(v_hat[robot.k :])
     wanted = energy - potential - base
-    gap = wanted - shape
+    gap, dropped = wanted - shape, 0.0
     if abs(gap) <= _TRUSTED * shape and shape > 0.0:
         scale = sqrt(wanted / shape)
-    elif abs(gap) <= _ROUNDING * (abs(energy) + abs(potential) + base + shape):
+    elif abs(gap) <= _rounding(robot, ahead, abs(potential) + base + shape):
         scale = 1.0
+        dropped = gap if abs(gap) <= 0.5 * robot.mass * _REST**2 else 0.0
     else:
         return _turn(robot, q, v, ahead, dt)
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_now
-    return q, v
+    return Projected(q, v, dropped)
 
 
-def _turn(
-    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float
-) -> tuple[Array, Array]:
+def _rounding(robot: Centroidal, ahead: CentroidalState, terms: float) -> float:
+    """Return the energy that rounding makes, beside terms of a given sum, J."""
+    speed = ahead.fall.velocity_at(ahead.t)
+    whole = terms + abs(ahead.energy.value) + robot.mass * float(speed @ speed)
+    return _ROUNDING * whole + 0.5 * robot.mass * _REST**2
+
+
+def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
     """Move along the gradient of the energy, in shape and shape velocity, to the energy given."""
     b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
     start, rates = q, v[b:]
@@ -103,9 +125,9 @@ def _turn(
         step += gap / steepness
     falling = ahead.fall.velocity_at(ahead.t)
     scale += 0.5 * robot.mass * float(falling @ falling)
-    if abs(gap) > _WAITING * scale:
+    if abs(gap) > _WAITING * scale + 0.5 * robot.mass * _REST**2:
         raise StepFailure(
             f"the energy is off by {gap:.3g} J after the step, too much for the "
             f"{0.5 * steepness:.3g} J of the shape: the step is too long for the motion"
         )
-    return q, v
+    return Projected(q, v)

@@ -119,3 +119,16 @@ def test_powers_integrated_apart_from_the_scheme_close_against_the_stored_energy
 @pytest.mark.parametrize("scheme", ["projected_rk4", "discrete_gradient_4"])
 def test_over_a_minute_of_friction_and_control_the_quadrature_closes(scheme: str) -> None:
     assert closure(scheme, 60.0, "fixed") < 1e-9
+
+
+def test_a_robot_that_hovers_stays_where_it_is_without_a_failing_step() -> None:
+    # Thrust against weight: all energies are zero, and rounding is all that there is of them.
+    model = panda_on("floating")
+    form = DecoupledForm(model)
+    q = model.random_configuration(np.random.default_rng(1))
+    rest = model.evaluate(q, np.zeros(model.nv))
+    hover = Ports(rest.g[6:], rest.g[:6])
+    run = integrate(form, form.state(q, np.zeros(model.nv)), hover, dt=1e-3, steps=300, every=50)
+    assert not run.failures
+    np.testing.assert_allclose(model.difference(q, run.states[-1].q), 0.0, atol=1e-9)
+    np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-14)
