@@ -1,11 +1,13 @@
 """From a node class to a process: start, spin, end with an exit code."""
 
+import signal
 import sys
 from collections.abc import Callable
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics.errors import VmsPhError
 
@@ -16,7 +18,11 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     The exit code is 0 after Ctrl-C or a shutdown asked for, and 1 when a node could not be made;
     the reason is then one sentence on stderr.
     """
-    rclpy.init()
+    # ROS's own handlers would end the context before the nodes could say farewell and finish files.
+    stopped = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.append(True))
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     nodes: list[Node] = []
     code = 0
     try:
@@ -25,7 +31,9 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
-        executor.spin()
+        # A waiting executor notices a signal at the next heartbeat at the latest.
+        while rclpy.ok() and not stopped:
+            executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except VmsPhError as error:

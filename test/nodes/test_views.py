@@ -77,13 +77,20 @@ STANDARD = {
 
 @pytest.mark.parametrize("name", robots.names())
 def test_every_launch_file_describes_all_its_arguments(name: str) -> None:
-    from vms_ph_embedded.launch.loading import declared_arguments
-    from vms_ph_nodes.launch_files import find_launch_file, find_share
+    share = share_directory()
+    declared = _arguments(share / f"launch/{name}.launch.xml", share)
+    assert declared.keys() >= STANDARD
+    assert declared["robot"].get("default") == name
+    for argument in declared.values():
+        assert len(str(argument.get("description"))) > 8
+        assert argument.get("default") is not None
 
-    declared = declared_arguments(find_launch_file(name), find_share=find_share)
-    by_name = {argument.name: argument for argument in declared}
-    assert by_name.keys() >= STANDARD
-    assert by_name["robot"].default == name
-    for argument in declared:
-        assert len(argument.description) > 8
-        assert argument.default is not None
+
+def _arguments(file: Path, share: Path) -> dict[str, ET.Element]:
+    """The arguments of a launch file and those it includes; the outer one of a name counts."""
+    root = ET.parse(file).getroot()
+    found = {str(argument.get("name")): argument for argument in root.findall("arg")}
+    for include in root.findall("include"):
+        inner = str(include.get("file")).replace("$(find-pkg-share vms_ph)", str(share))
+        found = {**_arguments(Path(inner), share), **found}
+    return found

@@ -1,5 +1,6 @@
 """The vms-ph command line: one file a command."""
 
+import os
 import sys
 
 import typer
@@ -11,6 +12,8 @@ from .app import make_app
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one sentence and exit code 1."""
+    # A real ROS 2 looks at the values that users type in only when asked to.
+    os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")
     try:
         make_app()(prog_name="vms-ph")
     except VmsPhError as error:
