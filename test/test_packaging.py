@@ -1,0 +1,170 @@
+"""The package as colcon and pip take it: dependencies, interfaces, executables, shared files."""
+
+import ast
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
+from vms_ph_embedded.launch.packages import node_modules
+from vms_ph_nodes.cli.run import EXECUTABLES
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ET.parse(ROOT / "package.xml").getroot()
+CMAKE = (ROOT / "CMakeLists.txt").read_text()
+INTERFACES = sorted([*ROOT.glob("msg/*.msg"), *ROOT.glob("srv/*.srv")])
+PYTHON = sorted(
+    path
+    for folder in ("dynamics", "controllers", "io", "nodes", "embedded")
+    for path in ROOT.glob(f"vms_ph_{folder}/**/*.py")
+)
+
+
+def _depends(*tags: str) -> set[str]:
+    return {str(item.text) for tag in tags for item in PACKAGE.findall(tag)}
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = PACKAGE.findtext("version")
+    assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
+    ros = {*STANDARD_PACKAGES, "rclpy", "tf2_ros", "ament_index_python"}
+    imported = set()
+    for path in ROOT.glob("vms_ph_nodes/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+    # The Python module tf2_ros is in the package tf2_ros_py.
+    needed = {"tf2_ros_py" if name == "tf2_ros" else name for name in imported & ros}
+    assert needed <= _depends("depend", "exec_depend")
+
+
+def test_every_package_that_an_interface_uses_is_found_and_depended_on() -> None:
+    used = set()
+    for path in INTERFACES:
+        for line in path.read_text().splitlines():
+            match = re.match(r"([a-z][a-z0-9_]*)/[A-Z]", line)
+            if match and match[1] != "vms_ph":
+                used.add(match[1])
+    # A bare Header is one of std_msgs; time and duration of builtin_interfaces.
+    assert used <= _depends("depend")
+    for name in used:
+        assert f"find_package({name} REQUIRED)" in CMAKE
+    listed = re.search(r"DEPENDENCIES ([\w ]+)\)", CMAKE)
+    assert listed
+    assert set(listed[1].split()) >= used
+
+
+def test_an_executable_is_a_module_with_a_main() -> None:
+    # The rule of CMakeLists.txt.
+    rule = re.compile(r"^def main\(", re.M)
+    by_cmake = {p.stem for p in ROOT.glob("vms_ph_nodes/*.py") if rule.search(p.read_text())}
+    assert by_cmake == set(node_modules("vms_ph")) == set(EXECUTABLES)
+
+
+def test_launch_files_start_only_executables_there_are() -> None:
+    for path in ROOT.glob("launch/*.launch.xml"):
+        for node in ET.parse(path).getroot().iter("node"):
+            if node.get("pkg") == "vms_ph":
+                assert node.get("exec") in EXECUTABLES
+
+
+# What rosidl demands of names.
+_FIELD = re.compile(r"^(?!.*__)(?!.*_$)[a-z][a-z0-9_]*$")
+_TYPE = re.compile(r"^[A-Z][A-Za-z0-9]*$")
+
+
+@pytest.mark.parametrize("path", INTERFACES, ids=lambda p: p.name)
+def test_the_names_in_an_interface_are_those_rosidl_accepts(path: Path) -> None:
+    assert _TYPE.match(path.stem)
+    lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
+    fields = [line.split() for line in lines if line and line != "---" and "=" not in line]
+    assert fields
+    assert all(_FIELD.match(name) for _, name, *_ in fields)
+    constants = [line for line in lines if "=" in line]
+    assert all(re.match(r"^\w+ [A-Z][A-Z0-9_]*=", line) for line in constants)
+
+
+def _python_with(module: str) -> str | None:
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        try:
+            found = subprocess.run([python, "-c", f"import {module}"], capture_output=True)
+        except OSError:
+            continue
+        if found.returncode == 0:
+            return python
+    return None
+
+
+_READ_PACKAGE = """
+import sys
+from catkin_pkg.package import parse_package
+package = parse_package(sys.argv[1])
+package.validate()
+assert package.get_build_type() == "ament_cmake"
+"""
+
+_READ_INTERFACES = """
+import sys
+from rosidl_adapter.parser import parse_message_file, parse_service_file
+for path in sys.argv[1:]:
+    (parse_message_file if path.endswith(".msg") else parse_service_file)("vms_ph", path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "script", "files"),
+    [
+        ("catkin_pkg", _READ_PACKAGE, [ROOT / "package.xml"]),
+        ("rosidl_adapter", _READ_INTERFACES, INTERFACES),
+    ],
+)
+def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: list[Path]) -> None:
+    python = _python_with(module)
+    if python is None:
+        pytest.skip(f"no {module} here (Debian: python3-catkin-pkg, python3-rosidl)")
+    subprocess.run([python, "-c", script, *map(str, files)], check=True, timeout=60)
+
+
+def test_an_install_with_pip_carries_the_shared_files(tmp_path: Path) -> None:
+    # What setup.py adds to a wheel, laid out as pip installs it.
+    words = ["-q", "install_data", "--install-dir", str(tmp_path)]
+    subprocess.run(
+        [sys.executable, "setup.py", *words], cwd=ROOT, check=True, timeout=60, capture_output=True
+    )
+    share = tmp_path / "share/vms_ph"
+    for folder in ("msg", "srv", "launch", "urdf", "config", "rviz"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file():
+                assert (share / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
+    assert (share / "package.xml").is_file()
+
+
+# Of the standard library, newer than Python 3.10.
+_NEWER = {
+    ("datetime", "UTC"), ("enum", "StrEnum"), ("enum", "ReprEnum"), ("typing", "Self"),
+    ("typing", "LiteralString"), ("typing", "assert_never"), ("typing", "override"),
+    ("typing", "Unpack"), ("typing", "Never"), ("itertools", "batched"), ("contextlib", "chdir"),
+    ("asyncio", "TaskGroup"), ("asyncio", "timeout"), ("hashlib", "file_digest"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_code_is_valid_for_python_3_10(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 10))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.module != "tomllib"
+            assert not {(node.module, name.name) for name in node.names} & _NEWER
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            assert (node.value.id, node.attr) not in _NEWER
+        elif isinstance(node, ast.Name):
+            assert node.id not in ("ExceptionGroup", "BaseExceptionGroup")
