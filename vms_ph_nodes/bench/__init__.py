@@ -22,6 +22,7 @@ class Bench:
         robot, base: those it takes unless told otherwise.
         files: writes plots and tables about a robot on a base into a folder; None where there are
             none.
+        run: measures by itself, given robot, base and seconds, what is no call; then no cases.
     """
 
     id: str
@@ -31,10 +32,11 @@ class Bench:
     robot: str = "panda"
     base: str = "floating"
     files: Callable[[str, str, Path], list[Path]] | None = None
+    run: Callable[[str, str, float], list[Timing]] | None = None
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control", "task_space", "integrators", "ephs")
+_MODULES = ("dynamics", "control", "task_space", "integrators", "ephs", "nodes")
 
 
 def benches() -> dict[str, Bench]:

@@ -39,7 +39,10 @@ def bench(
     robot, base = robot or chosen.robot, base or chosen.base
     if base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
-    timings = measure(chosen.cases(robot, base), seconds)
+    if chosen.run is not None:
+        timings = chosen.run(robot, base, seconds)
+    else:
+        timings = measure(chosen.cases(robot, base), seconds)
     if as_json:
         typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
     else:
