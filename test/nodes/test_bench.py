@@ -10,7 +10,6 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.bench import Case, benches, measure
 from vms_ph_nodes.cli.app import make_app
 
-
 CALLS = [bench.id for bench in benches().values() if bench.run is None]
 
 
