@@ -34,7 +34,7 @@ class Bench:
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control", "task_space", "integrators", "ephs")
+_MODULES = ("dynamics", "decoupling", "control", "task_space", "integrators", "ephs")
 
 
 def benches() -> dict[str, Bench]:
