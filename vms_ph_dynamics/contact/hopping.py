@@ -16,6 +16,10 @@ from .system import PORTS, LegOnFloor
 _LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
 # A change of phase is located until the foot misses the surface by less than this, m.
 _ON_TIME = 1e-13
+# A foot has left when it is this far above the floor, m. The law, and the floor's hold, differ
+# above and below zero: where both drive the foot back to it, as after a touch-down with a strong
+# regulator, it would change sides infinitely often in a finite time.
+_SKIN = 1e-8
 # First steps, s: after touch-down the dashpot brakes the light foot within microseconds.
 _AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
 
@@ -109,8 +113,9 @@ def hop(
     tolerance: float = 1e-7,
     largest_step: float = 2e-2,
     stop: Callable[[LegState], bool] | None = None,
+    phase: Phase | None = None,
 ) -> HoppingRun:
-    """Let a leg go from a state in the air and return its run.
+    """Let a leg go from a state and return its run.
 
     The stiff stance is integrated by an L-stable collocation scheme; the phases are left at the
     very instants at which the foot meets the floor, is relieved of pressure or leaves, so that no
@@ -118,28 +123,32 @@ def hop(
 
     Args:
         system: leg, law and floor.
-        q: (nq,) a configuration with the foot above the floor.
+        q: (nq,) configuration.
         v: (nv,).
         duration: s.
         sample: distance of the samples in time, s.
         tolerance: of the error of a step, relative to a state of the order of one.
         largest_step: s.
         stop: ends the run at the first accepted step where it holds.
+        phase: to start in; read from the height of the foot when None. At an event, where the foot
+            is at height zero, it must be given.
 
     Raises:
         StateError: q or v is no state of the robot.
         StiffStepError: the motion cannot be integrated.
     """
     d = system.leg.model.evaluate(q, v)
-    return _Hopper(system, system.state(d.q, d.v), tolerance, largest_step).run(
-        duration, sample, stop
-    )
+    y = system.state(d.q, d.v)
+    if phase is None:
+        phase = Phase.FLIGHT if system.foot_height(y)[0] >= 0.0 else Phase.PRESSED
+    return _Hopper(system, y, phase, tolerance, largest_step).run(duration, sample, stop)
 
 
 class _Hopper:
-    def __init__(self, system: LegOnFloor, y: Array, tolerance: float, largest_step: float) -> None:
-        self.system, nv = system, system.nv
-        self.phase = Phase.FLIGHT if system.seen(y).foot[1] >= 0.0 else Phase.PRESSED
+    def __init__(
+        self, system: LegOnFloor, y: Array, phase: Phase, tolerance: float, largest_step: float
+    ) -> None:
+        self.system, self.phase, nv = system, phase, system.nv
         scale = np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]])
         self.stepper = RadauStepper(
             lambda x: system.rate(self.phase, x),
@@ -147,7 +156,7 @@ class _Hopper:
             y,
             scale=scale,
             tolerance=tolerance,
-            first_step=_AFTER_OTHERS,
+            first_step=_AFTER_TOUCH_DOWN if phase is Phase.PRESSED else _AFTER_OTHERS,
             largest_step=largest_step,
         )
         self.works = np.zeros(len(system.channels))
@@ -248,7 +257,7 @@ class _Hopper:
         return pressure, EventKind.RELIEF if pressure < 0.0 else None
 
     def _relieved(self, y: Array) -> tuple[float, EventKind | None]:
-        height, pressure = self.system.foot_height(y)[0], self.system.pressure_depth(y)
+        height, pressure = self.system.foot_height(y)[0] - _SKIN, self.system.pressure_depth(y)
         if height > 0.0:
             return -height, EventKind.LIFT_OFF
         return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None

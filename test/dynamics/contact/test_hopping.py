@@ -160,7 +160,7 @@ def test_three_hops_are_those_of_a_fixed_step_integration(revolute: VMSModel, go
     # The reference leaves phases at the end of its own steps, up to 2e-6 s late, with a foot that
     # brakes within 1e-5 s. Its own balance misses 6e-5 J by the end and its angular velocity after
     # a stance changes by 1e-3 rad/s when its step is halved: 2e-4 rad after a flight. Ours moves by
-    # 1e-9 between tolerances of 1e-7 and 1e-10.
+    # 1e-7 between tolerances of 1e-7 and 1e-10.
     flying = found.phases == Phase.FLIGHT
     for name, ours in (
         ("x", found.states[:, 0]),
