@@ -1,9 +1,10 @@
 """Legs on floors: contact as a port, and runs whose events are located in time."""
 
 from .floor import Floor, FloorForce, Phase
-from .hopping import ContactEvent, EventKind, HoppingRun, hop
+from .hopper import ContactEvent, EventKind, Hopper
+from .hopping import HoppingRun, hop
 from .leg import Leg, LegState
-from .system import PORTS, LegEfforts, LegLaw, LegOnFloor
+from .system import PORTS, LegEfforts, LegLaw, LegOnFloor, Push
 
 __all__ = [
     "PORTS",
@@ -11,6 +12,7 @@ __all__ = [
     "EventKind",
     "Floor",
     "FloorForce",
+    "Hopper",
     "HoppingRun",
     "Leg",
     "LegEfforts",
@@ -18,5 +20,6 @@ __all__ = [
     "LegOnFloor",
     "LegState",
     "Phase",
+    "Push",
     "hop",
 ]

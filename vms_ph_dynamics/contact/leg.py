@@ -10,6 +10,9 @@ from ..arrays import Array
 from ..errors import ModelError
 from ..model import VMSModel
 
+# Rows of a spatial Jacobian that are motion in the plane.
+_PLANE = [0, 1, 5]
+
 
 @dataclass(frozen=True, slots=True)
 class LegState:
@@ -21,7 +24,8 @@ class LegState:
         bias: (nv,) velocity terms and gravity.
         kinetic, potential: energies, J.
         foot, foot_rate: (2,) position and velocity of the foot in the inertial frame.
-        J_foot: (2,nv) ``foot_rate = J_foot v``.
+        foot_axes: (2,2) the axes of the foot's frame in the inertial frame.
+        J_foot: (3,nv) ``(foot_rate, its angular velocity) = J_foot v``.
         centre, centre_rate: (2,) of the centre of mass, in the inertial frame.
         line: (2,) from the centre of mass to the foot, inertial axes, m.
         length, length_rate: its length r_cf, m and m/s.
@@ -38,6 +42,7 @@ class LegState:
     potential: float
     foot: Array
     foot_rate: Array
+    foot_axes: Array
     J_foot: Array
     centre: Array
     centre_rate: Array
@@ -129,11 +134,12 @@ class Leg:
         """Return the leg at a state; unchecked, for integrators and controllers."""
         m, data = self._pin, self._data
         pin.computeAllTerms(m, data, q, v)
-        place = pin.updateFramePlacement(m, data, self._id).translation
-        full = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)
-        j_foot, centre = full[:2], data.com[0]
+        frame = pin.updateFramePlacement(m, data, self._id)
+        place = frame.translation
+        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        centre = data.com[0]
         ox, oy = place[0] - centre[0], place[1] - centre[1]
-        j_line = j_foot - data.Jcom[:2]
+        j_line = j_foot[:2] - data.Jcom[:2]
         r = (ox * ox + oy * oy) ** 0.5
         j_length = (ox * j_line[0] + oy * j_line[1]) / r
         j_angle = (ox * j_line[1] - oy * j_line[0]) / (r * r)
@@ -147,7 +153,8 @@ class Leg:
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,
             foot=place[:2].copy(),
-            foot_rate=j_foot.dot(v),
+            foot_rate=j_foot[:2].dot(v),
+            foot_axes=frame.rotation[:2, :2].copy(),
             J_foot=j_foot,
             centre=centre[:2].copy(),
             centre_rate=data.vcom[0][:2].copy(),

@@ -38,9 +38,28 @@ class LegLaw:
     channels: tuple[str, ...] = ()
 
 
-PORTS = ("external", "joint", "floor", "floor_dissipated")
-"""Powers that every run integrates: through base wrench, joints and foot into the robot, and what
-the floor turns into heat."""
+PORTS = ("external", "joint", "floor", "floor_dissipated", "push")
+"""Powers that every run integrates: through base wrench, joints and floor into the robot, what the
+floor turns into heat, and what else acts on the foot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A wrench on the foot from outside, held constant.
+
+    Attributes:
+        wrench: (3,) force and moment, N and N m.
+        in_foot_axes: whether the force is in the axes of the foot's frame, or of the inertial one.
+    """
+
+    wrench: Array
+    in_foot_axes: bool = False
+
+    def at(self, leg: LegState) -> Array:
+        """Return force and moment in the inertial frame, (3,)."""
+        if not self.in_foot_axes:
+            return self.wrench
+        return np.append(leg.foot_axes @ self.wrench[:2], self.wrench[2])
 
 
 class LegOnFloor:
@@ -51,12 +70,14 @@ class LegOnFloor:
 
     Attributes:
         channels: names of the powers, those of :data:`PORTS` first.
+        push: what acts on the foot from outside; may be changed between steps.
     """
 
     def __init__(self, leg: Leg, law: LegLaw, floor: Floor) -> None:
         self.leg, self.law, self.floor = leg, law, floor
         self.nv = leg.model.nv
         self.channels = (*PORTS, *law.channels)
+        self.push: Push | None = None
 
     def state(self, q: Array, v: Array) -> Array:
         """Return the state of a configuration and velocity, the floor undeflected."""
@@ -92,6 +113,8 @@ class LegOnFloor:
             floor = self.floor_force(phase, leg, y)
             force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
             rates[-1] = floor.slide
+        if self.push is not None:
+            force = force + self.push.at(leg) @ leg.J_foot
         rates[:nv] = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
         rates[nv : 2 * nv] = np.linalg.solve(leg.M, force)
         return rates
@@ -107,6 +130,7 @@ class LegOnFloor:
                 efforts.force[3:] @ leg.v[3:],
                 floor.tangential * leg.foot_rate[0] + floor.normal * leg.foot_rate[1],
                 floor.dissipated,
+                0.0 if self.push is None else self.push.at(leg) @ (leg.J_foot @ leg.v),
                 *efforts.flows,
             ]
         )
