@@ -3,6 +3,7 @@
 from .decoupled_vms import DecoupledVMSController
 from .end_effector_impedance import EndEffectorImpedance
 from .energy_tank import EnergyTank
+from .hopping import HoppingController
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from .task_space_ida_pbc import TaskSpaceIDAPBC
 
@@ -13,6 +14,7 @@ __all__ = [
     "DecoupledVMSController",
     "EndEffectorImpedance",
     "EnergyTank",
+    "HoppingController",
     "Reference",
     "RobotState",
     "Status",

@@ -119,6 +119,18 @@ class Evaluation:
         return frozen(c)
 
     @cached_property
+    def C_hamel(self) -> Array:
+        """Coriolis matrix of the Hamel equations, (nv,nv): not passive [B (3.39)].
+
+        Raises:
+            ModelError: a fixed base, or a fluid.
+        """
+        # Here, and not above: the decoupling is built on this class.
+        from .decoupling import hamel_coriolis
+
+        return hamel_coriolis(self)
+
+    @cached_property
     def dM(self) -> Array:
         """Derivatives of the mass matrix along the joints, (n,nv,nv): ``dM[k] = dM/dq_k``."""
         model, zero = self.model, np.zeros(self.model.nv)

@@ -53,10 +53,11 @@ def check_bodies(model: Any) -> None:
 
 
 def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
-    """Refuse a model whose mass matrix is not positive definite.
+    """Refuse a model whose mass matrix is positive definite nowhere.
 
     Tried at the neutral and a few more configurations; a chain that ends in a massless body, or a
-    point mass on its own joint axis, is singular at all of them.
+    point mass on its own joint axis, is singular at all of them. A robot of point masses may be
+    singular at some, as a leg is that has drawn its foot into its hip.
 
     Args:
         model: a ``pinocchio.Model``.
@@ -75,15 +76,16 @@ def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
         if projection is not None:
             mass = projection.T @ mass @ projection
         eigenvalues, eigenvectors = np.linalg.eigh(mass)
-        if eigenvalues[0] <= _SINGULAR * eigenvalues[-1]:
-            still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
-            worst = int(np.argmax(np.abs(still)))
-            joint = next(
-                model.names[i]
-                for i in range(1, model.njoints)
-                if model.idx_vs[i] <= worst < model.idx_vs[i] + model.nvs[i]
-            )
-            raise ModelError(
-                f"the mass matrix is singular: motion of joint '{joint}' moves no inertia; give "
-                "the links behind it a mass and an inertia, or lock the joint"
-            )
+        if eigenvalues[0] > _SINGULAR * eigenvalues[-1]:
+            return
+    still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
+    worst = int(np.argmax(np.abs(still)))
+    joint = next(
+        model.names[i]
+        for i in range(1, model.njoints)
+        if model.idx_vs[i] <= worst < model.idx_vs[i] + model.nvs[i]
+    )
+    raise ModelError(
+        f"the mass matrix is singular: motion of joint '{joint}' moves no inertia; give "
+        "the links behind it a mass and an inertia, or lock the joint"
+    )

@@ -361,11 +361,14 @@ class VMSModel:
             return self._local.data
 
     def locked_inverse(self, data: Any) -> Array | None:
-        """Return ``M_b^-1`` (b,b) in closed form from the results of crba; None in a fluid."""
+        """Return ``M_b^-1`` (b,b) in closed form from the results of crba; None without one."""
         if self.fluid is not None or self.base == "fixed":
             return None
         locked = data.Ycrb[1]
-        return locked.inverse() if self.base == "floating" else _planar_inverse(locked)
+        if self.base == "floating":
+            return locked.inverse()
+        # Point masses that all meet at one point have no inverse.
+        return _planar_inverse(locked) if locked.inertia[2, 2] > 0.0 else None
 
     def _independent(self, full: Array) -> Array:
         return np.array(full) if self._projection is None else self._projection.independent(full)

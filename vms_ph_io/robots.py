@@ -29,6 +29,8 @@ class Robot:
         end_effector: the frame of the end-effector wrench.
         locked: joints that are held at zero.
         home: joint positions to start from, rad or m; others at zero.
+        home_base: pose of the base to start from, as in a configuration; the origin when empty.
+        on_floor: whether it stands and falls on a floor at height zero, y up.
         arguments: of the xacro; addresses of files are resolved.
         gravity: in the inertial frame, m/s^2.
         rotors: a file of config/rotors, or empty.
@@ -43,6 +45,8 @@ class Robot:
     end_effector: str
     locked: tuple[str, ...] = ()
     home: Mapping[str, float] = field(default_factory=dict)
+    home_base: tuple[float, ...] = ()
+    on_floor: bool = False
     arguments: Mapping[str, str] = field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     rotors: str = ""
@@ -205,6 +209,31 @@ _ROBOTS = {
                 "alpha_axis_b": 0.1,
             },
             fluid="bluerov2_alpha5.yaml",
+        ),
+        Robot(
+            name="prismatic_hopper",
+            title="a leg with one prismatic joint that hops in a vertical plane, y up",
+            source="Feurstein, TU Munich 2021, tables 4.4 and 4.5",
+            file=f"{_OURS}/prismatic_hopper.urdf.xacro",
+            base="planar",
+            end_effector="foot",
+            home={"leg": 0.12},
+            home_base=(0.0, 0.3, 0.0, -1.0),
+            on_floor=True,
+            gravity=(0.0, -9.81, 0.0),
+        ),
+        Robot(
+            name="revolute_hopper",
+            title="a leg with a knee that hops in a vertical plane, y up",
+            source="Feurstein, TU Munich 2021, tables 4.9 and 4.10",
+            file=f"{_OURS}/revolute_hopper.urdf.xacro",
+            base="planar",
+            end_effector="foot",
+            home={"knee": 1.7802},
+            # The tilted start of the source's experiment V, theta = -1.9938 rad.
+            home_base=(0.0, 0.3, -0.4105012303026828, -0.9118600440418385),
+            on_floor=True,
+            gravity=(0.0, -9.81, 0.0),
         ),
         Robot(
             name="baxter",

@@ -14,9 +14,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
-from vms_ph_controllers import Command, RobotState, Status
+from vms_ph_controllers import Command, HoppingController, RobotState, Status
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.contact import LegLaw
 from vms_ph_dynamics.links import LinkTree
 
 from .base_motion import from_odometry
@@ -76,6 +77,10 @@ class ControllerNode(Node):
             self._ready = True
         self._command = self.controller.update(state, self._references.take(q), dt)
         return np.concatenate([self._command.wrench_base, self._command.torque])
+
+    def law(self) -> LegLaw | None:
+        """Return the controller's law in continuous time, with its present gains; or None."""
+        return self.controller.law if isinstance(self.controller, HoppingController) else None
 
     def published(self, stamp: Time) -> None:
         """Publish what the controller knew at this stamp."""

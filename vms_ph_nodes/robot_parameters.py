@@ -63,6 +63,15 @@ class RobotParameters:
         """Return the joint positions to start from."""
         return dict(robots.get(self.robot).home) if self.robot in robots.names() else {}
 
+    def home_base(self) -> tuple[float, ...] | None:
+        """Return the pose of the base to start from; None where none is known."""
+        known = self.robot in robots.names()
+        return (robots.get(self.robot).home_base or None) if known else None
+
+    def on_floor(self) -> bool:
+        """Return whether the robot stands and falls on a floor."""
+        return self.robot in robots.names() and robots.get(self.robot).on_floor
+
     def allocation(self) -> Allocation | None:
         """Return the actuators of a bundled robot's base; None where none are known."""
         return robots.get(self.robot).allocation() if self.robot in robots.names() else None

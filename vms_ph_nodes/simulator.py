@@ -10,12 +10,14 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.contact import LegLaw
 from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
 from .conversions import NANOSECONDS, to_stamp
 from .health import ERROR, OK, WARN, Health
+from .hopping_simulation import HoppingSimulation
 from .parameters import declare
 from .process import run
 from .robot_parameters import RobotParameters
@@ -34,6 +36,9 @@ class Loop(Protocol):
 
     def restarted(self) -> None:
         """Take note that the simulation is back at its start."""
+
+    def law(self) -> LegLaw | None:
+        """Return the law in continuous time, where it has one."""
 
 
 # Behind by more than this many ticks, the simulation lets the time go instead of racing after it.
@@ -63,12 +68,18 @@ class Simulator(Node):
         friction: bool = declare(self, "joint_friction", True, "viscous friction of the URDF acts")
         description = robot.description()
         self.model: VMSModel = robot.model(description)
-        self._home = self.model.configuration(robot.home())
+        self._home = self.model.configuration(robot.home(), robot.home_base())
+        self._floor: bool = declare(
+            self,
+            "floor",
+            robot.on_floor(),
+            "a floor at y = 0 carries the end effector; for robots that move in a vertical plane",
+        )
         self._friction = friction
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
-        self.simulation = self._make(None)
         self._loop: Loop | None = None
+        self.simulation = self._make(None)
 
         self._paused, self._ticks, self._slipped, self._slipped_at = False, 0, 0, -_RECENT
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -98,7 +109,12 @@ class Simulator(Node):
         self._health.farewell()
         super().destroy_node()
 
-    def _make(self, control: Control | None) -> Simulation:
+    def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
+        if self._floor:
+            loop = self._loop
+            return HoppingSimulation(
+                self.model, self._home, self.step, control, None if loop is None else loop.law
+            )
         fixed = self.model.base == "fixed"
         form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
         scheme = None if self._scheme == "auto" else self._scheme

@@ -36,7 +36,15 @@ class Bench:
 
 
 # In the order in which they are listed; each module has a BENCH.
-_MODULES = ("dynamics", "control", "task_space", "integrators", "ephs", "nodes")
+_MODULES = (
+    "dynamics",
+    "decoupling",
+    "control",
+    "task_space",
+    "integrators",
+    "ephs",
+    "nodes",
+)
 
 
 def benches() -> dict[str, Bench]:

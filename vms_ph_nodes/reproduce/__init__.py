@@ -16,6 +16,7 @@ _MODULES = (
     "operational_space_comparison",
     "sampled_passivity",
     "lohmayer_mbs",
+    "feurstein",
 )
 
 

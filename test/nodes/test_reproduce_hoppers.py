@@ -1,0 +1,136 @@
+"""The hopping legs of source B: what reproduces does, what is refuted is, and all of it reacts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_nodes.reproduce import Check, get
+from vms_ph_nodes.reproduce.feurstein.experiments import EXPERIMENTS, Trial
+from vms_ph_nodes.reproduce.feurstein.gait import flights
+from vms_ph_nodes.reproduce.feurstein.ledger import ledger
+
+
+def run(identifier: str, out: Path | None = None, **given: str) -> dict[str, Check]:
+    study = get(f"feurstein-{identifier}")
+    outcome = study.run(study.settings(given), out)
+    if out is not None:
+        assert all(file.stat().st_size > 10_000 for file in outcome.files)
+    return {check.name: check for check in outcome.checks}
+
+
+def differing(checks: dict[str, Check]) -> set[str]:
+    return {name for name, check in checks.items() if check.verdict == "differs"}
+
+
+def test_the_upright_leg_tips_over_after_seven_jumps_from_a_tilt_of_rounding() -> None:
+    assert not differing(run("prismatic-1"))
+    larger = run("prismatic-1", tilt="1e-6")["jumps before the leg tilts by 10 deg"]
+    assert str(larger.obtained).startswith("5 ")
+
+
+def test_the_leg_rests_after_twelve_jumps_and_its_polar_spring_amplifies_a_tilt(
+    tmp_path: Path,
+) -> None:
+    checks = run("prismatic-2", tmp_path)
+    assert not differing(checks)
+    polar = checks["the polar spring keeps the leg upright"]
+    assert polar.verdict == "refuted"
+    assert float(str(polar.obtained).split()[5]) == pytest.approx(-3.25, abs=0.02)
+
+
+def test_stable_hopping_in_place_is_refuted_by_its_floquet_multiplier() -> None:
+    checks = run("prismatic-3")
+    assert not differing(checks)
+    stable = checks["stable hopping in place"]
+    assert stable.verdict == "refuted"
+    assert float(stable.obtained) == pytest.approx(-2.596, abs=0.005)
+    damped = run("prismatic-3", D_p="0.2", duration="3")["stable hopping in place"]
+    assert damped.verdict == "agrees"
+
+
+def test_without_polar_control_the_bent_leg_turns_and_falls() -> None:
+    # E(0) of the tables is that of the tilted start.
+    assert differing(run("revolute-1")) == {"E(0)"}
+
+
+def test_with_polar_control_its_momentum_alternates() -> None:
+    assert differing(run("revolute-2", duration="2.5")) == {"E(0)"}
+
+
+def test_undamped_it_keeps_its_energy_and_falls_in_the_end() -> None:
+    assert differing(run("revolute-3", tolerance="1e-6")) == {"E(0)", "stability"}
+
+
+def test_damped_it_converges_to_hopping_in_place() -> None:
+    assert differing(run("revolute-4", duration="9")) == {"E(0)"}
+
+
+def test_from_a_tilt_it_finds_the_forward_gait() -> None:
+    assert not differing(run("revolute-5", duration="12"))
+
+
+def test_the_forward_gait_and_its_ledger(tmp_path: Path) -> None:
+    checks = run("revolute-6", tmp_path)
+    assert not differing(checks)
+    floor = checks["loss to the floor"]
+    assert floor.verdict == "refuted"
+    parts = [float(x) for x in str(floor.obtained).replace(" J", "").split("+")]
+    assert sum(parts) == pytest.approx(12.04, abs=0.05)
+    for name in ("the sheet closes", "the sheet closes with the damper apart"):
+        assert abs(float(checks[name].obtained)) < 1e-6
+
+
+def test_twice_the_energy_gain_gives_another_gait() -> None:
+    checks = run("revolute-6", K_E="20", duration="8")
+    assert float(checks["horizontal momentum"].obtained) == pytest.approx(0.303, abs=1e-3)
+    assert float(checks["energy in flight"].obtained) == pytest.approx(2.620, abs=1e-3)
+    assert {"horizontal momentum", "energy in flight"} <= differing(checks)
+
+
+def test_a_ledger_closes_where_the_floor_holds_energy() -> None:
+    """Cut within a stance: what the floor has in its springs is told apart."""
+    experiment = EXPERIMENTS["feurstein-revolute-6"]
+    settings = {name: p.default for name, p in experiment.parameters().items()}
+    trial = Trial.of(experiment, settings)
+    found = trial.run(0.18)
+    sheet = ledger(trial, found)
+    assert sheet.floor_stored > 1e-3
+    assert abs(sheet.residual) < 1e-9
+    assert abs(sheet.gross_residual) < 1e-9
+    # The net joint work is what the actuators bring less the damper.
+    assert sheet.joint == pytest.approx(sheet.actuators - sheet.radial_damping, abs=1e-12)
+
+
+def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
+    checks = run("revolute-6", friction="0.8", duration="6")
+    assert checks["the gait goes on"].verdict == "differs"
+
+
+def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
+    checks = run("figure-4-7", points="11", duration="3")
+    assert not differing(checks)
+
+
+def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
+    experiment = EXPERIMENTS["feurstein-revolute-5"]
+    settings = {name: p.default for name, p in experiment.parameters().items()}
+    trial = Trial.of(experiment, settings)
+    fall = flights(trial.run(0.3))[0]
+    assert fall.lift_off is None
+    height = float(trial.start().foot[1])
+    assert fall.end == pytest.approx(np.sqrt(2 * height / 9.81), abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"duration": "0"}, "duration=0.0: it must be positive"),
+        ({"controller": "IV"}, "controller=IV: accepted are I, II, III"),
+        ({"K_floor": "-1"}, "must be positive"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(given: dict[str, str], sentence: str) -> None:
+    with pytest.raises(VmsPhError, match=sentence.replace("(", r"\(")):
+        run("revolute-1", **given)

@@ -1,0 +1,97 @@
+"""A viscoelastic floor as a port, with what it stores and what it dissipates [B, 4.1.4]."""
+
+import enum
+from dataclasses import dataclass
+from math import inf
+
+from ..errors import StateError
+
+
+class Phase(enum.IntEnum):
+    """What a foot does: nothing, press on the floor, or be in it without being pressed out."""
+
+    FLIGHT = 0
+    PRESSED = 1
+    RELIEVED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FloorForce:
+    """What the floor does at an instant.
+
+    Attributes:
+        tangential, normal: force on the foot, N.
+        slide: rate of the deflection that the floor has along itself, m/s; that of the foot where
+            it sticks.
+        stored: energy in the floor's springs, J.
+        dissipated: power that the floor turns into heat, W; never negative.
+    """
+
+    tangential: float
+    normal: float
+    slide: float
+    stored: float
+    dissipated: float
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A horizontal floor at height zero that pushes with springs and dashpots.
+
+    Normal to itself ``F_y = max(-K y - D ydot, 0)`` while the foot is below zero; [B (4.13),
+    (4.14)] print ``+K``, with which the floor never pushes. Along itself ``F_x = -K s - D sdot``
+    with the deflection s from an anchor that is set at touch-down, and released at lift-off with
+    whatever it still stores.
+
+    Attributes:
+        stiffness, damping: K and D, (along, normal), N/m and N s/m.
+        friction: coefficient mu of the cone ``|F_x| <= mu F_y``: the anchor slips where the force
+            would leave it, and nothing is pulled where nothing is pressed. None is the floor of
+            [B]: it holds the foot sideways as long as that is below zero, pressed or not.
+    """
+
+    stiffness: tuple[float, float] = (10000.0, 10000.0)
+    damping: tuple[float, float] = (1000.0, 1000.0)
+    friction: float | None = None
+
+    def __post_init__(self) -> None:
+        values = (*self.stiffness, *self.damping)
+        if not all(0.0 < value < inf for value in values):
+            raise StateError(f"stiffness and damping of a floor must be positive; given: {values}")
+        if self.friction is not None and not 0.0 <= self.friction < inf:
+            raise StateError(f"friction must be None or not negative; given: {self.friction}")
+
+    def pressure(self, height: float, rate: float) -> float:
+        """Return ``-K y - D ydot``, N: pressed where positive."""
+        return -self.stiffness[1] * height - self.damping[1] * rate
+
+    def force(
+        self, phase: Phase, height: float, rate: float, deflection: float, along: float
+    ) -> FloorForce:
+        """Return what the floor does to a foot.
+
+        Args:
+            phase: where the motion is; the caller switches it at the events.
+            height: y of the foot, m.
+            rate: its derivative, m/s.
+            deflection: s, m.
+            along: horizontal velocity of the foot, m/s.
+        """
+        if phase is Phase.FLIGHT:
+            return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
+        pressed = phase is Phase.PRESSED
+        normal = self.pressure(height, rate) if pressed else 0.0
+        k, d = self.stiffness[0], self.damping[0]
+        tangential = -k * deflection - d * along
+        slide = along
+        if self.friction is not None:
+            most = self.friction * max(normal, 0.0)
+            if abs(tangential) > most:
+                tangential = most if tangential > 0.0 else -most
+                slide = -(tangential + k * deflection) / d
+        stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
+        # What comes in at the foot, less what goes into the springs. A relieved floor comes up by
+        # itself and loses what it stored.
+        dissipated = -tangential * along - k * deflection * slide
+        dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
+        return FloorForce(tangential, normal, slide, stored, dissipated)

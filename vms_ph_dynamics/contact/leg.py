@@ -1,0 +1,168 @@
+"""A leg in the plane: the line from the centre of mass to the foot, and how it moves."""
+
+from dataclasses import dataclass
+from math import atan2, cos, pi, sin
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..model import VMSModel
+
+# Rows of a spatial Jacobian that are motion in the plane.
+_PLANE = [0, 1, 5]
+
+
+@dataclass(frozen=True, slots=True)
+class LegState:
+    """A robot of the plane at an instant, as a leg; the second axis points up.
+
+    Attributes:
+        q, v: (nq,), (nv,) configuration and velocity.
+        M: (nv,nv) mass matrix.
+        bias: (nv,) velocity terms and gravity.
+        kinetic, potential: energies, J.
+        foot, foot_rate: (2,) position and velocity of the foot in the inertial frame.
+        foot_axes: (2,2) the axes of the foot's frame in the inertial frame.
+        J_foot: (3,nv) ``(foot_rate, its angular velocity) = J_foot v``.
+        centre, centre_rate: (2,) of the centre of mass, in the inertial frame.
+        line: (2,) from the centre of mass to the foot, inertial axes, m.
+        length, length_rate: its length r_cf, m and m/s.
+        angle, angle_rate: alpha_i,cf from the downward vertical, positive towards x, rad.
+        J_length, J_angle: (nv,) the rows of both rates; the first is zero on the base, the second
+            has no linear part: neither moves the centre of mass.
+    """
+
+    q: Array
+    v: Array
+    M: Array
+    bias: Array
+    kinetic: float
+    potential: float
+    foot: Array
+    foot_rate: Array
+    foot_axes: Array
+    J_foot: Array
+    centre: Array
+    centre_rate: Array
+    line: Array
+    length: float
+    length_rate: float
+    angle: float
+    angle_rate: float
+    J_length: Array
+    J_angle: Array
+
+    @property
+    def energy(self) -> float:
+        """Kinetic and gravity energy, J."""
+        return self.kinetic + self.potential
+
+    @property
+    def momentum(self) -> Array:
+        """Linear momentum in the inertial frame, (2,), N s."""
+        return float(self.M[0, 0]) * self.centre_rate
+
+    @property
+    def angular_momentum(self) -> float:
+        """About the centre of mass, N m s."""
+        base = self.M[:3] @ self.v
+        turn = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
+        arm = turn.T @ (self.centre - self.q[:2])
+        return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
+
+
+class Leg:
+    """Sees a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
+
+    Coordinates are ``(x, y, theta, joints)``: those of the base with the angle instead of its
+    cosine and sine.
+    """
+
+    def __init__(self, model: VMSModel, foot: str | None = None) -> None:
+        """Take a robot and the frame of its foot, the end effector when None.
+
+        Raises:
+            ModelError: a base that is not planar, gravity that does not pull along -y, joints that
+                mimic others or turn without limits, a fluid, or no such frame.
+        """
+        if model.base != "planar" or not model.is_plain or model.nq != 4 + model.n:
+            raise ModelError(
+                f"a leg is a robot on a planar base in vacuum, with joints that have limits and "
+                f"mimic no others; '{model.name}' has a {model.base} base"
+            )
+        if model.gravity[0] != 0.0 or model.gravity[1] > 0.0 or model.gravity[2] != 0.0:
+            raise ModelError(
+                "a leg moves in a vertical plane, y up: its gravity must be (0, -g, 0); given: "
+                f"{tuple(float(g) for g in model.gravity)}"
+            )
+        self.model = model
+        self.foot = model.end_effector if foot is None else foot
+        self._pin, self._data = model.pinocchio, model.pinocchio.createData()
+        self._id = model.frame_id(self.foot)
+        self._upper = np.triu(np.ones((model.nv, model.nv)))
+        self._strictly_upper = np.triu(self._upper, 1)
+
+    def configuration(self, coordinates: Array) -> Array:
+        """Return q, (nq,), from ``(x, y, theta, joints)``, (3+n,)."""
+        q = np.empty(len(coordinates) + 1)
+        theta = coordinates[2]
+        q[:2], q[2], q[3], q[4:] = coordinates[:2], cos(theta), sin(theta), coordinates[3:]
+        return q
+
+    def coordinates(self, q: Array) -> Array:
+        """Return ``(x, y, theta, joints)`` with theta in (-pi, pi], (3+n,)."""
+        return np.concatenate([q[:2], [atan2(q[3], q[2])], q[4:]])
+
+    def coordinate_rates(self, coordinates: Array, v: Array) -> Array:
+        """Return the derivative of the coordinates under a velocity (nv,)."""
+        c, s = cos(coordinates[2]), sin(coordinates[2])
+        rates = v.copy()
+        rates[0], rates[1] = c * v[0] - s * v[1], s * v[0] + c * v[1]
+        return rates
+
+    def foot_height(self, q: Array, v: Array) -> tuple[float, float]:
+        """Return the height of the foot, m, and its rate, m/s; unchecked."""
+        m, data = self._pin, self._data
+        pin.forwardKinematics(m, data, q, v)
+        height = pin.updateFramePlacement(m, data, self._id).translation[1]
+        rate = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear[1]
+        return float(height), float(rate)
+
+    def at(self, q: Array, v: Array) -> LegState:
+        """Return the leg at a state; unchecked, for integrators and controllers."""
+        m, data = self._pin, self._data
+        pin.computeAllTerms(m, data, q, v)
+        frame = pin.updateFramePlacement(m, data, self._id)
+        place = frame.translation
+        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        centre = data.com[0]
+        ox, oy = place[0] - centre[0], place[1] - centre[1]
+        j_line = j_foot[:2] - data.Jcom[:2]
+        r = (ox * ox + oy * oy) ** 0.5
+        j_length = (ox * j_line[0] + oy * j_line[1]) / r
+        j_angle = (ox * j_line[1] - oy * j_line[0]) / (r * r)
+        # Whether the lower triangle is filled depends on Pinocchio's release.
+        upper = data.M * self._upper
+        return LegState(
+            q=q,
+            v=v,
+            M=upper + (upper * self._strictly_upper).T,
+            bias=data.nle.copy(),
+            kinetic=data.kinetic_energy,
+            potential=data.potential_energy,
+            foot=place[:2].copy(),
+            foot_rate=j_foot[:2].dot(v),
+            foot_axes=frame.rotation[:2, :2].copy(),
+            J_foot=j_foot,
+            centre=centre[:2].copy(),
+            centre_rate=data.vcom[0][:2].copy(),
+            line=np.array([ox, oy]),
+            length=r,
+            length_rate=float(j_length.dot(v)),
+            angle=atan2(ox, -oy) if oy < 0 or ox else pi,
+            angle_rate=float(j_angle.dot(v)),
+            J_length=j_length,
+            J_angle=j_angle,
+        )

@@ -1,0 +1,136 @@
+"""A leg with a control law on a floor: its rates, and the power through every port."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from .floor import Floor, FloorForce, Phase
+from .leg import Leg, LegState
+
+
+@dataclass(frozen=True, slots=True)
+class LegEfforts:
+    """What a control law asks for at an instant.
+
+    Attributes:
+        force: (nv,) generalised: a wrench on the base in base axes, then joint torques.
+        flows: powers of the law's own parts, W, in the order of its ``channels``.
+        stored: energy in the law's virtual springs, J.
+    """
+
+    force: Array
+    flows: tuple[float, ...]
+    stored: float
+
+
+@dataclass(frozen=True)
+class LegLaw:
+    """A control law in continuous time.
+
+    Attributes:
+        efforts: from the leg and whether it stands to what is asked for.
+        channels: names of the powers that the efforts tell.
+    """
+
+    efforts: Callable[[LegState, bool], LegEfforts]
+    channels: tuple[str, ...] = ()
+
+
+PORTS = ("external", "joint", "floor", "floor_dissipated", "push")
+"""Powers that every run integrates: through base wrench, joints and floor into the robot, what the
+floor turns into heat, and what else acts on the foot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A wrench on the foot from outside, held constant.
+
+    Attributes:
+        wrench: (3,) force and moment, N and N m.
+        in_foot_axes: whether the force is in the axes of the foot's frame, or of the inertial one.
+    """
+
+    wrench: Array
+    in_foot_axes: bool = False
+
+    def at(self, leg: LegState) -> Array:
+        """Return force and moment in the inertial frame, (3,)."""
+        if not self.in_foot_axes:
+            return self.wrench
+        return np.append(leg.foot_axes @ self.wrench[:2], self.wrench[2])
+
+
+class LegOnFloor:
+    """The closed system with the state ``(x, y, theta, joints, v, s)``, (2 nv + 1,).
+
+    s is the deflection of the floor along itself. Within a phase its motion is smooth, but for a
+    change between sticking and slipping.
+
+    Attributes:
+        channels: names of the powers, those of :data:`PORTS` first.
+        push: what acts on the foot from outside; may be changed between steps.
+    """
+
+    def __init__(self, leg: Leg, law: LegLaw, floor: Floor) -> None:
+        self.leg, self.law, self.floor = leg, law, floor
+        self.nv = leg.model.nv
+        self.channels = (*PORTS, *law.channels)
+        self.push: Push | None = None
+
+    def state(self, q: Array, v: Array) -> Array:
+        """Return the state of a configuration and velocity, the floor undeflected."""
+        return np.concatenate([self.leg.coordinates(q), v, [0.0]])
+
+    def seen(self, y: Array) -> LegState:
+        """Return the leg at a state."""
+        nv = self.nv
+        return self.leg.at(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
+
+    def foot_height(self, y: Array) -> tuple[float, float]:
+        """Return the height of the foot, m, and its rate, m/s."""
+        nv = self.nv
+        return self.leg.foot_height(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
+
+    def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
+        """Return what the floor does at a state."""
+        height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
+        return self.floor.force(phase, height, rate, float(y[-1]), float(leg.foot_rate[0]))
+
+    def pressure_depth(self, y: Array) -> float:
+        """Return the pressure on the floor as the depth of a spring that would give it, m."""
+        return self.floor.pressure(*self.foot_height(y)) / self.floor.stiffness[1]
+
+    def rate(self, phase: Phase, y: Array) -> Array:
+        """Return the derivative of the state, (2 nv + 1,)."""
+        nv = self.nv
+        leg = self.seen(y)
+        efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
+        force = efforts.force - leg.bias
+        rates = np.zeros_like(y)
+        if phase is not Phase.FLIGHT:
+            floor = self.floor_force(phase, leg, y)
+            force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
+            rates[-1] = floor.slide
+        if self.push is not None:
+            force = force + self.push.at(leg) @ leg.J_foot
+        rates[:nv] = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
+        rates[nv : 2 * nv] = np.linalg.solve(leg.M, force)
+        return rates
+
+    def powers(self, phase: Phase, y: Array) -> Array:
+        """Return the power through every channel, W."""
+        leg = self.seen(y)
+        efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
+        floor = self.floor_force(phase, leg, y)
+        return np.array(
+            [
+                efforts.force[:3] @ leg.v[:3],
+                efforts.force[3:] @ leg.v[3:],
+                floor.tangential * leg.foot_rate[0] + floor.normal * leg.foot_rate[1],
+                floor.dissipated,
+                0.0 if self.push is None else self.push.at(leg) @ (leg.J_foot @ leg.v),
+                *efforts.flows,
+            ]
+        )

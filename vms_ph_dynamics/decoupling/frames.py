@@ -1,0 +1,98 @@
+"""Frames that move with the robot, and the centre-of-mass frame in both alignments [B, 3.2]."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen
+from ..evaluation import Evaluation
+from ..groups import SE2, SE3, Group
+from ..model import VMSModel
+
+Alignment = Literal["inertial", "locked"]
+
+
+def base_group(model: VMSModel) -> Group:
+    """Return the group of the poses of a moving base."""
+    return SE2() if model.base == "planar" else SE3()
+
+
+def base_pose(d: Evaluation) -> Array:
+    """Return H_ib, the pose of the base in the inertial frame: (3,3) planar, (4,4) floating."""
+    if d.model.base == "planar":
+        x, y, c, s = d.q[:4]
+        return np.array([[c, -s, x], [s, c, y], [0.0, 0.0, 1.0]])
+    return np.array(pin.XYZQUATToSE3(d.q[:7]).homogeneous)
+
+
+def centre_of_mass(d: Evaluation) -> Array:
+    """Return o_bc, the centre of mass in the base frame, (2,) or (3,), m [B (3.64)]."""
+    locked, m = d.M_b, d.M_b[0, 0]
+    if d.model.base == "planar":
+        return np.array([locked[1, 2], -locked[0, 2]]) / m
+    return np.array([locked[5, 1], locked[3, 2], locked[4, 0]]) / m
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame c at an instant, by its relation to the base frame b.
+
+    Attributes:
+        group: SE(2) or SE(3).
+        pose: H_cb, the pose of the base in c.
+        twist: nu_cb, the twist of the base against c in base axes, linear first, so that
+            ``d/dt A_cb = A_cb a_cb``.
+    """
+
+    group: Group
+    pose: Array
+    twist: Array
+
+    @property
+    def A(self) -> Array:
+        """A_cb, takes twists in b to twists in c, (b,b)."""
+        return self.group.Ad(self.pose)
+
+    @property
+    def a(self) -> Array:
+        """a_cb, the small adjoint of :attr:`twist`, (b,b)."""
+        return self.group.ad(self.twist)
+
+    def momentum(self, d: Evaluation) -> Array:
+        """Return ``h_c = A_cb^-T h_b``, (b,) [B (3.69)]."""
+        return np.linalg.solve(self.A.T, d.p)
+
+
+def inertial_frame(d: Evaluation) -> Frame:
+    """Return the inertial frame itself, as seen from the base."""
+    return Frame(base_group(d.model), frozen(base_pose(d)), d.v[: d.model.b])
+
+
+def centre_of_mass_frame(
+    d: Evaluation, alignment: Alignment = "inertial", orientation: Array | None = None
+) -> Frame:
+    """Return a frame at the centre of mass [B, 3.2.3 and 3.2.4].
+
+    Args:
+        d: the state.
+        alignment: ``"inertial"`` does not turn; its momentum is the centroidal one. ``"locked"``
+            turns with the locked velocity: its spatial twist is that of the robot with locked
+            joints. What the latter's orientation is may depend on the path that led here; see
+            :mod:`.integrability`.
+        orientation: R_bc of the locked alignment, (2,2) or (3,3); the unit when None.
+    """
+    group, b = base_group(d.model), d.model.b
+    size = 2 if b == 3 else 3
+    centre, from_c = centre_of_mass(d), group.identity()
+    if alignment == "locked":
+        twist = d.v[:b] - d.v_hat
+        turn = np.eye(size) if orientation is None else orientation
+    else:
+        moving = np.zeros(b)
+        moving[:size] = d.p[:size] / d.M_b[0, 0]
+        twist = d.v[:b] - moving
+        turn = base_pose(d)[:size, :size].T
+    from_c[:size, :size], from_c[:size, size] = turn, centre
+    return Frame(group, frozen(group.inverse(from_c)), frozen(twist))

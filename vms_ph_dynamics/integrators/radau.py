@@ -1,0 +1,310 @@
+"""Radau IIA collocation of any odd number of stages: L-stable, for motions with stiff contacts.
+
+The order is ``2 s - 1`` for s stages. The collocation polynomial gives the state within a step, and
+the same nodes and weights integrate powers to works. After E. Hairer and G. Wanner, "Solving
+Ordinary Differential Equations II", IV.8.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from ..arrays import Array, frozen
+from ..errors import VmsPhError
+
+Rate = Callable[[Array], Array]
+"""The right-hand side of an autonomous equation, (N,) to (N,)."""
+
+
+class StiffStepError(VmsPhError):
+    """A stiff step that could not be made small enough."""
+
+
+class RadauTableau:
+    """Nodes and weights of Radau IIA with s stages, made from their definition.
+
+    Attributes:
+        c: (s,) nodes in (0, 1], the last is 1.
+        A: (s,s) ``A[i, j]`` is the integral of the j-th Lagrange polynomial up to c_i.
+        A_inverse: its inverse.
+        embedded: (s,) weights of the error estimate on the stage rates.
+        gamma: the real eigenvalue of A, the weight of the rate at the start in that estimate.
+    """
+
+    def __init__(self, stages: int) -> None:
+        """Make the tableau of an odd number of stages.
+
+        Raises:
+            ValueError: an even number, for which A has no real eigenvalue.
+        """
+        if stages % 2 == 0:
+            raise ValueError(f"the number of stages must be odd; given: {stages}")
+        # Zeros of P_s - P_{s-1}, shifted from (-1, 1) to (0, 1).
+        series = np.zeros(stages + 1)
+        series[stages], series[stages - 1] = 1.0, -1.0
+        self.c = frozen(np.sort(0.5 * (1.0 + legendre.legroots(series).real)))
+        powers = np.vander(self.c, stages, increasing=True)
+        self._to_coefficients = np.linalg.inv(powers)
+        degrees = np.arange(1, stages + 1)
+        integrals = self.c[:, None] ** degrees / degrees
+        self.A = frozen(integrals @ self._to_coefficients)
+        self.A_inverse = frozen(np.linalg.inv(self.A))
+        eigenvalues = np.linalg.eigvals(self.A)
+        self.gamma = float(eigenvalues[np.argmin(np.abs(eigenvalues.imag))].real)
+        moments = 1.0 / degrees
+        moments[0] -= self.gamma
+        self.embedded = frozen(np.linalg.solve(powers.T, moments) - self.A[-1])
+
+    @property
+    def stages(self) -> int:
+        """The number s."""
+        return len(self.c)
+
+    def weights_up_to(self, part: float) -> Array:
+        """Return weights that integrate from the start of a step to ``part`` of it, (s,)."""
+        degrees = np.arange(1, self.stages + 1)
+        return (part**degrees / degrees) @ self._to_coefficients
+
+
+@dataclass(frozen=True)
+class CollocationStep:
+    """An accepted step.
+
+    Attributes:
+        start, end: the times, s.
+        before: (N,) the state at the start.
+        rates: (s,N) rates of the state at the nodes.
+        powers: (s,P) what the step integrates along, W.
+        tableau: of the scheme.
+    """
+
+    start: float
+    end: float
+    before: Array
+    rates: Array
+    powers: Array
+    tableau: RadauTableau
+
+    @property
+    def length(self) -> float:
+        """How long it is, s."""
+        return self.end - self.start
+
+    @cached_property
+    def after(self) -> Array:
+        """The state at the end, (N,)."""
+        return self.before + self.length * (self.tableau.A[-1] @ self.rates)
+
+    @cached_property
+    def works(self) -> Array:
+        """The powers integrated over the step, (P,), J."""
+        return self.length * (self.tableau.A[-1] @ self.powers)
+
+    def state(self, part: float) -> Array:
+        """Return the state at a part of the step, by the collocation polynomial, (N,)."""
+        return self.before + self.length * (self.tableau.weights_up_to(part) @ self.rates)
+
+    def works_until(self, part: float) -> Array:
+        """Return the works up to a part of the step, (P,)."""
+        return self.length * (self.tableau.weights_up_to(part) @ self.powers)
+
+
+class RadauStepper:
+    """Steps through a stiff motion with an error that is kept below a tolerance.
+
+    Attributes:
+        time: s.
+        state: (N,).
+    """
+
+    _NEWTON = 10
+    _SAFETY = 0.9
+
+    def __init__(
+        self,
+        rate: Rate,
+        powers: Rate,
+        state: Array,
+        time: float = 0.0,
+        *,
+        scale: Array,
+        tolerance: float = 1e-9,
+        first_step: float = 1e-5,
+        largest_step: float = 1e-2,
+        stages: int = 5,
+    ) -> None:
+        """Start at a state.
+
+        Args:
+            rate: the motion.
+            powers: what is integrated along it, by the same nodes.
+            state: (N,).
+            time: s.
+            scale: (N,) the size of each entry of the state; the error is measured against it.
+            tolerance: of the error of one step relative to the scale.
+            first_step: tried first, s.
+            largest_step: never exceeded, s.
+            stages: an odd number; the order is twice that less one.
+        """
+        self.rate, self.powers = rate, powers
+        self.state, self.time = state.copy(), time
+        self.tableau = _tableau(stages)
+        self._scale, self._tolerance = scale, tolerance
+        self._h, self._largest = first_step, largest_step
+        self._jacobian: Array | None = None
+        self._jacobian_is_fresh = False
+        self._factored: tuple[float, Array, Array] | None = None
+        self._last: CollocationStep | None = None
+        self.evaluations = 0
+
+    def restart(self, state: Array, first_step: float) -> None:
+        """Go on from another state, after an event that changed the motion."""
+        self.state, self._h = state.copy(), first_step
+        self._jacobian, self._factored, self._last = None, None, None
+
+    def propose(self, until: float) -> CollocationStep:
+        """Return a step, no further than ``until``, whose error is within the tolerance.
+
+        The stepper stays where it is until :meth:`accept`.
+
+        Raises:
+            StiffStepError: the step would have to be smaller than rounding.
+        """
+        while True:
+            wanted = min(self._h, self._largest)
+            if wanted <= 1e-14 * max(1.0, abs(self.time)):
+                raise StiffStepError(
+                    f"the motion at t = {self.time:.9g} s needs steps below {wanted:.3g} s; check "
+                    "gains and contact parameters for values that are far too stiff"
+                )
+            h = min(wanted, until - self.time)
+            step = self.attempt(h)
+            if step is None:
+                self._fail(0.25 * h)
+                continue
+            error = self._error(step)
+            factor = self._SAFETY * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
+            if error < 1.0:
+                # A longer step costs a factorisation; a slightly longer one is not worth it.
+                if factor > 1.3 and h == wanted:
+                    self._h = h * min(factor, 6.0)
+                return step
+            self._fail(h * max(0.2, factor))
+
+    def attempt(self, h: float) -> CollocationStep | None:
+        """Return the step of length h from the present state; None if Newton did not converge."""
+        stages = self._solve(h)
+        if stages is None:
+            return None
+        rates = self.tableau.A_inverse @ stages / h
+        powers = np.array([self.powers(self.state + z) for z in stages])
+        return CollocationStep(self.time, self.time + h, self.state, rates, powers, self.tableau)
+
+    def accept(self, step: CollocationStep) -> None:
+        """Move to the end of a step."""
+        self.state, self.time, self._last = step.after, step.end, step
+        self._jacobian_is_fresh = False
+
+    def _solve(self, h: float) -> Array | None:
+        """Newton's method for the increments of the stages, (s,N)."""
+        tableau, y, size = self.tableau, self.state, len(self.state)
+        z = self._guess(h)
+        inverse, _ = self._factor(h)
+        before, contraction = np.inf, 0.0
+        for _ in range(self._NEWTON):
+            # An iterate may run away to where the motion is not defined; that is no convergence.
+            try:
+                with np.errstate(all="ignore"):
+                    f = np.array([self.rate(y + row) for row in z])
+            except np.linalg.LinAlgError:
+                return None
+            self.evaluations += len(z)
+            residual = h * (tableau.A @ f) - z
+            if not np.isfinite(residual).all():
+                return None
+            change = (inverse @ residual.ravel()).reshape(-1, size)
+            z = z + change
+            norm = float(np.sqrt(np.mean((change / self._scale) ** 2)))
+            if np.isfinite(before) and before > 0.0:
+                contraction = norm / before
+                if contraction >= 1.0 and norm <= 1e-2 * self._tolerance:
+                    # Rounding: it will not get better than this.
+                    return z
+                if contraction >= 1.0:
+                    break
+            # Far below the tolerance, so that the balance of works is that of the scheme.
+            left = norm * contraction / (1.0 - contraction) if contraction else norm
+            if left <= 1e-4 * self._tolerance or norm == 0.0:
+                if contraction > 0.1:
+                    self._jacobian, self._factored = None, None
+                return z
+            before = norm
+        if self._jacobian_is_fresh:
+            return None
+        self._jacobian, self._factored = None, None
+        return self._solve(h)
+
+    def _guess(self, h: float) -> Array:
+        last = self._last
+        if last is None:
+            return np.zeros((self.tableau.stages, len(self.state)))
+        return np.array(
+            [last.state(1.0 + c * h / last.length) - self.state for c in self.tableau.c]
+        )
+
+    def _factor(self, h: float) -> tuple[Array, Array]:
+        if self._jacobian is None:
+            self._jacobian = self._differences()
+            self._jacobian_is_fresh, self._factored = True, None
+        if self._factored is None or self._factored[0] != h:
+            size = len(self.state)
+            newton = np.eye(self.tableau.stages * size) - np.kron(
+                h * self.tableau.A, self._jacobian
+            )
+            error = np.eye(size) - h * self.tableau.gamma * self._jacobian
+            self._factored = (h, np.linalg.inv(newton), np.linalg.inv(error))
+        return self._factored[1], self._factored[2]
+
+    def _differences(self) -> Array:
+        y, base = self.state, self.rate(self.state)
+        columns = []
+        for i, size in enumerate(self._scale):
+            ahead = y.copy()
+            # The square root of rounding, relative to the size of the entry.
+            ahead[i] += 1e-8 * max(abs(y[i]), size)
+            columns.append((self.rate(ahead) - base) / (ahead[i] - y[i]))
+        self.evaluations += len(y) + 1
+        return np.stack(columns, axis=1)
+
+    def _error(self, step: CollocationStep) -> float:
+        h = step.length
+        _, inverse = self._factor(h)
+        inner = h * (self.tableau.embedded @ step.rates)
+        error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
+        found = self._size(error)
+        if found >= 1.0:
+            # On the stiff directions the estimate is far too large until it is filtered twice.
+            ahead = self.rate(step.before + error)
+            found = self._size(inverse @ (inner + h * self.tableau.gamma * ahead))
+        return found
+
+    def _size(self, error: Array) -> float:
+        return float(np.sqrt(np.mean((error / self._scale) ** 2))) / self._tolerance
+
+    def _fail(self, h: float) -> None:
+        self._h = h
+        if not self._jacobian_is_fresh:
+            self._jacobian = None
+        self._factored = None
+
+
+_TABLEAUS: dict[int, RadauTableau] = {}
+
+
+def _tableau(stages: int) -> RadauTableau:
+    if stages not in _TABLEAUS:
+        _TABLEAUS[stages] = RadauTableau(stages)
+    return _TABLEAUS[stages]
