@@ -21,6 +21,8 @@ class MujocoRobot:
 
     def __init__(self, robot: VMSModel, xml: str, integrator: str) -> None:
         self._robot = robot
+        # A motion that diverges would leave a log file in the working directory.
+        mujoco.set_mju_user_warning(lambda message: None)
         m = mujoco.MjModel.from_xml_string(_bare(xml, robot.base))
         m.dof_damping[:] = 0.0
         m.dof_frictionloss[:] = 0.0
