@@ -193,6 +193,8 @@ def _check_port(port: int) -> None:
 
 
 def _make_folder(folder: Path) -> None:
+    if (folder / "bag").exists():
+        raise VmsPhError(f"{folder} already holds a bag; choose another folder with --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

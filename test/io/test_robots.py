@@ -19,6 +19,8 @@ SIZES = {
     "borinot": ("floating", 2),
     "satellite_panda": ("floating", 7),
     "bluerov2_alpha5": ("floating", 4),
+    "prismatic_hopper": ("planar", 1),
+    "revolute_hopper": ("planar", 1),
     "baxter": ("fixed", 14),
 }
 

@@ -99,3 +99,11 @@ def test_of_a_killed_recording_at_most_one_second_is_missing(start: Start, tmp_p
 def _output(program: Program) -> str:
     assert program.wait(20) == 0
     return program.output
+
+
+def test_a_folder_that_holds_a_bag_already_is_not_used_again(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    demo = start("demo", "--headless", "--seconds", "1", "--out", str(tmp_path))
+    assert demo.wait(30) == 1
+    assert "already holds a bag; choose another folder with --out" in demo.output
+    assert "Traceback" not in demo.output
