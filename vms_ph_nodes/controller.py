@@ -4,17 +4,20 @@ On its own it listens to joint_states and publishes efforts; within ``closed_loo
 the simulator at every step.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
-from vms_ph_controllers import Command, HoppingController, RobotState, Status
+from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.contact import LegLaw
@@ -51,6 +54,14 @@ class ControllerNode(Node):
         )
         timeout: float = declare(
             self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
+        )
+        self._state_timeout: float = declare(
+            self,
+            "state_timeout",
+            0.1,
+            "without a state for so long, the robot is held, s",
+            0.01,
+            10.0,
         )
         self._base_actuated: bool = declare(
             self, "base_actuated", True, "the base has actuators; false: it only floats"
@@ -106,6 +117,9 @@ class ControllerNode(Node):
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._seen: int | None = None
+        self.create_timer(0.5 * self._state_timeout, self._watch, clock=self._steady)
         self._pairing = StampPairing(("odometry",), self._on_state)
         if model.b:
             self._base_wrenches = self.create_publisher(WrenchStamped, "base_wrench", 10)
@@ -136,15 +150,33 @@ class ControllerNode(Node):
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
+        self._seen = self._steady.now().nanoseconds
         # The first message, and any after a reset or a gap, has no time step behind it.
-        effort = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
-        header = Header(stamp=message.header.stamp)
-        names, torque = list(model.joint_names), effort[model.b :]
-        self._efforts.publish(JointState(header=header, name=names, effort=torque.tolist()))
-        if model.b:
-            acting = Header(stamp=message.header.stamp, frame_id=self._root)
-            self._base_wrenches.publish(to_base_wrench(acting, effort[: model.b]))
+        self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
+
+    def _send(self, effort: Array, stamp: Time) -> None:
+        """Publish base wrench and joint torques (nv,)."""
+        b, names = self._model.b, list(self._model.joint_names)
+        header = Header(stamp=stamp)
+        self._efforts.publish(JointState(header=header, name=names, effort=effort[b:].tolist()))
+        if b:
+            acting = Header(stamp=stamp, frame_id=self._root)
+            self._base_wrenches.publish(to_base_wrench(acting, effort[:b]))
+
+    def _watch(self) -> None:
+        """Hold the robot where no state comes any more: what acted last must not act on."""
+        if self._seen is None:
+            return
+        silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
+        if silent < self._state_timeout:
+            return
+        nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
+        held = self.controller.update(nowhere, Reference(), 0.0)
+        stamp = self.get_clock().now().to_msg()
+        self._send(np.concatenate([held.wrench_base, held.torque]), stamp)
+        reason = f"no usable state for {silent:.1f} s; holding against gravity"
+        self._publish(replace(held, reason=reason), Header(stamp=stamp))
 
     def _publish(self, command: Command, header: Header) -> None:
         energy = command.energy
