@@ -10,7 +10,6 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
@@ -46,21 +45,16 @@ _RECENT = 2 * NANOSECONDS
 class Simulator(Node):
     """Steps a simulation in real time or faster; see docs/nodes.md for topics and services."""
 
+    PARAMETERS = "simulator"
+
     def __init__(self) -> None:
         super().__init__("simulator")
-        robot = RobotParameters(self, default="panda")
-        self.step: float = declare(self, "step", 0.001, "integrator and control step, s", 1e-5, 0.1)
-        self._scheme: str = declare(
-            self,
-            "scheme",
-            "auto",
-            f"integrator: auto, {', '.join(SCHEMES)}; see docs/integrators.md",
-        )
-        self.rate: float = declare(self, "rate", 100.0, "rate of the topics, Hz", 0.1, 1000.0)
-        self._speed: float = declare(
-            self, "real_time_factor", 1.0, "simulated per real time", 0.01, 100.0
-        )
-        friction: bool = declare(self, "joint_friction", True, "viscous friction of the URDF acts")
+        robot = RobotParameters(self)
+        self.step: float = declare(self, "step")
+        self._scheme: str = declare(self, "scheme")
+        self.rate: float = declare(self, "rate")
+        self._speed: float = declare(self, "real_time_factor")
+        friction: bool = declare(self, "joint_friction")
         description = robot.description()
         self.model: VMSModel = robot.model(description)
         self._home = self.model.configuration(robot.home())
