@@ -29,6 +29,8 @@ _LINGER = 0.5
 class BagPlayer(Node):
     """Publishes what a bag holds, once or over and over."""
 
+    PARAMETERS = "bag_player"
+
     def __init__(self) -> None:
         """Open the bag.
 
@@ -36,16 +38,14 @@ class BagPlayer(Node):
             VmsPhError: no bag, no message to play, or a type that is not known here.
         """
         super().__init__("bag_player")
-        self._bag: str = declare(self, "bag", "vms_ph_bag", "folder of the bag, or its file")
-        wanted: list[str] = declare(self, "topics", [""], "topics to play; empty: all")
-        left_out: list[str] = declare(self, "exclude", [""], "topics to leave out")
-        self._rate: float = declare(self, "rate", 1.0, "bag time per real time", 0.01, 100.0)
-        self._loop: bool = declare(self, "loop", False, "begin again at the end")
-        clock_rate: float = declare(
-            self, "clock", 0.0, "rate at which /clock is published, Hz; 0: not", 0.0, 1000.0
-        )
-        delay: float = declare(self, "delay", 0.0, "before the first message, s", 0.0, 3600.0)
-        self._offset: float = declare(self, "start_offset", 0.0, "left out at the start, s", 0, 1e6)
+        self._bag: str = declare(self, "bag")
+        wanted: list[str] = declare(self, "topics")
+        left_out: list[str] = declare(self, "exclude")
+        self._rate: float = declare(self, "rate")
+        self._loop: bool = declare(self, "loop")
+        clock_rate: float = declare(self, "clock")
+        delay: float = declare(self, "delay")
+        self._offset: float = declare(self, "start_offset")
         found = bag_info(self._bag)
         names = {name for name in wanted if name} or {t.topic.name for t in found.topics}
         self._names = names - set(left_out) - ({"/clock"} if clock_rate else set())

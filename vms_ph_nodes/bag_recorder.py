@@ -20,6 +20,8 @@ _LOOK = 0.2
 class BagRecorder(Node):
     """Writes every topic there is, or those named, into a new bag."""
 
+    PARAMETERS = "bag_recorder"
+
     def __init__(self) -> None:
         """Make the bag.
 
@@ -27,8 +29,8 @@ class BagRecorder(Node):
             VmsPhError: the folder exists or cannot be written.
         """
         super().__init__("bag_recorder")
-        folder: str = declare(self, "bag", "vms_ph_bag", "folder of the bag; must not exist")
-        wanted: list[str] = declare(self, "topics", [""], "topics to record; empty: all there are")
+        folder: str = declare(self, "bag")
+        wanted: list[str] = declare(self, "topics")
         self._wanted = {self.resolve_topic_name(name) for name in wanted if name}
         self._types = MessageTypes()
         self._types.register_folder("vms_ph", share_directory() / "msg")

@@ -23,9 +23,7 @@ class Commands:
     def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
         self._node, self._model, self._prefix = node, model, frame_prefix
         self._root = LinkTree(model).root
-        self._timeout: float = declare(
-            node, "command_timeout", 0.25, "after which a command no longer acts, s", 0.01, 10.0
-        )
+        self._timeout: float = declare(node, "command_timeout")
         self._pushes = Pushes(node)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._force: tuple[int, Array, bool] | None = None

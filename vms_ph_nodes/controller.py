@@ -37,6 +37,8 @@ from .robot_parameters import RobotParameters
 class ControllerNode(Node):
     """Hosts the controller named by the parameter ``controller``."""
 
+    PARAMETERS = "controller"
+
     def __init__(self, model: VMSModel | None = None) -> None:
         """Host a controller for ``model``, or for the robot that the parameters name when None.
 
@@ -46,26 +48,10 @@ class ControllerNode(Node):
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
         self._allocation = robot.allocation()
-        kind: str = declare(
-            self,
-            "controller",
-            "vms_ph_controllers.TaskSpaceIDAPBC",
-            "module and class of the controller",
-        )
-        timeout: float = declare(
-            self, "command_timeout", 0.25, "after which a velocity no longer acts, s", 0.01, 10.0
-        )
-        self._state_timeout: float = declare(
-            self,
-            "state_timeout",
-            0.1,
-            "without a state for so long, the robot is held, s",
-            0.01,
-            10.0,
-        )
-        self._base_actuated: bool = declare(
-            self, "base_actuated", True, "the base has actuators; false: it only floats"
-        )
+        kind: str = declare(self, "controller")
+        timeout: float = declare(self, "command_timeout")
+        self._state_timeout: float = declare(self, "state_timeout")
+        self._base_actuated: bool = declare(self, "base_actuated")
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Command | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)

@@ -24,24 +24,14 @@ from .task_exchange import Exchange, TaskExchange
 class EnergyMonitor(Node):
     """Publishes vms_ph/energy, vms_ph/momentum and vms_ph/power for every joint state."""
 
+    PARAMETERS = "energy_monitor"
+
     def __init__(self) -> None:
         super().__init__("energy_monitor")
         robot = RobotParameters(self)
-        self._friction: bool = declare(
-            self, "joint_friction", True, "the viscous friction of the URDF dissipates"
-        )
-        self._tolerance: float = declare(
-            self,
-            "drift_tolerance",
-            1e-3,
-            "energy from nowhere that is reported as a warning, J",
-            0.0,
-            1e6,
-            read_only=False,
-        )
-        self._prefix: str = declare(
-            self, "frame_prefix", "", "of the robot's frames in /tf, for the headers"
-        )
+        self._friction: bool = declare(self, "joint_friction")
+        self._tolerance: float = declare(self, "drift_tolerance")
+        self._prefix: str = declare(self, "frame_prefix")
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)

@@ -30,19 +30,15 @@ _LONGEST = 1.0
 class JointHeatNode(Node):
     """Publishes vms_ph/temperature/<joint> for every joint of a robot."""
 
+    PARAMETERS = "joint_heat"
+
     def __init__(self) -> None:
         super().__init__("joint_heat")
         robot = RobotParameters(self)
-        self._capacity: float = declare(
-            self, "heat_capacity", 100.0, "of every joint, J/K", 1e-3, 1e6
-        )
-        self._conductance: float = declare(
-            self, "conductance", 0.5, "from every joint to the environment, W/K", 0.0, 1e4
-        )
-        self._ambient: float = declare(
-            self, "ambient_temperature", 25.0, "of the environment, degrees Celsius", -200.0, 1000.0
-        )
-        rate: float = declare(self, "rate", 10.0, "of the temperatures, Hz", 0.1, 1000.0)
+        self._capacity: float = declare(self, "heat_capacity")
+        self._conductance: float = declare(self, "conductance")
+        self._ambient: float = declare(self, "ambient_temperature")
+        rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
         self._health = Health(self)
         self._health.report(WARN, "no joint states yet")

@@ -24,21 +24,16 @@ from .shapes import Scales, Shapes
 class MarkerPublisher(Node):
     """Publishes vms_ph/markers, in the inertial frame."""
 
+    PARAMETERS = "marker_publisher"
+
     def __init__(self) -> None:
         super().__init__("marker_publisher")
         robot = RobotParameters(self)
-        rate: float = declare(self, "rate", 25.0, "of the markers at most, Hz", 0.1, 1000.0)
+        rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        self._prefix: str = declare(
-            self, "frame_prefix", "", "of the robot's frames in /tf, for the headers"
-        )
+        self._prefix: str = declare(self, "frame_prefix")
         self._scales = Scales(
-            **{
-                item.name: declare(
-                    self, f"scale.{item.name}", item.default, _MEANING[item.name], 0.0, 1000.0
-                )
-                for item in fields(Scales)
-            }
+            **{item.name: declare(self, f"scale.{item.name}") for item in fields(Scales)}
         )
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
@@ -68,16 +63,6 @@ class MarkerPublisher(Node):
         shapes = self._shapes.of(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes))
         self._health.report(OK, f"{len(shapes)} shapes")
-
-
-_MEANING = {
-    "momentum": "length of the momentum arrows, m per kg m/s and per kg m^2/s",
-    "velocity": "length of the arrows of the locked velocity, m per m/s and per rad/s",
-    "inertia": "half axes of the task inertia, m per kg",
-    "power": "length of the arrows at the ports, m per W",
-    "energy": "height of the energy bars, m per J",
-    "longest": "of any arrow or bar, m",
-}
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ _NOT_YET = "no robot yet: waiting for the robot_description topic"
 class ModelServer(Node):
     """Offers the services of srv/ that are about the model."""
 
+    PARAMETERS = "model_server"
+
     def __init__(self) -> None:
         super().__init__("model_server")
         self._answers: ModelAnswers | None = None

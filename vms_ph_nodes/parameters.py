@@ -1,7 +1,13 @@
-"""Declaring parameters with a description, bounds and what may change while running."""
+"""Declaring parameters as their files say: with type, description, bounds and what may change.
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+A node names its file by the class attribute ``PARAMETERS``: config/parameters/<name>.yaml, in the
+schema of generate_parameter_library, which the C++ side reads too. The gains of a controller are
+fields of its ``Gains`` record instead, since any class may be a controller.
+"""
+
+from dataclasses import Field, fields, replace
+from functools import cache
+from typing import Any
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -12,61 +18,88 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-if TYPE_CHECKING:
-    from vms_ph_controllers import Controller
+from vms_ph_controllers import Controller
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import share_directory
+from vms_ph_io.parameter_schema import ParameterSpec, load_parameters
 
 
-def declare(
-    node: Node,
-    name: str,
-    default: Any,
-    description: str,
-    low: float | None = None,
-    high: float | None = None,
-    read_only: bool = True,
-) -> Any:
-    """Declare a parameter and return its value.
+@cache
+def parameters_of(name: str) -> dict[str, ParameterSpec]:
+    """Return the parameters of a node by the name of its file.
+
+    Raises:
+        VmsPhError: no such file, or one that is not of the schema.
+    """
+    return load_parameters(share_directory() / f"config/parameters/{name}.yaml")
+
+
+def declare(node: Node, name: str, default: Any = None) -> Any:
+    """Declare a parameter of a node's file and return its value.
 
     Args:
-        node: whose parameter it is.
-        name: relative to the node.
-        default: gives the type as well.
-        description: one line.
-        low: smallest value of a number.
-        high: largest value of a number.
-        read_only: whether it is fixed once the node runs.
+        node: whose class has the attribute ``PARAMETERS``.
+        name: of the parameter, with dots.
+        default: instead of that of the file; None for that.
+
+    Raises:
+        VmsPhError: a value was given that the file does not accept.
     """
-    descriptor = ParameterDescriptor(description=description, read_only=read_only)
-    if low is not None and high is not None:
-        if isinstance(default, float):
-            bounds = FloatingPointRange(from_value=float(low), to_value=float(high))
-            descriptor.floating_point_range = [bounds]
-        else:
-            descriptor.integer_range = [
-                IntegerRange(from_value=int(low), to_value=int(high), step=1)
-            ]
-    return node.declare_parameter(name, default, descriptor).value
+    spec = parameters_of(node.PARAMETERS)[name]
+    descriptor = ParameterDescriptor(description=spec.description, read_only=spec.read_only)
+    _bound(descriptor, spec.default, spec.bounds)
+    initial = spec.default if default is None else default
+    value = node.declare_parameter(name, initial, descriptor).value
+    wrong = spec.complaint(value)
+    if wrong:
+        raise VmsPhError(f"{node.get_name()}: {wrong}")
+    if not spec.read_only:
+
+        def judge(parameters: list[Parameter]) -> SetParametersResult:
+            reasons = [spec.complaint(p.value) for p in parameters if p.name == name]
+            reason = next(filter(None, reasons), "")
+            return SetParametersResult(successful=not reason, reason=reason)
+
+        node.add_on_set_parameters_callback(judge)
+    return value
 
 
-def declare_gains(node: Node, controller: "Controller") -> None:
-    """Expose every gain of a controller as a parameter that can change while it runs."""
+def declare_gains(node: Node, controller: Controller) -> None:
+    """Expose every gain of a controller as a parameter that can change while it runs.
+
+    What a change costs the controller accounts for itself, in ``reference_power`` of its state.
+    """
     for item in fields(controller.gains):
-        value = declare(
-            node,
-            item.name,
-            getattr(controller.gains, item.name),
-            item.metadata["description"],
-            item.metadata["low"],
-            item.metadata["high"],
-            read_only=False,
-        )
+        descriptor = ParameterDescriptor(description=item.metadata["description"])
+        _bound(descriptor, item.default, gain_bounds(item))
+        present = getattr(controller.gains, item.name)
+        value = node.declare_parameter(item.name, present, descriptor).value
         controller.gains = replace(controller.gains, **{item.name: value})
     names = {item.name for item in fields(controller.gains)}
 
-    def change(parameters: list[Parameter]) -> SetParametersResult:
+    def take(parameters: list[Parameter]) -> SetParametersResult:
         new = {p.name: p.value for p in parameters if p.name in names}
         if new:
             controller.gains = replace(controller.gains, **new)
         return SetParametersResult(successful=True)
 
-    node.add_on_set_parameters_callback(change)
+    node.add_on_set_parameters_callback(take)
+
+
+def gain_bounds(item: "Field[Any]") -> tuple[float, float] | None:
+    """Return smallest and largest value of a gain; None for what is no number."""
+    low, high = item.metadata.get("low"), item.metadata.get("high")
+    return None if low is None or high is None else (low, high)
+
+
+def _bound(
+    descriptor: ParameterDescriptor, default: Any, bounds: tuple[float, float] | None
+) -> None:
+    if bounds is None:
+        return
+    low, high = bounds
+    if isinstance(default, float):
+        limits = FloatingPointRange(from_value=float(low), to_value=float(high))
+        descriptor.floating_point_range = [limits]
+    else:
+        descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]

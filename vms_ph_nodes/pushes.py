@@ -15,12 +15,10 @@ class Pushes:
     """
 
     def __init__(self, node: Node) -> None:
-        self._force: float = declare(node, "push.force", 10.0, "size of a push, N", 0.0, 500.0)
-        self._duration: float = declare(node, "push.duration", 0.15, "of a push, s", 0.0, 60.0)
-        self._period: float = declare(
-            node, "push.period", 0.0, "from one push to the next, s; 0: no pushes", 0.0, 3600.0
-        )
-        self._first: float = declare(node, "push.first", 1.0, "time of the first, s", 0.0, 3600.0)
+        self._force: float = declare(node, "push.force")
+        self._duration: float = declare(node, "push.duration")
+        self._period: float = declare(node, "push.period")
+        self._first: float = declare(node, "push.first")
 
     def force(self, time: float) -> Array:
         """Return the wrench (6,) in world axes that acts from ``time`` (s) on."""

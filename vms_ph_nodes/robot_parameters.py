@@ -24,22 +24,11 @@ _SUFFIXES = (".urdf", ".xacro", ".xml")
 class RobotParameters:
     """The parameters ``robot``, ``base`` and ``end_effector``, and what they stand for."""
 
-    def __init__(self, node: Node, default: str = "") -> None:
+    def __init__(self, node: Node, default: str | None = None) -> None:
         self._node = node
-        bundled = ", ".join(robots.names())
-        self.robot: str = declare(
-            node,
-            "robot",
-            default,
-            f"a bundled robot ({bundled}) or the path of a URDF or xacro file; "
-            "empty: take it from the robot_description topic",
-        )
-        self._base: str = declare(
-            node, "base", "", "fixed, planar or floating; empty: as the robot says"
-        )
-        self._end_effector: str = declare(
-            node, "end_effector", "", "frame of the end-effector wrench; empty: as the robot says"
-        )
+        self.robot: str = declare(node, "robot", default)
+        self._base: str = declare(node, "base")
+        self._end_effector: str = declare(node, "end_effector")
 
     def description(self) -> str:
         """Return the URDF text of the robot named by the parameter.

@@ -28,9 +28,9 @@ class RobotPublishers:
     def __init__(self, node: Node, model: VMSModel, description: str) -> None:
         self._model = model
         self._links = LinkTree(model)
-        self.frame_prefix: str = declare(node, "frame_prefix", "", "put before every frame in /tf")
-        tf: bool = declare(node, "publish_tf", True, "publish /tf and /tf_static")
-        clock: bool = declare(node, "publish_clock", False, "publish simulated time on /clock")
+        self.frame_prefix: str = declare(node, "frame_prefix")
+        tf: bool = declare(node, "publish_tf")
+        clock: bool = declare(node, "publish_clock")
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/external_wrench", 10)
         self._works = node.create_publisher(PortWork, "vms_ph/port_work", 10)

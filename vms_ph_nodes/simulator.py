@@ -11,7 +11,6 @@ from vms_ph.srv import StepSimulation
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.contact import LegLaw
-from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
@@ -51,30 +50,20 @@ _RECENT = 2 * NANOSECONDS
 class Simulator(Node):
     """Steps a simulation in real time or faster; see docs/nodes.md for topics and services."""
 
+    PARAMETERS = "simulator"
+
     def __init__(self) -> None:
         super().__init__("simulator")
-        robot = RobotParameters(self, default="panda")
-        self.step: float = declare(self, "step", 0.001, "integrator and control step, s", 1e-5, 0.1)
-        self._scheme: str = declare(
-            self,
-            "scheme",
-            "auto",
-            f"integrator: auto, {', '.join(SCHEMES)}; see docs/integrators.md",
-        )
-        self.rate: float = declare(self, "rate", 100.0, "rate of the topics, Hz", 0.1, 1000.0)
-        self._speed: float = declare(
-            self, "real_time_factor", 1.0, "simulated per real time", 0.01, 100.0
-        )
-        friction: bool = declare(self, "joint_friction", True, "viscous friction of the URDF acts")
+        robot = RobotParameters(self)
+        self.step: float = declare(self, "step")
+        self._scheme: str = declare(self, "scheme")
+        self.rate: float = declare(self, "rate")
+        self._speed: float = declare(self, "real_time_factor")
+        friction: bool = declare(self, "joint_friction")
         description = robot.description()
         self.model: VMSModel = robot.model(description)
         self._home = self.model.configuration(robot.home(), robot.home_base())
-        self._floor: bool = declare(
-            self,
-            "floor",
-            robot.on_floor(),
-            "a floor at y = 0 carries the end effector; for robots that move in a vertical plane",
-        )
+        self._floor: bool = declare(self, "floor", robot.on_floor())
         self._friction = friction
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))

@@ -78,6 +78,8 @@ class Strip:
 class WebViewer(Node):
     """Serves the page on 127.0.0.1."""
 
+    PARAMETERS = "web_viewer"
+
     def __init__(self) -> None:
         """Start the server.
 
@@ -86,7 +88,7 @@ class WebViewer(Node):
         """
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
-        port: int = declare(self, "port", 8080, "of the page on 127.0.0.1", 1, 65535)
+        port: int = declare(self, "port")
         self._server = _serve(port)
         self._scene: RobotScene | None = None
         self._start: int | None = None

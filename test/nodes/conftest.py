@@ -49,6 +49,13 @@ class Program:
                 self._changed.wait(min(left, 0.5))
         return match
 
+    def await_count(self, text: str, count: int, seconds: float = 90.0) -> None:
+        """Wait until a text was put out so often."""
+        end = time.monotonic() + seconds
+        while (seen := self.output.count(text)) < count:
+            assert time.monotonic() < end, f"{text!r} came {seen} times, not {count}"
+            time.sleep(0.2)
+
     def interrupt(self, seconds: float = 20.0) -> int:
         """Press Ctrl-C and return the exit code."""
         self.process.send_signal(signal.SIGINT)

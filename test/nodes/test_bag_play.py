@@ -22,8 +22,7 @@ INPUTS = (
 def recorded(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Path:
     bag = tmp_path_factory.mktemp("live") / "bag"
     program = start("launch", "hextilt", "push_period:=0.5", "record:=true", f"bag:={bag}")
-    assert start("topic", "echo", "--once", "/vms_ph/energy").wait(30) == 0
-    assert start("topic", "hz", "/joint_states", "--seconds", "3").wait(30) == 0
+    start("topic", "echo", "/vms_ph/energy").await_count("\n---", 280)
     assert program.interrupt() == 0
     return bag
 
@@ -62,9 +61,11 @@ def _numbers(message: object) -> np.ndarray:
 def test_the_energies_of_a_replayed_run_are_those_recorded(recorded: Path, replayed: Path) -> None:
     live, again = (_by_stamp(bag, "/vms_ph/energy") for bag in (recorded, replayed))
     common = sorted(live.keys() & again.keys())
-    assert len(common) > 250
-    # All but what was in flight when the recording began or ended.
-    assert len(common) > 0.97 * len(live)
+    # Nothing is lost but what was in flight when the recordings began and ended: topics are found
+    # one after the other.
+    played = _by_stamp(recorded, "/joint_states").keys() & _by_stamp(recorded, "/odom").keys()
+    assert len(played & live.keys()) > 200
+    assert len(common) > 0.9 * len(played & live.keys())
     for stamp in common:
         np.testing.assert_allclose(_numbers(again[stamp]), _numbers(live[stamp]), atol=1e-9)
 
@@ -75,8 +76,9 @@ def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> No
         a, b = again[stamp], live[stamp]
         for port in ("joint_torque", "end_effector", "base", "dissipated"):
             assert getattr(a, port) == pytest.approx(getattr(b, port), abs=1e-9)
-        assert a.exact_work  # type: ignore[attr-defined]
-        assert abs(a.drift) < 1e-9  # type: ignore[attr-defined]
+    last = again[max(again)]
+    assert last.exact_work  # type: ignore[attr-defined]
+    assert abs(last.drift) < 1e-9  # type: ignore[attr-defined]
     live, again = (_by_stamp(bag, "/vms_ph/momentum") for bag in (recorded, replayed))
     for stamp in live.keys() & again.keys():
         a, b = again[stamp], live[stamp]

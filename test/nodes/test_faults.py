@@ -107,3 +107,17 @@ def test_a_folder_that_holds_a_bag_already_is_not_used_again(start: Start, tmp_p
     assert demo.wait(30) == 1
     assert "already holds a bag; choose another folder with --out" in demo.output
     assert "Traceback" not in demo.output
+
+
+def test_a_controller_whose_robot_falls_silent_holds_it_and_says_so(
+    start: Start, tmp_path: Path
+) -> None:
+    robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
+    start("run", "controller", "--ros-args", "-p", "robot:=panda")
+    states = start("topic", "echo", "/controller/state")
+    states.await_output("reason: ''")
+    os.kill(robot.process.pid, signal.SIGKILL)
+    states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)
+    efforts = start("topic", "echo", "--once", "/joint_effort")
+    assert efforts.wait(20) == 0
+    assert "panda_joint4" in efforts.output

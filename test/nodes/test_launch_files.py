@@ -34,11 +34,8 @@ def run(
     name = request.param
     bag = tmp_path_factory.mktemp(name) / "bag"
     program = start("launch", name, "push_period:=1.0", "record:=true", f"bag:={bag}", "rate:=50.0")
-    monitor = start("topic", "echo", "--once", "/vms_ph/energy")
-    assert monitor.wait(30) == 0
-    # A push begins after a second of simulated time.
-    hz = start("topic", "hz", "/vms_ph/energy", "--seconds", "3")
-    assert hz.wait(30) == 0
+    # A push begins after a second of simulated time, whatever that takes on a busy machine.
+    start("topic", "echo", "/vms_ph/energy").await_count("\n---", 140)
     assert program.interrupt() == 0
     topics = {t.topic.name: t.topic.type for t in bag_info(bag).topics}
     frames, description = set(), ""

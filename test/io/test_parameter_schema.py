@@ -1,0 +1,97 @@
+"""Parameter files in the schema of generate_parameter_library."""
+
+from pathlib import Path
+
+import pytest
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.integrators import SCHEMES
+from vms_ph_io import share_directory
+from vms_ph_io.parameter_schema import load_parameters
+
+FILES = sorted((share_directory() / "config/parameters").glob("*.yaml"))
+
+
+def _load(tmp_path: Path, text: str) -> dict:
+    path = tmp_path / "node.yaml"
+    path.write_text(text)
+    return load_parameters(path)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_every_shipped_file_is_of_the_schema_and_named_after_its_node(path: Path) -> None:
+    specs = load_parameters(path)
+    assert specs
+    assert path.read_text().splitlines()[1] == f"{path.stem}:"
+    for spec in specs.values():
+        assert spec.complaint(spec.default) == ""
+
+
+def test_the_schemes_are_those_of_the_integrators() -> None:
+    spec = load_parameters(share_directory() / "config/parameters/simulator.yaml")["scheme"]
+    assert spec.validation["one_of"][0] == ["auto", *SCHEMES]
+
+
+def test_nested_names_are_joined_by_dots(tmp_path: Path) -> None:
+    specs = _load(tmp_path, "n: {push: {force: {type: double, default_value: 1, description: d}}}")
+    assert specs["push.force"].default == 1.0
+    assert isinstance(specs["push.force"].default, float)
+    assert not specs["push.force"].read_only
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad", "said"),
+    [
+        ("bounds<>: [0.0, 2.0]", 2.0, 2.1, "x must be from 0.0 to 2.0; given: 2.1"),
+        ("gt<>: [0.0]", 0.5, 0.0, "x must be greater than 0.0"),
+        ("gt_eq<>: [0.5]", 0.5, 0.4, "x must be at least 0.5"),
+        ("lt<>: [1.0]", 0.5, 1.0, "x must be less than 1.0"),
+        ("lt_eq<>: [1.0]", 1.0, 1.1, "x must be at most 1.0"),
+        ("one_of<>: [[0.5, 1.5]]", 1.5, 1.0, "x must be one of 0.5, 1.5"),
+    ],
+)
+def test_a_value_outside_its_rule_is_refused_in_words(
+    tmp_path: Path, rule: str, good: float, bad: float, said: str
+) -> None:
+    specs = _load(
+        tmp_path,
+        f"n: {{x: {{type: double, default_value: 0.5, description: d, validation: {{{rule}}}}}}}",
+    )
+    assert specs["x"].complaint(good) == ""
+    assert said in specs["x"].complaint(bad)
+    assert specs["x"].complaint("text") == "x is a double; given: 'text'"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: {x: {type: float, default_value: 1.0, description: d}}", "has the type float"),
+        ("a: {x: {type: double, default_value: 1.0}}", "needs a default_value and a description"),
+        (
+            "a: {x: {type: double, default_value: 1.0, description: d, maximum: 3}}",
+            "has the unknown field maximum",
+        ),
+        (
+            "a: {x: {type: double, default_value: 1.0, description: d, validation: {even<>: []}}}",
+            "has the validation even<>; accepted are bounds<>",
+        ),
+        (
+            "a: {x: {type: string, default_value: '', description: d, "
+            "validation: {not_empty<>: []}}}",
+            "its own default is not accepted: x must not be empty",
+        ),
+        ("a: {x: 3}", "x must hold parameters"),
+        ("a: {}\nb: {}", "must have one name at its top"),
+        ("a: [", "is not YAML"),
+    ],
+)
+def test_a_file_that_is_not_of_the_schema_is_refused_in_words(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        _load(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VmsPhError, match=r"none\.yaml cannot be read: No such file"):
+        load_parameters(tmp_path / "none.yaml")

@@ -1,0 +1,92 @@
+"""Parameters as their files declare them, on whichever runtime there is."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from vms_ph_io import share_directory
+from vms_ph_nodes.parameter_docs import document
+from vms_ph_nodes.parameters import parameters_of
+
+from .conftest import Start
+
+ROOT = Path(__file__).parents[2]
+
+
+def _declared(path: Path) -> set[str]:
+    """The names in calls of declare() in a module."""
+    return {
+        call.args[1].value
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "declare"
+        and isinstance(call.args[1], ast.Constant)
+    }
+
+
+# Which modules declare for which node.
+PARTS = {
+    "simulator": ("simulator", "commands", "pushes", "robot_publishers", "robot_parameters"),
+    "controller": ("controller", "robot_parameters"),
+    "energy_monitor": ("energy_monitor", "robot_parameters"),
+    "marker_publisher": ("marker_publisher", "robot_parameters"),
+    "model_server": ("model_server", "robot_parameters"),
+    "web_viewer": ("web_viewer", "robot_parameters"),
+    "joint_heat": ("joint_heat", "robot_parameters"),
+    "bag_recorder": ("bag_recorder",),
+    "bag_player": ("bag_player",),
+}
+
+
+def test_every_file_belongs_to_a_node() -> None:
+    files = {path.stem for path in (share_directory() / "config/parameters").glob("*.yaml")}
+    assert files == PARTS.keys()
+
+
+@pytest.mark.parametrize("node", PARTS)
+def test_a_node_declares_what_its_file_has(node: str) -> None:
+    declared: set[str] = set()
+    for part in PARTS[node]:
+        declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py")
+    there = set(parameters_of(node))
+    # The scales are declared in a loop.
+    assert declared == {name for name in there if not name.startswith("scale.")}
+
+
+def test_the_page_of_parameters_is_up_to_date() -> None:
+    assert (ROOT / "docs/parameters.md").read_text().rstrip() == document().rstrip()
+
+
+@pytest.mark.wire
+def test_other_processes_see_and_change_them(start: Start) -> None:
+    start("run", "energy_monitor", "--ros-args", "-p", "robot:=panda")
+    listed = start("param", "list", "/energy_monitor")
+    assert listed.wait(20) == 0
+    assert "drift_tolerance: energy from nowhere" in listed.output
+    assert "joint_friction (read-only)" in listed.output
+    changed = start("param", "set", "/energy_monitor", "drift_tolerance", "0.5")
+    assert changed.wait(20) == 0
+    refused = start("param", "set", "/energy_monitor", "drift_tolerance", "-1.0")
+    assert refused.wait(20) == 1
+    assert "did not take drift_tolerance = -1.0" in refused.output
+    fixed = start("param", "set", "/energy_monitor", "base", "planar")
+    assert fixed.wait(20) == 1
+
+
+@pytest.mark.wire
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ("base:=sideways", "base must be one of , fixed, planar, floating; given: 'sideways'"),
+        ("scheme:=euler", "scheme must be one of auto, projected_rk4"),
+    ],
+)
+def test_a_value_that_is_not_accepted_ends_the_node_with_a_sentence(
+    start: Start, parameter: str, said: str
+) -> None:
+    program = start("run", "simulator", "--ros-args", "-p", parameter)
+    assert program.wait(20) == 1
+    assert said in program.output
+    assert "Traceback" not in program.output

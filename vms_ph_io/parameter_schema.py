@@ -1,0 +1,154 @@
+"""Parameters of nodes in the schema of generate_parameter_library, read from YAML.
+
+One file is the source of declaration, validation and documentation, and the C++ side generates its
+code from the same. Of the schema there are: the scalar and array types, ``default_value``,
+``description``, ``read_only``, and the validations ``bounds<>``, ``gt<>``, ``gt_eq<>``, ``lt<>``,
+``lt_eq<>``, ``one_of<>`` and ``not_empty<>``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vms_ph_dynamics.errors import VmsPhError
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "double": (float,),
+    "string": (str,),
+    "bool_array": (list,),
+    "int_array": (list,),
+    "double_array": (list,),
+    "string_array": (list,),
+}
+
+_FIELDS = {
+    "type",
+    "default_value",
+    "description",
+    "read_only",
+    "validation",
+    "additional_constraints",
+}
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """One parameter.
+
+    Attributes:
+        name: with dots, as in push.force.
+        type: of the schema.
+        default: its value unless told otherwise.
+        description: one line.
+        read_only: whether it is fixed once the node runs.
+        validation: rule and arguments.
+    """
+
+    name: str
+    type: str
+    default: Any
+    description: str
+    read_only: bool
+    validation: Mapping[str, Any]
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Smallest and largest value, where both are given."""
+        limits = self.validation.get("bounds")
+        return None if limits is None else (limits[0], limits[1])
+
+    def complaint(self, value: Any) -> str:
+        """Return why a value is not accepted; empty when it is."""
+        if not isinstance(value, _TYPES[self.type]) or (self.type == "int" and value is True):
+            return f"{self.name} is a {self.type}; given: {value!r}"
+        for rule, argument in self.validation.items():
+            accepted, words = _RULES[rule]
+            if not accepted(value, argument):
+                return f"{self.name} must {words(argument)}; given: {value!r}"
+        return ""
+
+
+def _bounds(value: Any, limits: list[Any]) -> bool:
+    return bool(limits[0] <= value <= limits[1])
+
+
+# What a rule asks, and how it is said.
+_RULES: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
+    "bounds": (_bounds, lambda a: f"be from {a[0]} to {a[1]}"),
+    "gt": (lambda v, a: v > a[0], lambda a: f"be greater than {a[0]}"),
+    "gt_eq": (lambda v, a: v >= a[0], lambda a: f"be at least {a[0]}"),
+    "lt": (lambda v, a: v < a[0], lambda a: f"be less than {a[0]}"),
+    "lt_eq": (lambda v, a: v <= a[0], lambda a: f"be at most {a[0]}"),
+    "one_of": (lambda v, a: v in a[0], lambda a: f"be one of {', '.join(map(str, a[0]))}"),
+    "not_empty": (lambda v, a: len(v) > 0, lambda a: "not be empty"),
+}
+
+
+def load_parameters(path: Path) -> dict[str, ParameterSpec]:
+    """Return the parameters of a file by their names.
+
+    Raises:
+        VmsPhError: no such file, or one that is not of the schema.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise VmsPhError(f"{path} cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise VmsPhError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict) or len(content) != 1:
+        raise VmsPhError(f"{path} must have one name at its top, that of the node")
+    (tree,) = content.values()
+    found: dict[str, ParameterSpec] = {}
+    _collect(tree, "", found, path)
+    return found
+
+
+def _collect(tree: Any, prefix: str, found: dict[str, ParameterSpec], path: Path) -> None:
+    if not isinstance(tree, dict):
+        raise VmsPhError(f"{path}: {prefix.rstrip('.') or 'the file'} must hold parameters")
+    for name, item in tree.items():
+        full = f"{prefix}{name}"
+        if isinstance(item, dict) and "type" in item:
+            found[full] = _spec(full, item, path)
+        else:
+            _collect(item, f"{full}.", found, path)
+
+
+def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
+    unknown = sorted(item.keys() - _FIELDS)
+    if unknown:
+        raise VmsPhError(
+            f"{path}: {name} has the unknown field {unknown[0]}; known are "
+            f"{', '.join(sorted(_FIELDS))}"
+        )
+    if item["type"] not in _TYPES:
+        raise VmsPhError(
+            f"{path}: {name} has the type {item['type']}; accepted are {', '.join(_TYPES)}"
+        )
+    rules: dict[str, Any] = {}
+    for rule, argument in (item.get("validation") or {}).items():
+        short = rule.removesuffix("<>")
+        if short not in _RULES:
+            raise VmsPhError(
+                f"{path}: {name} has the validation {rule}; accepted are "
+                f"{', '.join(f'{known}<>' for known in _RULES)}"
+            )
+        rules[short] = argument if isinstance(argument, list) else [argument]
+    if "default_value" not in item or not item.get("description"):
+        raise VmsPhError(f"{path}: {name} needs a default_value and a description")
+    default = item["default_value"]
+    if item["type"] == "double" and isinstance(default, int) and default is not True:
+        default = float(default)
+    spec = ParameterSpec(
+        name, item["type"], default, item["description"], bool(item.get("read_only", False)), rules
+    )
+    wrong = spec.complaint(default)
+    if wrong:
+        raise VmsPhError(f"{path}: its own default is not accepted: {wrong}")
+    return spec
