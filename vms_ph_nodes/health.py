@@ -12,7 +12,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 PERIOD = 0.25  # s between heartbeats
-SILENCE = 1.0  # s after which a node counts as lost
+SILENCE = 1.5  # s after which a node counts as lost; a busy machine delays heartbeats
 TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
