@@ -67,7 +67,6 @@ def test_the_underwater_robot_accelerates_as_newton_and_euler_say_at_a_thousand_
         q, v = state_of(robot, rng)
         ports = random_ports(robot, rng)
         expected = accelerations(robot, q, v, whole_force(robot, q, v, ports))
-        # To turn pi_hat_dot into an acceleration takes the slow tensor: one state in ten.
         for form in (standard, decoupled):
             found = acceleration(form, form.state(q, v), ports)
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
