@@ -24,7 +24,7 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
   the default of several distributions, correlates requests in another way: topics and the names of
   nodes work with it, services and parameters do not.
-- No actions, no lifecycle nodes, no composition, no security, no intra-process shortcut, no log
+- No actions, no composition, no security, no intra-process shortcut, no log
   files; logs go to stderr and to /rosout.
 - Field checks of messages are always on. The message classes have no `SLOT_TYPES`.
 - Fields of type `wstring`, and interfaces in .idl or .action files, are not read.
@@ -33,7 +33,8 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 - A message that a reliable subscriber does not take within 100 ms is dropped with a warning; ROS 2
   would wait for ever.
 - `received_timestamp` of a message is 0.
-- Of the services of standard packages there are those of rcl_interfaces and std_srvs.
+- Of the services of standard packages there are those of rcl_interfaces, lifecycle_msgs
+  and std_srvs.
 - Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
 

@@ -12,6 +12,8 @@ def make() -> list[Node]:
     simulator = Simulator()
     controller = ControllerNode(simulator.model)
     simulator.close_loop(controller)
+    controller.begin()
+    simulator.begin()
     return [simulator, controller]
 
 

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -27,6 +27,7 @@ from .base_motion import from_odometry
 from .controller_loading import make_controller
 from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
 from .health import OK, WARN, Health
+from .managed import ManagedNode
 from .pairing import StampPairing
 from .parameters import declare, declare_gains
 from .process import run
@@ -34,7 +35,7 @@ from .references import ReferenceTopics
 from .robot_parameters import RobotParameters
 
 
-class ControllerNode(Node):
+class ControllerNode(ManagedNode):
     """Hosts the controller named by the parameter ``controller``."""
 
     PARAMETERS = "controller"
@@ -65,6 +66,9 @@ class ControllerNode(Node):
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
         """Return base wrench and joint torques (nv,) for a state; never raises."""
+        if not self.is_active:
+            self._command = None
+            return np.zeros(self._model.nv)
         state = RobotState(q, v)
         if not self._ready:
             try:
@@ -88,6 +92,24 @@ class ControllerNode(Node):
         """Begin anew from wherever the robot is next."""
         self._ready = False
         self._references.forget()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Refuse as long as no robot is known."""
+        if not self._root:
+            self.get_logger().warning("no robot yet: waiting for the robot_description topic")
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin from wherever the robot is."""
+        self.restarted()
+        self._health.report(OK, "active; no state yet")
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give no effort any more: a robot under gravity falls."""
+        self._health.report(OK, "inactive: no effort is given")
+        return super().on_deactivate(state)
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
@@ -122,10 +144,11 @@ class ControllerNode(Node):
             lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
             qos_profile_sensor_data,
         )
+        self.begin()
 
     def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
         model = self._model
-        if model.b and odometry is None:
+        if not self.is_active or (model.b and odometry is None):
             return
         try:
             base = None if odometry is None else from_odometry(model, odometry)
@@ -152,7 +175,7 @@ class ControllerNode(Node):
 
     def _watch(self) -> None:
         """Hold the robot where no state comes any more: what acted last must not act on."""
-        if self._seen is None:
+        if self._seen is None or not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
         if silent < self._state_timeout:

@@ -22,8 +22,8 @@ class RobotScene:
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model)
         paths = {tree.root: f"/robot/{tree.root}"}
-        server.scene.add_frame(paths[tree.root], show_axes=False)
-        self._frames: dict[str, Any] = {}
+        base = server.scene.add_frame(paths[tree.root], show_axes=False)
+        self._frames: dict[str, Any] = {tree.root: base}
         for edge in tree.edges:
             paths[edge.child] = f"{paths[edge.parent]}/{edge.child}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
@@ -43,7 +43,7 @@ class RobotScene:
             )
 
     def place(self, link: str, pose: Pose) -> None:
-        """Set the pose of a link in its parent."""
+        """Set the pose of a link in its parent, of the root link in the inertial frame."""
         frame = self._frames.get(link)
         if frame is not None:
             frame.position, frame.wxyz = pose

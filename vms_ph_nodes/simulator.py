@@ -4,7 +4,7 @@ from typing import Protocol
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
@@ -17,6 +17,7 @@ from .commands import Commands
 from .conversions import NANOSECONDS, to_stamp
 from .health import ERROR, OK, WARN, Health
 from .hopping_simulation import HoppingSimulation
+from .managed import ManagedNode
 from .parameters import declare
 from .process import run
 from .robot_parameters import RobotParameters
@@ -47,7 +48,7 @@ _CATCH_UP = 25
 _RECENT = 2 * NANOSECONDS
 
 
-class Simulator(Node):
+class Simulator(ManagedNode):
     """Steps a simulation in real time or faster; see docs/nodes.md for topics and services."""
 
     PARAMETERS = "simulator"
@@ -93,6 +94,21 @@ class Simulator(Node):
         """Return the stamp of the present simulated time."""
         return to_stamp(self._epoch + round(self.simulation.time * NANOSECONDS))
 
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let simulated time go on from where it stood."""
+        self._let_time_go_on()
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let simulated time stand still."""
+        self._health.report(OK, "inactive", self._values())
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Put the robot back to its start, at rest."""
+        self._restart()
+        return super().on_cleanup(state)
+
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
         self._health.farewell()
@@ -118,7 +134,7 @@ class Simulator(Node):
         self._ticks = 0
 
     def _tick(self) -> None:
-        if self._paused:
+        if self._paused or not self.is_active:
             return
         passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
         due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
@@ -168,6 +184,11 @@ class Simulator(Node):
         if self._loop is not None:
             self._loop.published(stamp)
 
+    def _let_time_go_on(self) -> None:
+        now = self._steady.now().nanoseconds
+        self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
+        self._ticks = self.simulation.steps // self._steps_per_tick
+
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()
         response.success = True
@@ -176,10 +197,7 @@ class Simulator(Node):
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data:
-            # Simulated time went on standing still.
-            now = self._steady.now().nanoseconds
-            self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
-            self._ticks = self.simulation.steps // self._steps_per_tick
+            self._let_time_go_on()
         self._paused = request.data
         response.success = True
         response.message = "paused" if self._paused else "running"
@@ -188,7 +206,9 @@ class Simulator(Node):
     def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
-        if not self._paused:
+        if not self.is_active:
+            response.message = "the simulator is not active; activate it first"
+        elif not self._paused:
             response.message = "the simulation is running; pause it before stepping"
         elif not 1 <= request.steps <= 1_000_000:
             response.message = f"steps must be from 1 to 1000000; given: {request.steps}"
@@ -206,7 +226,13 @@ class Simulator(Node):
 
 def main() -> None:
     """Run the node."""
-    run(Simulator)
+
+    def make() -> Simulator:
+        simulator = Simulator()
+        simulator.begin()
+        return simulator
+
+    run(make)
 
 
 if __name__ == "__main__":

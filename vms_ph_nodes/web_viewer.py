@@ -11,12 +11,14 @@ import viser.uplot
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Power
 
 from vms_ph_dynamics import VmsPhError
 
 from .conversions import NANOSECONDS, from_stamp
 from .health import Health
+from .marker_scene import MarkerScene
 from .parameters import declare
 from .process import run
 from .robot_parameters import LATCHED, RobotParameters
@@ -94,10 +96,12 @@ class WebViewer(Node):
         self._start: int | None = None
         self._build_page()
         self._poses: dict[str, tuple] = {}
+        self._markers: MarkerArray | None = None
         self._health = Health(self)
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_subscription(TFMessage, "/tf", self._on_transforms, 10)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
+        self.create_subscription(MarkerArray, "vms_ph/markers", self._on_markers, 10)
         self.create_subscription(Power, "vms_ph/power", self._on_power, 10)
         self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
@@ -125,6 +129,7 @@ class WebViewer(Node):
         self._power = Strip(
             server, "power into the robot (W)", ("joint torques", "end effector", "-friction")
         )
+        self._marker_scene = MarkerScene(server)
         self._error = Strip(server, "task error (mm)", ("distance to the reference",))
 
     def _on_description(self, message: String) -> None:
@@ -141,6 +146,9 @@ class WebViewer(Node):
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
             self._poses[item.child_frame_id] = ((p.x, p.y, p.z), (r.w, r.x, r.y, r.z))
+
+    def _on_markers(self, message: MarkerArray) -> None:
+        self._markers = message
 
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
@@ -170,6 +178,9 @@ class WebViewer(Node):
         with self._server.atomic():
             for link, pose in poses.items():
                 self._scene.place(link, pose)
+            if self._markers is not None:
+                self._marker_scene.show(self._markers)
+                self._markers = None
 
     def _draw_plots(self) -> None:
         if not self._server.get_clients():

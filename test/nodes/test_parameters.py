@@ -28,8 +28,15 @@ def _declared(path: Path) -> set[str]:
 
 # Which modules declare for which node.
 PARTS = {
-    "simulator": ("simulator", "commands", "pushes", "robot_publishers", "robot_parameters"),
-    "controller": ("controller", "robot_parameters"),
+    "simulator": (
+        "simulator",
+        "commands",
+        "pushes",
+        "robot_publishers",
+        "robot_parameters",
+        "managed",
+    ),
+    "controller": ("controller", "robot_parameters", "managed"),
     "energy_monitor": ("energy_monitor", "robot_parameters"),
     "marker_publisher": ("marker_publisher", "robot_parameters"),
     "model_server": ("model_server", "robot_parameters"),

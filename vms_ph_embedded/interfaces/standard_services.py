@@ -17,6 +17,13 @@ _PARAMETERS = {
     "SetParametersAtomically": "Parameter[] parameters\n---\nSetParametersResult result\n",
 }
 
+_LIFECYCLE = {
+    "ChangeState": "Transition transition\n---\nbool success\n",
+    "GetState": "---\nState current_state\n",
+    "GetAvailableStates": "---\nState[] available_states\n",
+    "GetAvailableTransitions": "---\nTransitionDescription[] available_transitions\n",
+}
+
 _STD_SRVS = {
     "Empty": "---\n",
     "SetBool": "bool data\n---\nbool success\nstring message\n",
@@ -26,5 +33,6 @@ _STD_SRVS = {
 STANDARD_SERVICES: dict[str, str] = {
     **{f"rcl_interfaces/srv/{name}": text for name, text in _PARAMETERS.items()},
     **{f"rcl_interfaces/srv/{name}": text for name, text in _LOGGER_LEVELS.items()},
+    **{f"lifecycle_msgs/srv/{name}": text for name, text in _LIFECYCLE.items()},
     **{f"std_srvs/srv/{name}": text for name, text in _STD_SRVS.items()},
 }

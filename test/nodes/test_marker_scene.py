@@ -1,0 +1,65 @@
+"""The markers in the web page are those of RViz."""
+
+import socket
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import viser
+from std_msgs.msg import Header
+
+from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+from vms_ph_nodes.marker_scene import MarkerScene
+from vms_ph_nodes.markers import to_markers
+from vms_ph_nodes.shapes import Arrow, Scales, Shapes, is_visible
+
+
+@pytest.fixture
+def server() -> Iterator[viser.ViserServer]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    made = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+    yield made
+    made.stop()
+
+
+def test_every_marker_is_drawn_where_rviz_draws_it(server: viser.ViserServer) -> None:
+    model, rng = robots.load("hextilt"), np.random.default_rng(2)
+    scene = MarkerScene(server)
+    for _ in range(3):
+        d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+        ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
+        shapes = Shapes(Scales(), PositionTask(model)).of(d, ports)
+        array = to_markers(Header(frame_id="odom"), shapes)
+        scene.show(array)
+        arrows = [s for s in shapes if isinstance(s, Arrow) and is_visible(s)]
+        # Single precision on the way to the page.
+        np.testing.assert_allclose(
+            scene._arrows.points,
+            [[a.start, a.start + a.vector] for a in arrows],
+            atol=1e-6,
+        )
+        for marker in array.markers:
+            handle = scene._shapes.get(marker.ns)
+            if handle is not None:
+                p = marker.pose.position
+                np.testing.assert_allclose(handle.position, [p.x, p.y, p.z])
+        centre = next(m for m in array.markers if m.ns == "centre of mass")
+        assert scene._shapes["centre of mass"].scale == pytest.approx([centre.scale.x / 2] * 3)
+    drawn = set(scene._shapes)
+    assert drawn >= {"locked inertia", "task inertia", "kinetic energy", "kinetic energy, label"}
+
+
+def test_without_arrows_none_are_left_from_before(server: viser.ViserServer) -> None:
+    model = robots.load("panda")
+    shapes = Shapes(Scales(), PositionTask(model))
+    scene = MarkerScene(server)
+    moving = model.evaluate(model.neutral_configuration(), np.ones(7))
+    scene.show(to_markers(Header(), shapes.of(moving, Ports(np.ones(7)))))
+    assert scene._arrows.visible
+    resting = model.evaluate(model.neutral_configuration(), np.zeros(7))
+    scene.show(to_markers(Header(), shapes.of(resting, Ports(np.ones(7)))))
+    assert not scene._arrows.visible

@@ -1,0 +1,26 @@
+"""Managed nodes: their states, the transitions between them, and the services that ask for them."""
+
+from rclpy.lifecycle._publisher import LifecyclePublisher, ManagedEntity, SimpleManagedEntity
+from rclpy.lifecycle._states import LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle.node import LifecycleNode, LifecycleNodeMixin
+
+from vms_ph_embedded import subset
+
+# The names that ROS 2 gives them too.
+Node, NodeMixin = LifecycleNode, LifecycleNodeMixin
+State, Publisher = LifecycleState, LifecyclePublisher
+
+__all__ = [
+    "LifecycleNode",
+    "LifecycleNodeMixin",
+    "LifecyclePublisher",
+    "LifecycleState",
+    "ManagedEntity",
+    "Node",
+    "NodeMixin",
+    "Publisher",
+    "SimpleManagedEntity",
+    "State",
+    "TransitionCallbackReturn",
+]
+__getattr__ = subset.missing_from(__name__)

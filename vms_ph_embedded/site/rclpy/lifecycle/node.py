@@ -1,0 +1,211 @@
+"""Nodes whose start and stop others manage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lifecycle_msgs.msg
+import lifecycle_msgs.srv
+from rclpy.exceptions import RCLError
+from rclpy.lifecycle._publisher import LifecyclePublisher, ManagedEntity
+from rclpy.lifecycle._states import (
+    ACTIVE,
+    ERROR_PROCESSING,
+    FINALIZED,
+    STATES,
+    TRANSITIONS,
+    UNCONFIGURED,
+    LifecycleState,
+    Transition,
+    TransitionCallbackReturn,
+)
+from rclpy.node import Node
+
+_SUCCESS, _ERROR = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.ERROR
+
+
+class LifecycleNodeMixin(ManagedEntity):
+    """The state machine of a managed node, and its services."""
+
+    def _begin_lifecycle(self, with_services: bool) -> None:
+        self._lifecycle_state = UNCONFIGURED
+        self._managed_entities: set[ManagedEntity] = set()
+        self._transition_events: Any = None
+        if not with_services:
+            return
+        srv = lifecycle_msgs.srv
+        self._transition_events = self.create_publisher(
+            lifecycle_msgs.msg.TransitionEvent, "~/transition_event", 10
+        )
+        for kind, name, answer in (
+            (srv.ChangeState, "change_state", self._on_change_state),
+            (srv.GetState, "get_state", self._on_get_state),
+            (srv.GetAvailableStates, "get_available_states", self._on_get_states),
+            (srv.GetAvailableTransitions, "get_available_transitions", self._on_get_available),
+            (srv.GetAvailableTransitions, "get_transition_graph", self._on_get_graph),
+        ):
+            self.create_service(kind, f"~/{name}", answer)
+
+    def trigger_configure(self) -> TransitionCallbackReturn:
+        """Go from unconfigured to inactive."""
+        return self._trigger("configure")
+
+    def trigger_cleanup(self) -> TransitionCallbackReturn:
+        """Go from inactive to unconfigured."""
+        return self._trigger("cleanup")
+
+    def trigger_activate(self) -> TransitionCallbackReturn:
+        """Go from inactive to active."""
+        return self._trigger("activate")
+
+    def trigger_deactivate(self) -> TransitionCallbackReturn:
+        """Go from active to inactive."""
+        return self._trigger("deactivate")
+
+    def trigger_shutdown(self) -> TransitionCallbackReturn:
+        """Go to the end, from any state."""
+        return self._trigger("shutdown")
+
+    def add_managed_entity(self, entity: ManagedEntity) -> None:
+        """Tell an entity of every transition from now on."""
+        self._managed_entities.add(entity)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_configure", state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_cleanup", state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_shutdown", state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_activate", state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_deactivate", state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Tell the entities; to be overridden, calling this."""
+        return self._tell("on_error", state)
+
+    def create_lifecycle_publisher(self, *args: Any, **kwargs: Any) -> LifecyclePublisher:
+        """Make a publisher that publishes only while this node is active."""
+        made = self.create_publisher(*args, publisher_class=LifecyclePublisher, **kwargs)
+        self.add_managed_entity(made)
+        if self._lifecycle_state is ACTIVE:
+            made.on_activate(self._lifecycle_state)
+        return made
+
+    def destroy_lifecycle_publisher(self, publisher: LifecyclePublisher) -> bool:
+        """Destroy such a publisher."""
+        self._managed_entities.discard(publisher)
+        return self.destroy_publisher(publisher)
+
+    def _tell(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
+        for entity in self._managed_entities:
+            result = getattr(entity, callback)(state)
+            if result is not _SUCCESS:
+                return result
+        return _SUCCESS
+
+    def _available(self) -> list[Transition]:
+        return [t for t in TRANSITIONS if t.start is self._lifecycle_state]
+
+    def _trigger(self, label: str) -> TransitionCallbackReturn:
+        for transition in self._available():
+            if transition.label == label:
+                return self._change(transition)
+        raise RCLError(
+            f"Transition is not registered: no {label} from {self._lifecycle_state.label}"
+        )
+
+    def _change(self, transition: Transition) -> TransitionCallbackReturn:
+        start = self._lifecycle_state
+        self._enter(transition.through, transition)
+        result = self._call(transition.callback, start)
+        if result is _SUCCESS:
+            self._enter(transition.goal, transition)
+        elif result is not _ERROR and transition.goal is not FINALIZED:
+            self._enter(start, transition)
+        elif result is not _ERROR:
+            self._enter(FINALIZED, transition)
+        else:
+            self._enter(ERROR_PROCESSING, transition)
+            mended = self._call("on_error", start) is _SUCCESS
+            self._enter(UNCONFIGURED if mended else FINALIZED, transition)
+        return result
+
+    def _call(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return getattr(self, callback)(state)
+        except Exception as error:
+            self.get_logger().error(f"{callback} failed: {error}")
+            return _ERROR
+
+    def _enter(self, state: LifecycleState, transition: Transition) -> None:
+        start, self._lifecycle_state = self._lifecycle_state, state
+        if self._transition_events is not None:
+            event = lifecycle_msgs.msg.TransitionEvent(
+                timestamp=self.get_clock().now().nanoseconds,
+                transition=_to_transition(transition),
+                start_state=_to_state(start),
+                goal_state=_to_state(state),
+            )
+            self._transition_events.publish(event)
+
+    def _on_change_state(self, request: Any, response: Any) -> Any:
+        wanted = request.transition
+        for transition in self._available():
+            # A label counts for more than a number, as in rclpy.
+            by_label = wanted.label and transition.label == wanted.label
+            if by_label or (not wanted.label and transition.number == wanted.id):
+                response.success = self._change(transition) is _SUCCESS
+        return response
+
+    def _on_get_state(self, request: Any, response: Any) -> Any:
+        response.current_state = _to_state(self._lifecycle_state)
+        return response
+
+    def _on_get_states(self, request: Any, response: Any) -> Any:
+        response.available_states = [_to_state(state) for state in STATES]
+        return response
+
+    def _on_get_available(self, request: Any, response: Any) -> Any:
+        response.available_transitions = [_described(t) for t in self._available()]
+        return response
+
+    def _on_get_graph(self, request: Any, response: Any) -> Any:
+        response.available_transitions = [_described(t) for t in TRANSITIONS]
+        return response
+
+
+class LifecycleNode(LifecycleNodeMixin, Node):
+    """A node whose start and stop others manage."""
+
+    def __init__(
+        self, node_name: str, *, enable_communication_interface: bool = True, **kwargs: Any
+    ) -> None:
+        Node.__init__(self, node_name, **kwargs)
+        self._begin_lifecycle(enable_communication_interface)
+
+
+def _to_state(state: LifecycleState) -> Any:
+    return lifecycle_msgs.msg.State(id=state.state_id, label=state.label)
+
+
+def _to_transition(transition: Transition) -> Any:
+    return lifecycle_msgs.msg.Transition(id=transition.number, label=transition.label)
+
+
+def _described(transition: Transition) -> Any:
+    return lifecycle_msgs.msg.TransitionDescription(
+        transition=_to_transition(transition),
+        start_state=_to_state(transition.start),
+        goal_state=_to_state(transition.goal),
+    )

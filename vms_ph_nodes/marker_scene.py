@@ -1,0 +1,102 @@
+"""The markers of RViz in the 3D scene of the web page."""
+
+from typing import Any
+
+import numpy as np
+import viser
+from visualization_msgs.msg import Marker, MarkerArray
+
+
+class MarkerScene:
+    """Draws marker arrays in the inertial frame; a checkbox in the page hides them."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._group = server.scene.add_frame("/markers", show_axes=False)
+        self._arrows: Any = None
+        self._shapes: dict[str, Any] = {}
+        box = server.gui.add_checkbox("momentum, inertia, power", initial_value=True)
+
+        @box.on_update
+        def _(event: Any) -> None:
+            self._group.visible = box.value
+
+    def show(self, message: MarkerArray) -> None:
+        """Draw the present markers."""
+        arrows = []
+        for marker in message.markers:
+            if marker.type == Marker.ARROW:
+                if marker.action == Marker.ADD:
+                    arrows.append(marker)
+            elif marker.type == Marker.SPHERE:
+                self._sphere(marker)
+            elif marker.type == Marker.CUBE:
+                self._cube(marker)
+            elif marker.type == Marker.TEXT_VIEW_FACING:
+                self._text(marker)
+        self._show_arrows(arrows)
+
+    def _show_arrows(self, markers: list[Marker]) -> None:
+        if self._arrows is not None:
+            self._arrows.visible = bool(markers)
+        if not markers:
+            return
+        points = np.array(
+            [[[p.x, p.y, p.z] for p in marker.points] for marker in markers], dtype=np.float32
+        )
+        colours = np.array([_colour(marker) for marker in markers], dtype=np.uint8)
+        if self._arrows is None:
+            self._arrows = self._server.scene.add_arrows(
+                "/markers/arrows",
+                points,
+                colours,
+                shaft_radius=0.006,
+                head_radius=0.015,
+                head_length=0.04,
+            )
+        else:
+            self._arrows.points, self._arrows.colors = points, colours
+
+    def _sphere(self, marker: Marker) -> None:
+        handle = self._shapes.get(marker.ns)
+        if handle is None:
+            handle = self._shapes[marker.ns] = self._server.scene.add_icosphere(
+                f"/markers/{marker.ns}",
+                radius=1.0,
+                color=_colour(marker),
+                opacity=float(marker.color.a),
+                cast_shadow=False,
+            )
+        half = marker.scale
+        handle.scale = (half.x / 2, half.y / 2, half.z / 2)
+        _place(handle, marker)
+
+    def _cube(self, marker: Marker) -> None:
+        handle = self._shapes.get(marker.ns)
+        if handle is None:
+            handle = self._shapes[marker.ns] = self._server.scene.add_box(
+                f"/markers/{marker.ns}", color=_colour(marker), cast_shadow=False
+            )
+        handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
+        _place(handle, marker)
+
+    def _text(self, marker: Marker) -> None:
+        handle = self._shapes.get(marker.ns)
+        if handle is None:
+            handle = self._shapes[marker.ns] = self._server.scene.add_label(
+                f"/markers/{marker.ns}", marker.text, font_size_mode="scene",
+                font_scene_height=float(marker.scale.z),
+            )  # fmt: skip
+        handle.text = marker.text
+        _place(handle, marker)
+
+
+def _place(handle: Any, marker: Marker) -> None:
+    p, r = marker.pose.position, marker.pose.orientation
+    handle.position = (p.x, p.y, p.z)
+    handle.wxyz = (r.w, r.x, r.y, r.z)
+
+
+def _colour(marker: Marker) -> tuple[int, int, int]:
+    c = marker.color
+    return round(255 * c.r), round(255 * c.g), round(255 * c.b)
