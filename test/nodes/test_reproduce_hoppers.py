@@ -157,4 +157,5 @@ def test_on_a_floor_that_does_not_pull_the_mended_controller_hops_forward(tmp_pa
         "0 of 1 hop on"
     )
     forward = str(checks["the fastest of them is a stable gait"].obtained)
-    assert forward.startswith("+0.178 N s")
+    # 0.178 where the foot has left at 1e-8 m instead of 1e-6 m: it bounces as it slides off.
+    assert float(forward.split()[0]) == pytest.approx(0.175, abs=0.005)
