@@ -8,11 +8,13 @@ from ..errors import StateError
 
 
 class Phase(enum.IntEnum):
-    """What a foot does: nothing, press on the floor, or be in it without being pressed out."""
+    """What a foot does: nothing; press on the floor, hold or slide; be in it without pressure."""
 
     FLIGHT = 0
     PRESSED = 1
     RELIEVED = 2
+    SLIDES_FORWARD = 3
+    SLIDES_BACK = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,19 @@ class Floor:
         """Return ``-K y - D ydot``, N: pressed where positive."""
         return -self.stiffness[1] * height - self.damping[1] * rate
 
+    def excess(self, height: float, rate: float, deflection: float, along: float) -> float:
+        """Return by how much a foot that is held would leave the cone, N; signed as the force."""
+        held = -self.stiffness[0] * deflection - self.damping[0] * along
+        most = inf if self.friction is None else self.friction * self.pressure(height, rate)
+        return max(held - most, 0.0) if held > 0.0 else min(held + most, 0.0)
+
+    def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
+        """Return whether a foot that presses is held or slides, and which way."""
+        out = self.excess(height, rate, deflection, along)
+        if out == 0.0:
+            return Phase.PRESSED
+        return Phase.SLIDES_BACK if out > 0.0 else Phase.SLIDES_FORWARD
+
     def force(
         self, phase: Phase, height: float, rate: float, deflection: float, along: float
     ) -> FloorForce:
@@ -79,16 +94,16 @@ class Floor:
         """
         if phase is Phase.FLIGHT:
             return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
-        pressed = phase is Phase.PRESSED
+        pressed = phase is not Phase.RELIEVED
         normal = self.pressure(height, rate) if pressed else 0.0
         k, d = self.stiffness[0], self.damping[0]
-        tangential = -k * deflection - d * along
-        slide = along
-        if self.friction is not None:
-            most = self.friction * max(normal, 0.0)
-            if abs(tangential) > most:
-                tangential = most if tangential > 0.0 else -most
-                slide = -(tangential + k * deflection) / d
+        if phase is Phase.PRESSED or self.friction is None:
+            tangential, slide = -k * deflection - d * along, along
+        else:
+            # On the cone the anchor goes along; relieved, the deflection runs back by itself.
+            sense = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
+            tangential = sense * self.friction * normal
+            slide = -(tangential + k * deflection) / d
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
         # What comes in at the foot, less what goes into the springs. A relieved floor comes up by
         # itself and loses what it stored.

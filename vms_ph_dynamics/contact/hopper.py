@@ -15,10 +15,12 @@ from .system import PORTS, LegOnFloor
 _LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
 # A change of phase is located until the foot misses the surface by less than this, m.
 _ON_TIME = 1e-13
-# A foot has left when it is this far above the floor, m. The law, and the floor's hold, differ
-# above and below zero: where both drive the foot back to it, as after a touch-down with a strong
-# regulator, it would change sides infinitely often in a finite time.
-_SKIN = 1e-8
+SKIN = 1e-8
+"""A foot has left when it is this far above the floor, m.
+
+The law, and the floor's hold, differ above and below zero: where both drive the foot back to it, as
+after a touch-down with a strong regulator, it would change sides infinitely often in a finite time.
+"""
 # First steps, s: after touch-down the dashpot brakes the light foot within microseconds.
 _AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
 
@@ -30,6 +32,8 @@ class EventKind(enum.IntEnum):
     LIFT_OFF = 1
     RELIEF = 2
     PRESSING = 3
+    SLIP = 4
+    GRIP = 5
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class Hopper:
         phase: Phase | None = None,
         tolerance: float = 1e-7,
         largest_step: float = 2e-2,
+        skin: float = SKIN,
     ) -> None:
         """Start at a state, at time zero.
 
@@ -83,6 +88,7 @@ class Hopper:
                 foot is at height zero, it must be given.
             tolerance: of the error of a step, relative to a state of the order of one.
             largest_step: s.
+            skin: height at which the foot has left the floor, m; see :data:`SKIN`.
 
         Raises:
             StateError: q or v is no state of the robot.
@@ -91,6 +97,8 @@ class Hopper:
         y, nv = system.state(d.q, d.v), system.nv
         if phase is None:
             phase = Phase.FLIGHT if system.foot_height(y)[0] >= 0.0 else Phase.PRESSED
+        if phase is Phase.PRESSED:
+            phase = system.grip(y)
         self.system, self.phase = system, phase
         self._stepper = RadauStepper(
             lambda x: system.rate(self.phase, x),
@@ -98,15 +106,18 @@ class Hopper:
             y,
             scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
             tolerance=tolerance,
-            first_step=_AFTER_TOUCH_DOWN if phase is Phase.PRESSED else _AFTER_OTHERS,
+            first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
             largest_step=largest_step,
         )
+        self._skin = skin
         self.works = np.zeros(len(system.channels))
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._above,
             Phase.PRESSED: self._pressed,
             Phase.RELIEVED: self._relieved,
+            Phase.SLIDES_FORWARD: self._slides,
+            Phase.SLIDES_BACK: self._slides,
         }
 
     @property
@@ -142,7 +153,8 @@ class Hopper:
             kind = margins(step.state(look))[1]
             if kind is not None:
                 part = self._root(lambda p: margins(step.state(p))[0], start, look)
-                return self._on_time(step, part, kind)
+                # At the crossing it may be another that comes first.
+                return self._on_time(step, part, margins(step.state(part))[1] or kind)
             start = look
         return step, None
 
@@ -186,10 +198,20 @@ class Hopper:
 
     def _pressed(self, y: Array) -> tuple[float, EventKind | None]:
         pressure = self.system.pressure_depth(y)
-        return pressure, EventKind.RELIEF if pressure < 0.0 else None
+        room = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
+        if pressure < 0.0:
+            return min(pressure, room), EventKind.RELIEF
+        return min(pressure, room), EventKind.SLIP if room < 0.0 else None
+
+    def _slides(self, y: Array) -> tuple[float, EventKind | None]:
+        sense = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
+        pressure, beyond = self.system.pressure_depth(y), -self.system.cone_depth(y, sense)
+        if pressure < 0.0:
+            return min(pressure, beyond), EventKind.RELIEF
+        return min(pressure, beyond), EventKind.GRIP if beyond < 0.0 else None
 
     def _relieved(self, y: Array) -> tuple[float, EventKind | None]:
-        height, pressure = self.system.foot_height(y)[0] - _SKIN, self.system.pressure_depth(y)
+        height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
         if height > 0.0:
             return -height, EventKind.LIFT_OFF
         return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None
@@ -206,11 +228,14 @@ class Hopper:
             self.works[PORTS.index("floor_dissipated")] += lost
         if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
             y[-1] = 0.0
-        self.phase = {
-            EventKind.TOUCH_DOWN: Phase.PRESSED,
-            EventKind.LIFT_OFF: Phase.FLIGHT,
-            EventKind.RELIEF: Phase.RELIEVED,
-            EventKind.PRESSING: Phase.PRESSED,
-        }[kind]
+        if kind is EventKind.LIFT_OFF:
+            self.phase = Phase.FLIGHT
+        elif kind is EventKind.RELIEF:
+            self.phase = Phase.RELIEVED
+        else:
+            self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.grip(y)
+            if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
+                # Located a rounding too early.
+                self.phase = self.system.leaning(y)
         landed = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
         stepper.restart(y, _AFTER_TOUCH_DOWN if landed else _AFTER_OTHERS)

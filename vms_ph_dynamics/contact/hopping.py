@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from .floor import Phase
-from .hopper import ContactEvent, EventKind, Hopper
+from .hopper import SKIN, ContactEvent, EventKind, Hopper
 from .leg import LegState
 from .system import LegOnFloor
 
@@ -76,6 +76,7 @@ def hop(
     largest_step: float = 2e-2,
     stop: Callable[[LegState], bool] | None = None,
     phase: Phase | None = None,
+    skin: float = SKIN,
 ) -> HoppingRun:
     """Let a leg go from a state and return its run; see :class:`Hopper`.
 
@@ -89,12 +90,15 @@ def hop(
         largest_step: s.
         stop: ends the run at the first accepted step where it holds.
         phase: to start in; see :class:`Hopper`.
+        skin: height at which the foot has left the floor, m.
 
     Raises:
         StateError: q or v is no state of the robot.
         StiffStepError: the motion cannot be integrated.
     """
-    hopper = Hopper(system, q, v, phase=phase, tolerance=tolerance, largest_step=largest_step)
+    hopper = Hopper(
+        system, q, v, phase=phase, tolerance=tolerance, largest_step=largest_step, skin=skin
+    )
     times, states = [0.0], [hopper.state]
     phases, works = [int(hopper.phase)], [hopper.works]
     count, stopped = 0, False

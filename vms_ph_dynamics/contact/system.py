@@ -102,6 +102,35 @@ class LegOnFloor:
         """Return the pressure on the floor as the depth of a spring that would give it, m."""
         return self.floor.pressure(*self.foot_height(y)) / self.floor.stiffness[1]
 
+    def grip(self, y: Array) -> Phase:
+        """Return whether a foot that presses is held or slides."""
+        return self.floor.grip(*self._contact(y))
+
+    def leaning(self, y: Array) -> Phase:
+        """Return which way a foot at the edge of the cone slides."""
+        _, _, deflection, along = self._contact(y)
+        held = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
+        return Phase.SLIDES_BACK if held > 0.0 else Phase.SLIDES_FORWARD
+
+    def cone_depth(self, y: Array, sense: float) -> float:
+        """Return what is left of the cone for a foot that is held, as depth of a spring, m.
+
+        Args:
+            y: the state.
+            sense: of the force, 1 or -1; 0 for either.
+        """
+        height, rate, deflection, along = self._contact(y)
+        floor = self.floor
+        assert floor.friction is not None
+        held = -floor.stiffness[0] * deflection - floor.damping[0] * along
+        held = sense * held if sense else abs(held)
+        return (floor.friction * floor.pressure(height, rate) - held) / floor.stiffness[1]
+
+    def _contact(self, y: Array) -> tuple[float, float, float, float]:
+        leg = self.seen(y)
+        height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
+        return height, rate, float(y[-1]), float(leg.foot_rate[0])
+
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
         nv = self.nv

@@ -8,6 +8,7 @@ import numpy as np
 from vms_ph_controllers.hopping import KINDS, HoppingController
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.contact import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
+from vms_ph_dynamics.contact.hopper import SKIN
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
 
@@ -68,6 +69,7 @@ class Experiment:
             "friction": Parameter(-1.0, "of the floor; negative: the source's, without a cone"),
             "duration": Parameter(self.duration, "s"),
             "tolerance": Parameter(1e-7, "of a step of the integrator"),
+            "skin": Parameter(SKIN, "height at which the foot has left the floor, m"),
         }
 
 
@@ -80,6 +82,7 @@ class Trial:
         system: leg, law and floor.
         q, v: where it starts.
         tolerance: of the integrator.
+        skin: of the floor.
         duration: s.
     """
 
@@ -88,6 +91,7 @@ class Trial:
     q: np.ndarray
     v: np.ndarray
     tolerance: float
+    skin: float
     duration: float
 
     @classmethod
@@ -101,7 +105,7 @@ class Trial:
         def number(name: str) -> float:
             return float(settings[name])
 
-        for name in ("duration", "tolerance", "gravity"):
+        for name in ("duration", "tolerance", "gravity", "skin"):
             if number(name) <= 0.0:
                 raise VmsPhError(f"{name}={settings[name]}: it must be positive")
         known = robots.get(experiment.robot)
@@ -134,6 +138,7 @@ class Trial:
             controller.leg.configuration(np.array(start)),
             np.array(experiment.velocity),
             number("tolerance"),
+            number("skin"),
             number("duration"),
         )
 
@@ -154,6 +159,7 @@ class Trial:
             self.v,
             self.duration if duration is None else duration,
             tolerance=self.tolerance,
+            skin=self.skin,
             stop=lambda leg: bool(leg.centre[1] < FALLEN),
         )
 

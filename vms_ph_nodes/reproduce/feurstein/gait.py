@@ -105,6 +105,7 @@ def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
         y[nv : 2 * nv],
         _SECTION,
         tolerance=1e-9,
+        skin=trial.skin,
         sample=_SECTION,
         phase=Phase.FLIGHT,
     )
@@ -120,6 +121,7 @@ def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
         y[nv : 2 * nv],
         duration,
         tolerance=1e-9,
+        skin=trial.skin,
         sample=duration,
         phase=Phase.FLIGHT,
     )

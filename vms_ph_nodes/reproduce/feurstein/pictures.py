@@ -60,3 +60,31 @@ def draw_run(trial: Trial, run: HoppingRun, file: Path, zoom: float = 0.0) -> Pa
         axes.grid(alpha=0.3)
     figure.savefig(file)
     return file
+
+
+def draw_basin(
+    stands: np.ndarray, drift: np.ndarray, half_widths: tuple[float, float], file: Path
+) -> Path:
+    """Draw which starts hop on, coloured by the momentum they end with.
+
+    Args:
+        stands: (leans, speeds) of bool.
+        drift: (leans, speeds), N s.
+        half_widths: of the leans, deg, and speeds, m/s.
+        file: to write.
+    """
+    from matplotlib.figure import Figure
+
+    lean, speed = half_widths
+    figure = Figure(figsize=(6.5, 5), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    shown = np.ma.masked_where(~stands, drift)
+    rows, columns = stands.shape
+    x = np.linspace(-speed, speed, columns)
+    y = np.linspace(-lean, lean, rows)
+    axes.set_facecolor("#dddddd")
+    colours = axes.pcolormesh(x, y, shown, cmap="RdBu_r", vmin=-0.25, vmax=0.25, shading="nearest")
+    figure.colorbar(colours, label="horizontal momentum at the end (N s); grey: fallen")
+    axes.set(xlabel="horizontal speed at the start (m/s)", ylabel="lean at the start (deg)")
+    figure.savefig(file)
+    return file

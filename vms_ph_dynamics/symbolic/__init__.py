@@ -1,0 +1,54 @@
+"""Robots in the plane in symbols, on sympy: the toolbox of [B, appendix A.2].
+
+An extra: ``pip install 'vms-ph[symbolic]'``.
+"""
+
+try:
+    import sympy  # noqa: F401
+except ImportError:
+    raise ImportError(
+        "vms_ph_dynamics.symbolic needs sympy: pip install 'vms-ph[symbolic]'"
+    ) from None
+
+from .code import numeric, source
+from .hoppers import SymbolicHopper, prismatic_hopper, revolute_frame_angle, revolute_hopper
+from .motion import Motion
+from .planar import (
+    adjoint,
+    coefficients,
+    frame_angle,
+    frame_orientation,
+    frame_origin,
+    inverse,
+    link_inertia,
+    matrix_of,
+    pose,
+    rotation,
+    row12,
+    small_adjoint,
+)
+from .robot import Link, SymbolicRobot
+
+__all__ = [
+    "Link",
+    "Motion",
+    "SymbolicHopper",
+    "SymbolicRobot",
+    "adjoint",
+    "coefficients",
+    "frame_angle",
+    "frame_orientation",
+    "frame_origin",
+    "inverse",
+    "link_inertia",
+    "matrix_of",
+    "numeric",
+    "pose",
+    "prismatic_hopper",
+    "revolute_frame_angle",
+    "revolute_hopper",
+    "rotation",
+    "row12",
+    "small_adjoint",
+    "source",
+]
