@@ -50,6 +50,9 @@ def worst_differences(
         a, b = np.array(values), np.array(theirs[name])
         # Parts of an energy that is split are judged by the whole.
         largest = scale if name.startswith("kinetic") else float(np.abs(a).max())
+        if np.isnan(a).all() and np.isnan(b).all():
+            worst[name] = 0.0
+            continue
         worst[name] = float(np.abs(a - b).max()) / (largest or 1.0)
     return worst
 
@@ -95,8 +98,10 @@ def _quantities(
     jacobian = pin.computeFrameJacobian(
         model, data, q, model.getFrameId(tool), pin.LOCAL_WORLD_ALIGNED
     )[:3]
-    task = np.linalg.inv(jacobian @ np.linalg.solve(mass, jacobian.T))
-    in_task = 0.5 * (jacobian @ v) @ task @ (jacobian @ v)
+    in_task = np.nan  # a robot that cannot reach in all directions has no task inertia
+    if np.linalg.matrix_rank(jacobian) == 3:
+        task = np.linalg.inv(jacobian @ np.linalg.solve(mass, jacobian.T))
+        in_task = 0.5 * (jacobian @ v) @ task @ (jacobian @ v)
     potential = lift - total * model.gravity.linear @ centre
     base = _in_space(p), _in_space(locked)
     return {
