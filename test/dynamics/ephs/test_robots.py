@@ -24,7 +24,18 @@ def accelerations(
     return np.asarray(pin.aba(model.pinocchio, model.workspace(), q, v, force))
 
 
-@pytest.mark.parametrize("name", robots.names())
+# A rigid body of the language turns freely, so point masses are none.
+HOPPERS = ("prismatic_hopper", "revolute_hopper")
+
+
+@pytest.mark.parametrize("name", HOPPERS)
+def test_a_robot_with_point_masses_is_refused_by_what_is_missing(name: str) -> None:
+    robot = robots.get(name)
+    with pytest.raises(ModelError, match="a rotational inertia about every axis; given: mass"):
+        assemble(mb.from_urdf(robot.description(), robot.base, robot.gravity))
+
+
+@pytest.mark.parametrize("name", [name for name in robots.names() if name not in HOPPERS])
 def test_a_bundled_robot_accelerates_as_forward_dynamics_says(
     name: str, rng: np.random.Generator
 ) -> None:
