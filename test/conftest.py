@@ -1,8 +1,10 @@
 """What tests share: robots, golden data, random states."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import vms_ph_nodes  # noqa: F401  decides the runtime before any test imports rclpy or a message
@@ -20,6 +22,23 @@ def panda() -> VMSModel:
 @pytest.fixture(scope="session")
 def golden() -> Path:
     return GOLDEN
+
+
+@pytest.fixture(scope="session")
+def golden_model() -> Callable[[str], pin.Model]:
+    """Read a model of the golden data, which Pinocchio 4 wrote in its own format."""
+
+    def read(name: str) -> pin.Model:
+        model = pin.Model()
+        try:
+            model.loadFromText(str(GOLDEN / f"{name}.pinmodel.txt"))
+        except RuntimeError as error:
+            if int(pin.__version__.split(".")[0]) < 4:
+                pytest.skip(f"Pinocchio {pin.__version__} cannot read what 4 wrote: {error}")
+            raise
+        return model
+
+    return read
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Standard and decoupled forms against ABA, each other, and the matrices as printed."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -220,11 +221,11 @@ def test_b_depends_on_the_centroidal_angular_momentum_only(rng: np.random.Genera
 
 
 @pytest.mark.parametrize("which", ["ff_panda", "planar_panda"])
-def test_everything_is_that_of_the_golden_data(which: str, golden: Path) -> None:
+def test_everything_is_that_of_the_golden_data(
+    which: str, golden: Path, golden_model: Callable[[str], pin.Model]
+) -> None:
     g = np.load(golden / f"A_states_{which}.npz")
-    source = pin.Model()
-    source.loadFromText(str(golden / f"{which}.pinmodel.txt"))
-    model = VMSModel.from_pinocchio(source)
+    model = VMSModel.from_pinocchio(golden_model(which))
     b = model.b
     swap = g["perm_paper_to_pin"]
     flip = np.concatenate([swap[:b], np.arange(b, model.nv)])

@@ -64,6 +64,7 @@ def main(path: str) -> None:
             elif channel.topic == "/vms_ph/power":
                 stamp, _ = cdr.header()
                 powers[stamp] = cdr.doubles(4)
+                cdr.doubles(2)  # between task and null space
                 works[stamp] = cdr.doubles(4)
     model = pin.buildModelFromXML(urdf)
     data = model.createData()

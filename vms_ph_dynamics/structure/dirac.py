@@ -50,7 +50,8 @@ class DiracStructure:
         Raises:
             ModelError: the efforts are constrained, so that there is no such matrix.
         """
-        if np.linalg.matrix_rank(self.efforts) < len(self.efforts):
+        # numpy before 2.4 knows no rank of an empty matrix.
+        if self.efforts.size and np.linalg.matrix_rank(self.efforts) < len(self.efforts):
             raise ModelError("the efforts of this Dirac structure are constrained; it is no matrix")
         return self.flows @ np.linalg.inv(self.efforts)
 

@@ -1,6 +1,7 @@
 """Robots in motion, and what Pinocchio alone says of them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +73,9 @@ def on_any_base(request: pytest.FixtureRequest) -> tuple[DecoupledForm, PHState]
 
 
 @pytest.fixture(scope="session")
-def satellite() -> VMSModel:
+def satellite(golden_model: Callable[[str], pin.Model]) -> VMSModel:
     """The floating Panda of the golden data, in space."""
-    model = pin.Model()
-    model.loadFromText(str(GOLDEN / "ff_panda.pinmodel.txt"))
+    model = golden_model("ff_panda")
     model.gravity.linear = np.zeros(3)
     return VMSModel.from_pinocchio(model)
 
