@@ -35,7 +35,8 @@ def is_dirac(structure: DiracStructure) -> None:
     """As many dimensions as ports have entries, and no power on any pair of its elements."""
     size = sum(structure.ports.values())
     assert structure.flows.shape == structure.efforts.shape == (size, size)
-    assert np.linalg.matrix_rank(np.vstack([structure.flows, structure.efforts])) == size
+    both = np.vstack([structure.flows, structure.efforts])
+    assert (np.linalg.matrix_rank(both) if size else 0) == size
     pairing = structure.efforts.T @ structure.flows
     scale = np.linalg.norm(structure.efforts, axis=0) * np.linalg.norm(structure.flows, axis=0)
     # Polarised: e1.f2 + e2.f1 = 0, which is more than zero power on each element.

@@ -248,8 +248,10 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     # Controller and monitor find the same power between null space and task, each for itself.
     recorded = read_run(tmp_path / "bag")
     monitored, control = recorded.power["null_to_task"], recorded.control
-    controlled = np.interp(recorded.power["time"], control["time"], control["null_to_task"])
-    np.testing.assert_allclose(monitored, controlled, atol=1e-12)
+    # Topics are found one after the other: the first samples of one may lack the other.
+    both = np.intersect1d(recorded.power["time"], control["time"], return_indices=True)
+    assert len(both[0]) > 900
+    np.testing.assert_allclose(monitored[both[1]], control["null_to_task"][both[2]], atol=1e-12)
     assert np.abs(monitored).max() > 1e-5
     assert np.isfinite(recorded.power["null_to_task_g12"]).all()
 
