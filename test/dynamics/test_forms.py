@@ -224,8 +224,8 @@ def test_b_depends_on_the_centroidal_angular_momentum_only(rng: np.random.Genera
 def test_everything_is_that_of_the_golden_data(
     which: str, golden: Path, golden_model: Callable[[str], pin.Model]
 ) -> None:
-    g = np.load(golden / f"A_states_{which}.npz")
     model = VMSModel.from_pinocchio(golden_model(which))
+    g = np.load(golden / f"A_states_{which}.npz")
     b = model.b
     swap = g["perm_paper_to_pin"]
     flip = np.concatenate([swap[:b], np.arange(b, model.nv)])
