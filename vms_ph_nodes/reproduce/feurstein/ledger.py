@@ -100,12 +100,13 @@ def draw_ledger(run: HoppingRun, file: Path) -> Path:
 
     figure = Figure(figsize=(8, 4.5), layout="constrained", dpi=110)
     axes = figure.subplots()
+    net = run.work("external") + run.work("joint")
+    axes.plot(run.times, net, color="#bbbbbb", lw=0.7, label="net inflow")
     for values, name, colour in (
         (run.work("external"), "external, in", "#1f4e79"),
         (run.work("joint"), "joints net of the damper, in", "#1e8449"),
         (run.work("floor_dissipated"), "floor, out", "#c0392b"),
         (run.work("radial_damping"), "radial damper, out", "#7d3c98"),
-        (run.work("external") + run.work("joint"), "net inflow", "#808080"),
     ):
         axes.plot(run.times, values, label=name, color=colour)
     axes.set(xlabel="time (s)", ylabel="energy since the start (J)")
