@@ -1,4 +1,4 @@
-"""The blocks of the decoupled dynamics and their parts, and a hop of a leg that they are used on."""
+"""The blocks of the decoupled dynamics and their parts, and a hop of a leg."""
 
 import numpy as np
 import pinocchio as pin
