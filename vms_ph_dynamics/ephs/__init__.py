@@ -18,12 +18,13 @@ from .errors import (
 )
 from .patterns import Interface, Pattern, Port, power, state, substitute
 from .quantities import Quantity, Space, displacement, entropy, momentum
-from .simulation import Simulation, Trajectory, closed, simulate
+from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
     "Component",
     "Environment",
+    "EphsStepper",
     "Equations",
     "InconsistentState",
     "Interface",

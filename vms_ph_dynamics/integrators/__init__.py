@@ -7,7 +7,7 @@ from .rk4 import rk4_step
 from .rkmk4 import rkmk4_step
 from .schemes import SCHEMES, default_scheme, make_stepper
 from .step import PortFunction, Step
-from .stepper import Advance, IntegrationError, Observation, StepFailure, Stepper
+from .stepper import Advance, IntegrationError, Observation, StepFailure, Steppable, Stepper
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "PortFunction",
     "Step",
     "StepFailure",
+    "Steppable",
     "Stepper",
     "Taken",
     "Trajectory",

@@ -35,7 +35,7 @@ class Event:
 
 
 def locate(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
-    """Return the first time found, within (0, dt], at which the sign has changed.
+    """Return the first time found, within (0, dt] or [dt, 0), at which the sign has changed.
 
     Regula falsi with the Illinois weights, on a bracket whose right end has the new sign.
 
@@ -43,18 +43,18 @@ def locate(value: Callable[[float], float], before: float, after: float, dt: flo
         value: as a function of the time since the step began, s.
         before: its value at 0.
         after: its value at ``dt``, of the other sign, or zero.
-        dt: s.
+        dt: s; below zero where time goes back.
     """
-    left, right = 0.0, dt
+    left, right = 0.0, 1.0
     low, high = before, after
     side = 0
     for _ in range(_LIMIT):
-        if right - left <= _RESOLUTION * dt or high == 0.0:
+        if right - left <= _RESOLUTION or high == 0.0:
             break
         middle = right - high * (right - left) / (high - low)
         if not left < middle < right:
             middle = 0.5 * (left + right)
-        now = value(middle)
+        now = value(middle * dt)
         if (now < 0.0) == (before < 0.0) and now != 0.0:
             left, low = middle, now
             high = 0.5 * high if side == -1 else high
@@ -63,4 +63,4 @@ def locate(value: Callable[[float], float], before: float, after: float, dt: flo
             right, high = middle, now
             low = 0.5 * low if side == 1 else low
             side = 1
-    return right
+    return right * dt

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..arrays import frozen
-from ..errors import StateError
+from ..errors import ModelError, StateError
 from ..structure import Form, Ports
 from .events import Event, locate
 from .retry import take
 from .schemes import make_stepper
 from .step import Acting
-from .stepper import Advance, Carried, Observation, Stepper
+from .stepper import Advance, Carried, Observation, Steppable, Stepper
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
 
 def integrate(
     form: Any,
     x0: Any,
-    ports: Acting | Any = Ports(),  # noqa: B008  immutable
+    ports: Acting | Any = None,
     *,
     dt: float,
     steps: int,
@@ -35,12 +35,14 @@ def integrate(
     the trajectory and taken again in two halves, these if need be in halves again.
 
     Args:
-        form: the robot in one of its forms; whatever ``scheme`` is for, where that is a stepper.
+        form: the robot in one of its forms; a system of another kind that has schemes of its own,
+            as the equations of :mod:`vms_ph_dynamics.ephs`; or whatever a stepper is for.
         x0: state at ``t0``.
-        ports: efforts, held or as a function of time and state.
+        ports: efforts, held or as a function of time and state; None where nothing acts but
+            gravity.
         dt: s; may be negative.
         steps: how many.
-        scheme: a name out of :data:`SCHEMES`, or a stepper.
+        scheme: a name out of :data:`SCHEMES` or of those of the system, or a stepper.
         events: looked for at every step.
         every: records every so many steps; the audit sums up what lies between.
         t0: s.
@@ -48,17 +50,15 @@ def integrate(
     Raises:
         IntegrationError: a step fails however short it is.
         StateError: a wrong state, or a step or count that makes no sense.
-        ModelError: a scheme that is not for this robot.
+        ModelError: a scheme that is not for this robot, or a system that has no schemes.
     """
     if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
         raise StateError(
             "dt must be finite and not zero, steps not negative and every at least 1; given: "
             f"dt={dt}, steps={steps}, every={every}"
         )
-    if isinstance(scheme, Stepper):
-        stepper = scheme
-    else:
-        stepper = make_stepper(scheme, form, _gravity(form, x0, ports, t0))
+    stepper = scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme)
+    ports = stepper.nothing if ports is None else ports
     run = _Run(stepper, ports, tuple(events), stepper.begin(x0, t0), t0)
     for k in range(steps):
         run.go(t0 + k * dt, dt, t0 + (k + 1) * dt)
@@ -69,7 +69,20 @@ def integrate(
     return run.trajectory()
 
 
-def _gravity(form: Form, x0: Any, ports: Acting, t0: float) -> bool:
+def _stepper(form: Any, x0: Any, ports: Any, t0: float, scheme: str) -> Stepper:
+    if isinstance(form, Steppable):
+        return form.stepper(scheme)
+    if not isinstance(form, Form):
+        raise ModelError(
+            "integrate takes a robot in one of its forms, the equations that ephs.assemble gives, "
+            f"or a stepper as the scheme; given: {type(form).__name__} and the scheme '{scheme}'"
+        )
+    return make_stepper(scheme, form, _gravity(form, x0, ports, t0))
+
+
+def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
+    if ports is None:
+        return True
     return (ports if isinstance(ports, Ports) else ports(t0, form.checked_state(x0))).gravity
 
 

@@ -36,14 +36,15 @@ def hermite(
 
     def at(time: float) -> PHState:
         s = (time - t) / dt
-        along = _cubic(s, np.zeros(model.nv), dt * v0, reach, dt * arrival)
-        z = _cubic(s, before.z, dt * zdot0, after.z, dt * zdot1)
+        along = cubic(s, np.zeros(model.nv), dt * v0, reach, dt * arrival)
+        z = cubic(s, before.z, dt * zdot0, after.z, dt * zdot1)
         return PHState(model.integrate(before.q, along), z)
 
     return at
 
 
-def _cubic(s: float, x0: Array, slope0: Array, x1: Array, slope1: Array) -> Array:
+def cubic(s: float, x0: Array, slope0: Array, x1: Array, slope1: Array) -> Array:
+    """Return the cubic through ``x0`` and ``x1`` with these slopes, at s from 0 to 1."""
     u = 1.0 - s
     start, end = u * u * (1.0 + 2.0 * s), s * s * (3.0 - 2.0 * s)
     return start * x0 + end * x1 + s * u * (u * slope0 - s * slope1)

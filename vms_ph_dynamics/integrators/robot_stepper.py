@@ -24,6 +24,7 @@ class RobotStepper(Stepper):
         self.form = form
         self.model = form.model
         self.gravity = gravity
+        self.nothing = Ports(gravity=gravity)
 
     @abstractmethod
     def motion(self, carried: Carried) -> tuple[Array, Array]:

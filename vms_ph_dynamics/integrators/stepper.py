@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..arrays import Array
 from ..errors import VmsPhError
@@ -64,9 +64,11 @@ class Stepper(ABC):
 
     Attributes:
         order: of convergence.
+        nothing: the ports where nothing is said of them.
     """
 
     order: int
+    nothing: Any = None
 
     @abstractmethod
     def begin(self, state: Any, t: float) -> Carried:
@@ -87,3 +89,15 @@ class Stepper(ABC):
     @abstractmethod
     def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
         """Return the states between two observed ones, ``dt`` s from time ``t`` on."""
+
+
+@runtime_checkable
+class Steppable(Protocol):
+    """A system of another kind that brings schemes of its own; :func:`integrate` asks for them."""
+
+    def stepper(self, scheme: str) -> Stepper:
+        """Return the scheme of this name for the system.
+
+        Raises:
+            StateError: there is none.
+        """

@@ -112,6 +112,18 @@ def test_an_event_in_the_other_direction_does_not_count() -> None:
     assert not integrate(form, x, dt=5e-3, steps=20, events=[crossing]).events
 
 
+def test_an_event_is_found_on_a_motion_that_goes_back_in_time() -> None:
+    form, x = moving(panda_on("fixed"))
+    level = float(x.q[3]) - 0.02
+    crossing = Event("elbow", lambda t, y: float(y.q[3]) - level)
+    forth = integrate(form, x, dt=5e-3, steps=20)
+    back = integrate(form, forth.states[-1], dt=-5e-3, steps=20, t0=0.1, events=[crossing])
+    (event,) = back.events
+    assert event.state.q[3] == pytest.approx(level, abs=1e-12)
+    # States between steps are right to fourth order.
+    assert forth.at(event.t).q[3] == pytest.approx(level, abs=1e-6)
+
+
 def test_a_terminal_event_ends_the_run() -> None:
     form, x = moving(panda_on("fixed"))
     end = Event("noon", lambda t, y: t - 0.0234, terminal=True)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...arrays import Array
+from ...integrators import Stepper
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
 from .closures import Closure, closures, couplings, parent_of
@@ -41,6 +42,7 @@ class Equations:
         closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
         rank: how many of the constraints are independent; None while nobody has looked.
+        is_entropy: (total,) one at efforts of entropy, zero elsewhere.
     """
 
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
@@ -52,9 +54,10 @@ class Equations:
         self.closures: dict[str, Closure] = closures(system, layout)
         self.couplings = couplings(layout)
         self.rank: int | None = None
-        self._warm = np.zeros(layout.total)
-        for held in self.storages.entropies:
-            self._warm[held.tangent] = 1.0
+        self.is_entropy = np.zeros(layout.total)
+        for junction, at in layout.efforts.items():
+            if system.pattern.quantity(junction).name == "entropy":
+                self.is_entropy[at] = 1.0
         self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
         self._turning = [
             (
@@ -73,6 +76,17 @@ class Equations:
             for b in self.constraints.blocks
         ]
         self._check_turning()
+
+    def stepper(self, scheme: str) -> Stepper:
+        """Return a scheme for this system, as :func:`~vms_ph_dynamics.integrators.integrate` takes.
+
+        Raises:
+            SimulationError: there is no scheme of this name.
+        """
+        # Schemes are made of the equations, so they cannot be known before these are.
+        from ..simulation import EphsStepper
+
+        return EphsStepper(self, scheme)
 
     def rates(self, x: Array, inputs: Mapping[str, Array] | None = None) -> Rates:
         """Return rates, efforts and constraint forces at a state.
@@ -156,7 +170,7 @@ class Equations:
             efforts: (total,) at all junctions.
             flow: (total,) as :meth:`flow_of` gives.
         """
-        return float((efforts + self.theta_0 * self._warm) @ flow)
+        return float((efforts + self.theta_0 * self.is_entropy) @ flow)
 
     def constraint_matrix(self, x: Array) -> Array:
         """Return G, (count,stored)."""

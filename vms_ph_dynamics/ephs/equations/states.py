@@ -72,6 +72,16 @@ class States:
             y[held.at] = held.space.step(here, u[held.tangent]).ravel()
         return y
 
+    def difference(self, x: Array, y: Array) -> Array:
+        """Return the step that leads from x to y, (stored,); the inverse of :meth:`step`."""
+        n = self.layout.vector
+        u = np.empty(self.layout.stored)
+        u[:n] = y[:n] - x[:n]
+        for held in self.curved:
+            here, there = (z[held.at].reshape(held.space.shape) for z in (x, y))
+            u[held.tangent] = held.space.difference(here, there)
+        return u
+
     def step_rate(self, theta: Array, rate: Array) -> Array:
         """Return the rate of a step theta at whose end the states have the given rates."""
         turned = rate.copy()

@@ -1,7 +1,17 @@
 """Motion: schemes that keep structure, and what they give."""
 
 from .projection import Projection, closed
-from .simulate import SCHEMES, Scheme, Simulation, simulate
+from .simulate import Scheme, Simulation, simulate
+from .stepper import SCHEMES, EphsStepper
 from .trajectory import Trajectory
 
-__all__ = ["SCHEMES", "Projection", "Scheme", "Simulation", "Trajectory", "closed", "simulate"]
+__all__ = [
+    "SCHEMES",
+    "EphsStepper",
+    "Projection",
+    "Scheme",
+    "Simulation",
+    "Trajectory",
+    "closed",
+    "simulate",
+]

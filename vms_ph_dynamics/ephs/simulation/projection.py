@@ -5,6 +5,8 @@ of the equations this stabilises the index-2 system as extra multipliers do (Gea
 Leimkuhler), without more unknowns.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...arrays import Array
@@ -15,6 +17,20 @@ from ..errors import InconsistentState, SingularConstraint
 # poses fit to 1e-6 leave 1e-12 in them. Those of a long chain of n bodies fall evenly, to 1/n^4.
 _GAP, _DEPENDENT, _ZERO = 1e4, 1e-8, 1e-14
 _NEWTON = 20
+
+
+class Projected(NamedTuple):
+    """A state on the constraints.
+
+    Attributes:
+        x: (size,).
+        opening: the largest step by which a joint was open before, m or rad.
+        metric: ``S = G Q G^T`` before, (count,count).
+    """
+
+    x: Array
+    opening: float
+    metric: Array | None
 
 
 class Projection:
@@ -28,8 +44,6 @@ class Projection:
         self._equations = equations
         layout = equations.layout
         self._n = layout.linear
-        self._least = 0.0
-        self._latest: Array | None = None
         self._rows = [
             (block.rows, equations.closures[block.box])
             for block in equations.constraints.blocks
@@ -51,8 +65,9 @@ class Projection:
             r[rows] = closure.residual(x)
         return r
 
-    def worst(self, r: Array) -> str:
-        """Return the joint that is open most."""
+    def worst(self, x: Array) -> str:
+        """Return the joint that is open most at a state."""
+        r = self.residual(x)
         widest = max(self._rows, key=lambda row: float(np.abs(r[row[0]]).max()))
         return widest[1].box.rpartition(".")[0] or widest[1].box
 
@@ -68,7 +83,7 @@ class Projection:
         r = self.residual(x)
         if self._rows and not np.abs(r).max() <= tolerance:
             raise InconsistentState(
-                f"the bodies of joint '{self.worst(r)}' do not meet: their frames are "
+                f"the bodies of joint '{self.worst(x)}' do not meet: their frames are "
                 f"{np.abs(r).max():.3g} (m or rad) apart where {tolerance:.1g} is accepted; place "
                 "them with multibody.place, or give poses that fit"
             )
@@ -92,11 +107,19 @@ class Projection:
         dependent = int(np.flatnonzero(gaps).max(initial=-1)) + 1
         return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
 
-    def check_rank(self, x: Array) -> None:
+    def check_rank(self, x: Array, before: float, metric: Array | None = None) -> float:
         """Refuse a state at which constraints depend on each other that did not before.
 
         The least singular value falls to zero in proportion to the distance from a singularity, so
         that one two steps ahead can be seen, and none is jumped over.
+
+        Args:
+            x: state after a step.
+            before: what this returned before the step; zero at the beginning.
+            metric: S, from a projection that has just taken place.
+
+        Returns:
+            The least singular value that is not that of a dependent constraint.
 
         Raises:
             SingularConstraint: naming a joint.
@@ -104,14 +127,12 @@ class Projection:
         equations = self._equations
         rank = equations.rank
         if rank is None or not equations.constraints.count:
-            return
-        # A projection has just computed S, a rounding away from here.
-        s = self._metric(x)[1] if self._latest is None else self._latest
-        self._latest = None
+            return 0.0
+        # That of a projection is a local error of the scheme away from here.
+        s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
         least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
-        falling = self._least - least
-        self._least = least
+        falling = before - least
         if least * least <= _ZERO or least < 2.0 * falling:
             raise equations.singular(s)
         if rank < s.shape[0] and values[s.shape[0] - rank - 1] > 1e-2 * least * least:
@@ -119,8 +140,9 @@ class Projection:
                 "the motion began at a singular configuration: more constraints are independent "
                 "now than then; begin elsewhere"
             )
+        return least
 
-    def apply(self, x: Array) -> Array:
+    def apply(self, x: Array) -> Projected:
         """Return the state on the constraints, one Newton step away in poses and in momenta.
 
         Raises:
@@ -129,18 +151,19 @@ class Projection:
         equations = self._equations
         constraints = equations.constraints
         if not constraints.count:
-            return x
+            return Projected(x, 0.0, None)
         g, s = self._metric(x)
-        self._latest = s
+        opening = 0.0
         if self._rows:
             r = self.residual(x)
+            opening = float(np.abs(r).max())
             b = np.zeros(constraints.count)
             m = constraints.left_rows.shape[0]
             b[:m] = constraints.left_rows @ r
             x = self._move(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
         y = x.copy()
         y[: self._n] -= equations.solve(s, g @ (equations.storages.Q @ x[: self._n])) @ g
-        return y
+        return Projected(y, opening, s)
 
     def onto(self, x: Array) -> Array:
         """Return the state on the constraints, by as many Newton steps as it takes.
@@ -149,12 +172,10 @@ class Projection:
             InconsistentState: it does not get there; too far away.
         """
         for _ in range(_NEWTON):
-            x = self.apply(x)
+            x = self.apply(x).x
             if not self._rows or np.abs(self.residual(x)).max() < 1e-13:
-                return self.apply(x)
-        raise InconsistentState(
-            f"joint '{self.worst(self.residual(x))}' cannot be closed from here; begin nearer"
-        )
+                return self.apply(x).x
+        raise InconsistentState(f"joint '{self.worst(x)}' cannot be closed from here; begin nearer")
 
     def _metric(self, x: Array) -> tuple[Array, Array]:
         """Return the columns of G on momenta, and ``S = G Q G^T``."""

@@ -1,7 +1,6 @@
-"""One step of each scheme: from a state to the next, and the work supplied on the way."""
+"""One step of each scheme: from a state to the next, and the works supplied on the way."""
 
-from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -9,56 +8,80 @@ from ...arrays import Array
 from ..components import Environment
 from ..equations import Equations
 from ..errors import SimulationError
-from .projection import Projection
+from .works import Inputs, Works, acting
 
-Flow = Callable[[float, Array], "Array | None"]
+
+class Move(NamedTuple):
+    """What one step of a scheme gives.
+
+    Attributes:
+        x: (size,) the state after it.
+        along: (stored,) the step in the tangent spaces.
+        works: what crossed the outer ports.
+        iterations: of an implicit scheme; 0 for explicit ones.
+    """
+
+    x: Array
+    along: Array
+    works: Works
+    iterations: int = 0
 
 
 class Step(Protocol):
-    """A scheme."""
+    """A scheme; it keeps nothing from one step to the next."""
 
-    def __call__(self, t: float, x: Array, dt: float, flow: Flow) -> tuple[Array, float]:
-        """Return the state after dt, and the work supplied at outer ports, J."""
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt; an iteration begins at the guess, (stored,)."""
 
 
-class ProjectedRK4:
-    """Runge-Kutta-Munthe-Kaas of fourth order on the groups, then projection on the constraints.
+class MuntheKaas:
+    """Runge-Kutta-Munthe-Kaas of fourth order on the groups.
 
     Stages are Cayley steps from the beginning, so poses never leave their groups.
 
     Args:
         equations: of the system.
-        projection: puts the end of every step back on the constraints; None leaves it.
     """
 
-    def __init__(self, equations: Equations, projection: Projection | None) -> None:
-        self._equations, self._projection = equations, projection
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
 
-    def __call__(self, t: float, x: Array, dt: float, flow: Flow) -> tuple[Array, float]:
-        """Return the state after dt, and the work supplied."""
-        states = self._equations.states
-        k1, w1 = self._rate(t, x, flow)
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt."""
+        states, works = self._equations.states, Works(self._equations)
+        k1 = self._rate(t, x, inputs, works, dt / 6.0)
         theta = (0.5 * dt) * k1
-        k2, w2 = self._turned(t + 0.5 * dt, x, theta, flow)
+        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, works, dt / 3.0)
         theta = (0.5 * dt) * k2
-        k3, w3 = self._turned(t + 0.5 * dt, x, theta, flow)
+        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, works, dt / 3.0)
         theta = dt * k3
-        k4, w4 = self._turned(t + dt, x, theta, flow)
-        y = states.step(x, (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        k4 = self._turned(t + dt, x, theta, inputs, works, dt / 6.0)
+        along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        y = states.step(x, along)
         states.repair(y)
-        if self._projection is not None:
-            y = self._projection.apply(y)
-        return y, dt / 6.0 * (w1 + 2.0 * w2 + 2.0 * w3 + w4)
+        return Move(y, along, works)
 
-    def _rate(self, t: float, x: Array, flow: Flow) -> tuple[Array, float]:
-        f = flow(t, x)
-        rate, efforts = self._equations.tangent(x, f)
-        return rate, 0.0 if f is None else self._equations.supplied_power(efforts, f)
+    def _rate(
+        self, t: float, x: Array, inputs: Inputs | None, works: Works, duration: float
+    ) -> Array:
+        flows = acting(inputs, t, x)
+        rate, efforts = self._equations.tangent(x, self._equations.flow_of(flows))
+        works.add(flows, efforts, duration)
+        return rate
 
-    def _turned(self, t: float, x: Array, theta: Array, flow: Flow) -> tuple[Array, float]:
+    def _turned(
+        self,
+        t: float,
+        x: Array,
+        theta: Array,
+        inputs: Inputs | None,
+        works: Works,
+        duration: float,
+    ) -> Array:
         states = self._equations.states
-        rate, power = self._rate(t, states.step(x, theta), flow)
-        return states.step_rate(theta, rate), power
+        return states.step_rate(
+            theta, self._rate(t, states.step(x, theta), inputs, works, duration)
+        )
 
 
 class DiscreteGradient:
@@ -74,25 +97,25 @@ class DiscreteGradient:
 
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
-        self._guess: Array | None = None
 
-    def __call__(self, t: float, x: Array, dt: float, flow: Flow) -> tuple[Array, float]:
-        """Return the state after dt, and the work supplied.
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt.
 
         Raises:
             SimulationError: the step is too long to be solved by iteration.
         """
         equations = self._equations
         states, n = equations.states, equations.layout.linear
-        if self._guess is None or self._guess.size != equations.layout.stored:
-            self._guess = np.zeros(equations.layout.stored)
-        u, last = self._guess, np.inf
+        u, last, iterations = guess, np.inf, 0
         before = self._arguments(x)
         for _ in range(100):
+            iterations += 1
             middle = states.step(x, 0.5 * u)
             e = self._efforts(x, before, middle, u)
-            f = flow(t + 0.5 * dt, middle)
-            rate, efforts = equations.midpoint_tangent(middle, e, x[:n], dt, f)
+            flows = acting(inputs, t + 0.5 * dt, middle)
+            rate, efforts = equations.midpoint_tangent(
+                middle, e, x[:n], dt, equations.flow_of(flows)
+            )
             new = dt * rate
             change = float(np.abs(new - u).max())
             u = new
@@ -105,10 +128,11 @@ class DiscreteGradient:
                 f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); "
                 "take a shorter one"
             )
-        self._guess = u
+        works = Works(equations)
+        works.add(flows, efforts, dt)
         y = states.step(x, u)
         states.repair(y)
-        return y, 0.0 if f is None else dt * equations.supplied_power(efforts, f)
+        return Move(y, u, works, iterations)
 
     def _arguments(self, x: Array) -> dict[str, tuple[Array, ...]]:
         self._equations.states.look_at(x)
