@@ -90,15 +90,18 @@ def test_discrete_gradients_close_the_books_of_every_step_to_rounding(heat: mb.H
 def test_the_instant_at_which_a_joint_is_straight_is_found(scheme: str) -> None:
     equations = assemble(pendulum())
     x = pendulum_state(equations)
-    straight = Event("straight", lambda t, y: angle(equations, "j1", y))
-    run = integrate(equations, x, dt=5e-3, steps=200, scheme=scheme, events=[straight])
-    assert len(run.events) > 1
+    straight = [
+        Event(joint, lambda t, y, joint=joint: angle(equations, joint, y)) for joint in ("j1", "j2")
+    ]
+    run = integrate(equations, x, dt=5e-3, steps=200, scheme=scheme, events=straight)
+    assert {event.event for event in run.events} == {"j1", "j2"}
     for event in run.events:
-        assert angle(equations, "j1", event.state) == pytest.approx(0.0, abs=1e-11)
+        # 1e-12 of the step, at some rad/s.
+        assert angle(equations, event.event, event.state) == pytest.approx(0.0, abs=1e-13)
     assert len(run.t) == 201
-    # Beginning a step at every event changes no more than the error of the scheme.
-    exact = integrate(equations, x, dt=5e-4, steps=2000, events=[straight])
-    atol = {"projected_rk4": 1e-6, "rk4": 1e-6, "discrete_gradient": 1e-2}[scheme]
+    # The error of each scheme over a second: 2e-8 s and 2e-4 s.
+    exact = integrate(equations, x, dt=5e-4, steps=2000, events=straight)
+    atol = {"projected_rk4": 1e-7, "rk4": 1e-7, "discrete_gradient": 1e-3}[scheme]
     times, expected = ([event.t for event in r.events] for r in (run, exact))
     np.testing.assert_allclose(times, expected, rtol=0, atol=atol)
 
@@ -129,8 +132,8 @@ def test_a_step_too_long_is_taken_in_halves_and_reported(scheme: str) -> None:
     if scheme == "discrete_gradient":
         np.testing.assert_allclose(run.audit.residual, 0.0, atol=1e-12)
     else:
-        # What one step may open a joint by is 1e-3, and some dozen steps of that size add up.
-        np.testing.assert_allclose(run.states[1], exact.states[-1], atol=0.1)
+        # A step may open a joint by 1e-3, and some dozen steps of that size add up.
+        np.testing.assert_allclose(run.states[1], exact.states[-1], atol=2e-2)
 
 
 def test_a_closed_loop_too_fast_for_its_step_goes_in_halves() -> None:

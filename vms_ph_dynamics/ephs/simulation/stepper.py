@@ -126,6 +126,9 @@ class EphsStepper(Stepper):
                     f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
                     f"{opening:.3g} (m or rad), too far to be closed; take a shorter one"
                 )
+            # Velocities are projected where the poses were, so they are off by as much.
+            if opening > self._tolerance:
+                x, _, metric = self.projection.apply(x)
             if not _finite(x):
                 raise SimulationError("the motion has no finite continuation; take a shorter step")
         least = self.projection.check_rank(x, carried.least, metric)

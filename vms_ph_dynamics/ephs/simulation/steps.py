@@ -10,6 +10,9 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .works import Inputs, Works, acting
 
+# An iteration that changes by so many times the state has diverged; soon it would overflow.
+_FAR = 1e9
+
 
 class Move(NamedTuple):
     """What one step of a scheme gives.
@@ -108,6 +111,7 @@ class DiscreteGradient:
         states, n = equations.states, equations.layout.linear
         u, last, iterations = guess, np.inf, 0
         before = self._arguments(x)
+        limit = _FAR * (1.0 + float(np.abs(x).max()))
         for _ in range(100):
             iterations += 1
             middle = states.step(x, 0.5 * u)
@@ -122,12 +126,11 @@ class DiscreteGradient:
             # Stop where rounding stops the iteration, not before: the balance is only that exact.
             if change == 0.0 or (change >= 0.5 * last and change < 1e-12 * (1.0 + np.abs(u).max())):
                 break
+            if not change < limit:
+                raise _diverging(dt, change)
             last = change
         else:
-            raise SimulationError(
-                f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); "
-                "take a shorter one"
-            )
+            raise _diverging(dt, change)
         works = Works(equations)
         works.add(flows, efforts, dt)
         y = states.step(x, u)
@@ -158,3 +161,10 @@ class DiscreteGradient:
             d = storage.discrete(before[box], halfway[box], after[box], u[at])
             e[at] = storages.exergy_slope(box, storage, d)
         return e
+
+
+def _diverging(dt: float, change: float) -> SimulationError:
+    return SimulationError(
+        f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); take a "
+        "shorter one"
+    )
