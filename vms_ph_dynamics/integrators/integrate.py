@@ -173,7 +173,7 @@ class _Run:
         if not self.events:
             return []
         state = self.stepper.observe(carried).state
-        return [event.value(t, state) for event in self.events]
+        return [float(event.value(t, state)) for event in self.events]
 
     def _first_crossing(
         self, advance: Advance, t: float, dt: float
