@@ -81,6 +81,8 @@ class TaskSpaceIDAPBC(Controller):
         implicit_damping: bool = switch(
             False, "damp the velocity at the end of the sample: for low rates and light joints"
         )
+        torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
+        power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
         tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 100.0)
         tank_initial: float = gain(0.5, "what the tank holds after a reset, J", 0.0, 100.0)
 
@@ -154,6 +156,7 @@ class TaskSpaceIDAPBC(Controller):
         d = self._minimum.set(q_star)
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
+        self._torque_limits.restart()
         self._spending.reset(self._potential(self._minimum.now))
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -186,7 +189,7 @@ class TaskSpaceIDAPBC(Controller):
         routed = self._routed(d)
         if routed is not None:
             wanted = wanted + routed
-        limited = self._torque_limits.apply(wanted, d.g, d.v, 0.0, 0.0, dt)
+        limited = self._torque_limits.apply(wanted, d.g, d.v, gains.torque_rate, gains.power, dt)
         torque, effort = limited.torque, model.joints.effort
         self._safe_torque = np.clip(d.g, -effort, effort)
         spending.end(d, torque, limit_energy)

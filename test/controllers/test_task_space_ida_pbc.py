@@ -1,6 +1,7 @@
 """The controller of source D on the Panda: figures, passivity, and what it does with bad input."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -175,3 +176,21 @@ def test_robots_and_states_it_cannot_serve_are_refused(controller: TaskSpaceIDAP
         TaskSpaceIDAPBC(floating)
     with pytest.raises(StateError, match="must have shape"):
         controller.reset(RobotState(np.zeros(3), np.zeros(7)))
+
+
+def test_rate_and_power_of_the_torques_are_bounded_where_that_is_asked_for(panda: VMSModel) -> None:
+    law = TaskSpaceIDAPBC(panda)
+    law.reset(RobotState(Q0, np.zeros(7)))
+    law.gains = replace(law.gains, torque_rate=50.0)
+    first = law.update(RobotState(Q0, np.zeros(7)), HOLD, 1e-3)
+    law.gains = replace(law.gains, stiffness=1000.0)
+    away = RobotState(Q0 + 0.1, np.zeros(7))
+    second = law.update(away, HOLD, 1e-3)
+    assert np.abs(second.torque - first.torque).max() == pytest.approx(0.05)
+    assert second.status is Status.SATURATED
+    assert "rate of torque" in second.reason
+    law.gains = replace(law.gains, torque_rate=0.0, power=8.0)
+    moving = RobotState(Q0 - 0.1, np.full(7, 0.5))
+    told = law.update(moving, HOLD, 1e-3)
+    assert float(told.torque @ moving.v) == pytest.approx(8.0)
+    assert "power at its limit" in told.reason
