@@ -33,6 +33,7 @@ class ReferenceTopics:
         self._node, self._timeout = node, timeout
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: VMSModel | None = None
+        self._said = ("", 0)
         self.forget()
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
         node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
@@ -131,6 +132,8 @@ class ReferenceTopics:
         return None
 
     def _ignore(self, what: str, problem: str) -> None:
-        self._node.get_logger().warning(
-            f"ignored: a reference {what} {problem}", throttle_duration_sec=1.0
-        )
+        """Say so, but not the same again and again: a stream of commands would flood the log."""
+        text, now = f"ignored: a reference {what} {problem}", self._steady.now().nanoseconds
+        if text != self._said[0] or now - self._said[1] >= NANOSECONDS:
+            self._said = (text, now)
+            self._node.get_logger().warning(text)
