@@ -72,7 +72,10 @@ def test_the_energies_of_a_replayed_run_are_those_recorded(recorded: Path, repla
 
 def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> None:
     live, again = (_by_stamp(bag, "/vms_ph/power") for bag in (recorded, replayed))
-    for stamp in live.keys() & again.keys():
+    # In the first second not every publisher of the replay has been found by the monitor.
+    found = min(again) + 10**9
+    assert sum(stamp >= found for stamp in again) > 20
+    for stamp in (s for s in live.keys() & again.keys() if s >= found):
         a, b = again[stamp], live[stamp]
         for port in ("joint_torque", "end_effector", "base", "dissipated"):
             assert getattr(a, port) == pytest.approx(getattr(b, port), abs=1e-9)
