@@ -14,6 +14,7 @@ from .conversions import NANOSECONDS, by_name, from_base_wrench, from_wrench
 from .frames import ODOM, WORLD, without_prefix
 from .parameters import declare
 from .pushes import Pushes
+from .refusals import Refusals
 from .simulation import External
 
 
@@ -21,10 +22,11 @@ class Commands:
     """Listens to ``~/wrench``, ``~/base_wrench`` and ``~/joint_effort``, and makes the pushes."""
 
     def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
-        self._node, self._model, self._prefix = node, model, frame_prefix
+        self._model, self._prefix = model, frame_prefix
         self._root = LinkTree(model).root
         self._timeout: float = declare(node, "command_timeout")
         self._pushes = Pushes(node)
+        self._refusals = Refusals(node)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._force: tuple[int, Array, bool] | None = None
         self._base: tuple[int, Array] | None = None
@@ -57,7 +59,7 @@ class Commands:
                 )
             wrench = from_wrench(message.wrench)
         except StateError as error:
-            self._refuse(error)
+            self._refusals.say(error)
             return
         self._force = (self._steady.now().nanoseconds, wrench, frame in ("", tool))
 
@@ -70,7 +72,7 @@ class Commands:
                 )
             wrench = from_base_wrench(self._model, message.wrench)
         except StateError as error:
-            self._refuse(error)
+            self._refusals.say(error)
             return
         self._base = (self._steady.now().nanoseconds, wrench)
 
@@ -82,13 +84,10 @@ class Commands:
                 self._model.joint_index(unknown[0])
             torque = by_name(self._model, names, message.effort, "effort")
         except StateError as error:
-            self._refuse(error)
+            self._refusals.say(error)
             return
         limits = self._model.joints.effort
         self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
 
     def _frame(self, message: WrenchStamped) -> str:
         return without_prefix(self._prefix, message.header.frame_id)
-
-    def _refuse(self, error: StateError) -> None:
-        self._node.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)

@@ -32,6 +32,7 @@ from .pairing import StampPairing
 from .parameters import declare, declare_gains
 from .process import run
 from .references import ReferenceTopics
+from .refusals import Refusals
 from .robot_parameters import RobotParameters
 
 
@@ -58,6 +59,7 @@ class ControllerNode(ManagedNode):
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._references = ReferenceTopics(self, timeout)
         self._health = Health(self)
+        self._refusals = Refusals(self)
         if model is not None:
             self._use(model, kind)
         else:
@@ -154,7 +156,7 @@ class ControllerNode(ManagedNode):
             base = None if odometry is None else from_odometry(model, odometry)
             q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
-            self.get_logger().warning(f"ignored: {error}", throttle_duration_sec=1.0)
+            self._refusals.say(error)
             return
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS

@@ -13,6 +13,7 @@ from vms_ph_dynamics.arrays import Array
 
 from .conversions import NANOSECONDS, by_name
 from .frames import WORLD, inertial_frame
+from .refusals import Refusals
 
 
 class ReferenceTopics:
@@ -33,7 +34,7 @@ class ReferenceTopics:
         self._node, self._timeout = node, timeout
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: VMSModel | None = None
-        self._said = ("", 0)
+        self._refusals = Refusals(node)
         self.forget()
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
         node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
@@ -132,8 +133,4 @@ class ReferenceTopics:
         return None
 
     def _ignore(self, what: str, problem: str) -> None:
-        """Say so, but not the same again and again: a stream of commands would flood the log."""
-        text, now = f"ignored: a reference {what} {problem}", self._steady.now().nanoseconds
-        if text != self._said[0] or now - self._said[1] >= NANOSECONDS:
-            self._said = (text, now)
-            self._node.get_logger().warning(text)
+        self._refusals.say(f"a reference {what} {problem}")
