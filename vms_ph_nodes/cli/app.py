@@ -10,6 +10,7 @@ from . import (
     ephs,
     interface,
     launch,
+    native,
     node,
     param,
     reproduce,
@@ -53,4 +54,5 @@ def make_app() -> typer.Typer:
     app.command("check")(check.check)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
+    app.command("native")(native.native)
     return app

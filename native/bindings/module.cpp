@@ -1,0 +1,25 @@
+// The Python module vms_ph_native.
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "vms_ph_native/model.hpp"
+
+namespace py = pybind11;
+using vms_ph::Model;
+
+PYBIND11_MODULE(vms_ph_native, module) {
+  module.doc() = "Controllers and integrators of vms_ph in C++.";
+  py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
+  py::class_<Model>(module, "Model", "The robot; see vms_ph_dynamics.VMSModel.")
+      .def(py::init(&Model::from_archive), py::arg("archive"), py::arg("end_effector") = "",
+           "Take what pinocchio.Model.saveToString() gives.")
+      .def_property_readonly("b", &Model::b)
+      .def_property_readonly("n", &Model::n)
+      .def_property_readonly("nq", &Model::nq)
+      .def_property_readonly("nv", &Model::nv)
+      .def_property_readonly("joint_names", &Model::joint_names)
+      .def_property_readonly("lower", &Model::lower)
+      .def_property_readonly("upper", &Model::upper)
+      .def_property_readonly("effort", &Model::effort);
+}

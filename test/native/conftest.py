@@ -1,0 +1,31 @@
+"""The C++ core, built from the checkout and imported."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_nodes import native_build
+
+
+@pytest.fixture(scope="session")
+def native_folder() -> Path:
+    return native_build.build(tests=True)
+
+
+@pytest.fixture(scope="session")
+def native(native_folder: Path) -> ModuleType:
+    """The module ``vms_ph_native`` of this checkout, not one that was installed before."""
+    sys.path.insert(0, str(native_folder))
+    try:
+        return importlib.import_module("vms_ph_native")
+    finally:
+        sys.path.remove(str(native_folder))
+
+
+def native_model(native: ModuleType, model: VMSModel) -> object:
+    """Return the same robot in C++."""
+    return native.Model(model._pin.saveToString(), model.end_effector)

@@ -1,0 +1,108 @@
+"""Builds the C++ core of the checkout with the compiler and the Pinocchio of this environment."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SOURCE = CHECKOUT / "native"
+FOLDER = CHECKOUT / "build" / "native"
+
+
+def build(
+    folder: Path = FOLDER,
+    *,
+    bindings: bool = True,
+    tests: bool = False,
+    sanitize: bool = False,
+    build_type: str = "Release",
+) -> Path:
+    """Configure and compile native/; what is up to date is left alone.
+
+    Args:
+        folder: where the build goes.
+        bindings: make the Python module.
+        tests: make the C++ tests and benchmarks too.
+        sanitize: with the address and undefined-behaviour sanitizers.
+        build_type: CMake's.
+
+    Returns:
+        The folder.
+
+    Raises:
+        VmsPhError: no compiler, no Pinocchio headers, or code that does not compile.
+    """
+    if not (SOURCE / "CMakeLists.txt").is_file():
+        raise VmsPhError("the C++ sources are not here: they are in a checkout, not in a wheel")
+    _need("pybind11", "cmake", "ninja")
+    if shutil.which(os.environ.get("CXX", "c++")) is None:
+        raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
+    import pybind11
+
+    switches = {
+        "CMAKE_BUILD_TYPE": build_type,
+        "CMAKE_PREFIX_PATH": _pinocchio(),
+        "pybind11_DIR": pybind11.get_cmake_dir(),
+        "Python_EXECUTABLE": sys.executable,
+        "VMS_PH_BINDINGS": "ON" if bindings else "OFF",
+        "VMS_PH_TESTS": "ON" if tests else "OFF",
+        "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
+    }
+    configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
+    cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
+    cmake("--build", folder)
+    return folder
+
+
+def install(folder: Path) -> Path:
+    """Put the built module where this Python imports from; return that place."""
+    place = Path(sysconfig.get_path("platlib"))
+    cmake("--install", folder, "--prefix", place, "--component", "python")
+    return place
+
+
+def cmake(*arguments: object) -> str:
+    """Run the CMake of this environment and return what it printed.
+
+    Raises:
+        VmsPhError: with the end of its output, where the reason stands.
+    """
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        [sys.executable, "-m", "cmake", *map(str, arguments)],
+        env={**os.environ, "PATH": tools},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        end = "\n".join(done.stdout.splitlines()[-40:])
+        raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
+    return done.stdout
+
+
+def _need(*modules: str) -> None:
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise VmsPhError(
+            f"building the C++ core needs {', '.join(missing)}; "
+            "python -m pip install 'vms-ph[native]' brings what it needs but the compiler"
+        )
+
+
+def _pinocchio() -> Path:
+    """Return the prefix of Pinocchio's wheel with its headers."""
+    prefix = Path(sysconfig.get_path("platlib")) / "cmeel.prefix"
+    if not (prefix / "include" / "urdfdom_headers").is_dir():
+        raise VmsPhError(
+            "Pinocchio's C++ headers are not in this environment; "
+            "python -m pip install 'vms-ph[native]' brings them"
+        )
+    return prefix
