@@ -7,13 +7,14 @@ there. With joint positions ``q_full = S y + c`` the terms of the full model are
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .arrays import Array, frozen
 from .errors import ModelError
+from .joint_table import JointTable, joint_table
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Projection:
             ModelError: an unknown joint, or a continuous joint that mimics or is mimicked.
         """
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
-        self._nq = model.nq
+        self._nq, self._names = model.nq, dict(mimics)
         self._copies: list[tuple[slice, slice]] = []
         self._followers: list[tuple[int, int, float, float]] = []
         columns, nq = [], 0
@@ -111,6 +112,29 @@ class Projection:
         for to, leader, multiplier, offset in self._followers:
             full[to] = multiplier * full[leader] + offset
         return full
+
+    def within_followers(self, model: Any, joints: JointTable) -> JointTable:
+        """Return the joints with limits that keep those that mimic them within theirs.
+
+        Raises:
+            ModelError: limits that cannot be met together.
+        """
+        follow = joint_table(model, [model.getJointId(name) for name in self._names])
+        lower, upper = joints.lower.copy(), joints.upper.copy()
+        velocity = joints.velocity.copy()
+        for k, (name, mimic) in enumerate(self._names.items()):
+            if mimic.multiplier == 0.0:
+                continue
+            i = joints.names.index(mimic.of)
+            ends = (np.array([follow.lower[k], follow.upper[k]]) - mimic.offset) / mimic.multiplier
+            lower[i], upper[i] = max(lower[i], ends.min()), min(upper[i], ends.max())
+            velocity[i] = min(velocity[i], follow.velocity[k] / abs(mimic.multiplier))
+            if lower[i] > upper[i]:
+                raise ModelError(
+                    f"the limits of joint '{name}' cannot be met: it mimics '{mimic.of}', whose "
+                    f"own limits are {joints.lower[i]:g} and {joints.upper[i]:g}"
+                )
+        return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(velocity))
 
     def independent(self, full: Array) -> Array:
         """Return the independent part of a full configuration."""

@@ -83,6 +83,8 @@ class VMSModel:
             [i for i in range(first, pin_model.njoints) if pin_model.names[i] not in self._mimics],
             self.projection,
         )
+        if self._projection is not None:
+            self.joints = self._projection.within_followers(pin_model, self.joints)
         self._rotations = rotations_of(pin_model, self._mimics)
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
         self._end_effector_id = self.frame_id(self.end_effector)

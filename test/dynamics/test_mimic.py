@@ -242,6 +242,20 @@ def test_the_friction_of_followers_is_felt_at_their_leader(rng: np.random.Genera
     assert fingers.joints.damping[7] == 2 * 0.3
 
 
+def test_a_leader_goes_no_further_and_no_faster_than_its_followers_can() -> None:
+    joints = VMSModel.from_urdf(geared()).joints
+    assert joints.names == ("a", "d")
+    np.testing.assert_allclose(joints.lower, [-0.35, -1.02 / 1.5])
+    np.testing.assert_allclose(joints.upper, [0.65, 0.98 / 1.5])
+    np.testing.assert_allclose(joints.velocity, [1.0, 2.0 / 1.5])
+
+
+def test_limits_that_leader_and_follower_cannot_meet_together_are_refused_by_name() -> None:
+    xml = geared().replace('multiplier="-2" offset="0.3"', 'multiplier="-2" offset="9"')
+    with pytest.raises(ModelError, match="limits of joint 'b' cannot be met: it mimics 'a'"):
+        VMSModel.from_urdf(xml)
+
+
 def test_the_links_of_geared_joints_are_drawn_where_they_are(rng: np.random.Generator) -> None:
     system = Constrained(geared(), "fixed", FOLLOWERS)
     q, _ = state_of(system.robot, rng)
