@@ -8,9 +8,6 @@ from vms_ph_dynamics import Evaluation, VMSModel
 
 from .conftest import random_tree, state_of
 
-# random_tree takes the base from the remainder by three; zero is the fixed one.
-moving_trees = st.integers(0, 2**30).map(lambda k: random_tree(3 * (k // 2) + 1 + k % 2))
-
 
 def planar_chain(joints: int, rng: np.random.Generator) -> VMSModel:
     """A robot that stays in the plane: revolute and prismatic joints, bodies of point masses."""
@@ -35,6 +32,17 @@ def _flat(rng: np.random.Generator) -> pin.Inertia:
         for m, r in zip(masses, points, strict=True)
     ]
     return bodies[0] + bodies[1]
+
+
+def _moving(k: int) -> VMSModel:
+    """A tree on a floating or planar base, or a chain that stays in the plane."""
+    if k % 3 == 2:
+        return planar_chain(1 + k % 4, np.random.default_rng(k))
+    # random_tree takes the base from the remainder by three; zero is the fixed one.
+    return random_tree(3 * (k // 3) + 1 + k % 3)
+
+
+moving_trees = st.integers(0, 2**30).map(_moving)
 
 
 def moved(d: Evaluation, acceleration: np.ndarray, h: float) -> Evaluation:
