@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import pi
+from math import atan2, pi
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -93,9 +93,17 @@ class HoppingController(Controller):
         It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The quarter turn
         is missing in the text of [B] and present in its program.
         """
-        theta = float(np.arctan2(leg.q[3], leg.q[2]))
-        turned = theta + float(self._shape_angle(leg.q[4])) + pi / 2
-        return float((turned + pi) % (2 * pi) - pi)
+        turned = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
+        return (turned + pi) % (2 * pi) - pi
+
+    def _turned_by(self, joint: float) -> float:
+        """theta_bc at a position of the joint, rad, by Clenshaw's recurrence on plain floats."""
+        middle, half, series = self._shape_angle
+        x = (joint - middle) / half
+        b1 = b2 = 0.0
+        for c in series:
+            b1, b2 = c + 2.0 * x * b1 - b2, b1
+        return b1 - x * b2
 
     def reset(self, state: RobotState) -> None:
         """Check the state; the law has no memory."""
@@ -164,8 +172,11 @@ class HoppingController(Controller):
         return float(np.linalg.solve(leg.M[:3, :3], leg.M[:3, 3])[2])
 
     @cached_property
-    def _shape_angle(self) -> Chebyshev:
-        """theta_bc of the joint, the integral of the connection from zero [B (3.76)]."""
+    def _shape_angle(self) -> tuple[float, float, list[float]]:
+        """theta_bc of the joint, the integral of the connection from zero [B (3.76)].
+
+        Middle and half width of the range, and Chebyshev coefficients, the highest first.
+        """
         model = self.model
         low, high = float(model.joints.lower[0]), float(model.joints.upper[0])
         rest, q = np.zeros(model.nv), model.neutral_configuration()
@@ -179,4 +190,5 @@ class HoppingController(Controller):
 
         # The connection is analytic: this degree leaves 1e-14 over a whole turn of a knee.
         fit = Chebyshev.interpolate(connection, 80, domain=[low, high])
-        return fit.integ(lbnd=0.0)
+        series = fit.integ(lbnd=0.0).trim(1e-16).coef
+        return 0.5 * (low + high), 0.5 * (high - low), [float(c) for c in series[::-1]]

@@ -183,13 +183,22 @@ class Hopper:
 
     @staticmethod
     def _root(margin: Callable[[float], float], low: float, high: float) -> float:
-        """Bisect for the sign change of a margin that is not negative at ``low``."""
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            if margin(middle) < 0.0:
-                high = middle
+        """Return where a margin that is not negative at ``low`` has just become negative.
+
+        By the Illinois rule: the secant, with a value halved that stays on its side.
+        """
+        above, below = margin(low), margin(high)
+        for _ in range(60):
+            if high - low < 1e-12 or below > -_ON_TIME:
+                break
+            # Held off the ends, which a secant through a tiny value would return for ever.
+            part = min(max(above / (above - below), 1e-3), 1.0 - 1e-3)
+            middle = low + part * (high - low)
+            value = margin(middle)
+            if value < 0.0:
+                high, below, above = middle, value, 0.5 * above
             else:
-                low = middle
+                low, above, below = middle, value, 0.5 * below
         return high
 
     def _above(self, y: Array) -> tuple[float, EventKind | None]:

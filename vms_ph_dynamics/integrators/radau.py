@@ -77,7 +77,8 @@ class CollocationStep:
         start, end: the times, s.
         before: (N,) the state at the start.
         rates: (s,N) rates of the state at the nodes.
-        powers: (s,P) what the step integrates along, W.
+        nodes: (s,N) the states there.
+        power: what the step integrates along, of the phase that the step is in, W.
         tableau: of the scheme.
     """
 
@@ -85,13 +86,19 @@ class CollocationStep:
     end: float
     before: Array
     rates: Array
-    powers: Array
+    nodes: Array
+    power: Rate
     tableau: RadauTableau
 
     @property
     def length(self) -> float:
         """How long it is, s."""
         return self.end - self.start
+
+    @cached_property
+    def powers(self) -> Array:
+        """The powers at the nodes, (s,P), W; found when first asked for, as few steps are kept."""
+        return np.array([self.power(y) for y in self.nodes])
 
     @cached_property
     def after(self) -> Array:
@@ -200,8 +207,10 @@ class RadauStepper:
         if stages is None:
             return None
         rates = self.tableau.A_inverse @ stages / h
-        powers = np.array([self.powers(self.state + z) for z in stages])
-        return CollocationStep(self.time, self.time + h, self.state, rates, powers, self.tableau)
+        nodes = self.state + stages
+        return CollocationStep(
+            self.time, self.time + h, self.state, rates, nodes, self.powers, self.tableau
+        )
 
     def accept(self, step: CollocationStep) -> None:
         """Move to the end of a step."""
