@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from math import floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,8 +107,8 @@ def _print(study: "Study", outcome: "Outcome") -> None:
         colour = _COLOURS[check.verdict]
         table.add_row(
             check.name,
-            _text(check.published) + tolerance,
-            f"{_text(check.obtained)} {check.unit}".rstrip(),
+            _text(check.published, check.tolerance) + tolerance,
+            f"{_text(check.obtained, check.tolerance)} {check.unit}".rstrip(),
             f"[{colour}]{check.verdict}[/{colour}]",
         )
     console = Console()
@@ -119,5 +120,11 @@ def _print(study: "Study", outcome: "Outcome") -> None:
         console.print(f"written: {file}", highlight=False, soft_wrap=True)
 
 
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _text(value: float | str, tolerance: float | None) -> str:
+    """Return a value with four digits, or with as many as its tolerance has places."""
+    if isinstance(value, str):
+        return value
+    digits = 4
+    if tolerance and value and isfinite(value):
+        digits = max(digits, floor(log10(abs(value))) - floor(log10(tolerance)) + 1)
+    return f"{value:.{min(digits, 9)}g}"
