@@ -7,7 +7,10 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.reproduce import Check, get
+from vms_ph_nodes.reproduce.feurstein.basin import LOOSE, START
+from vms_ph_nodes.reproduce.feurstein.controller_iii import upright_frame_angle
 from vms_ph_nodes.reproduce.feurstein.experiments import EXPERIMENTS, Trial
+from vms_ph_nodes.reproduce.feurstein.fate import Ending, fate, fates, trial_of
 from vms_ph_nodes.reproduce.feurstein.gait import flights
 from vms_ph_nodes.reproduce.feurstein.ledger import ledger
 
@@ -111,8 +114,10 @@ def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
 
 
 def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
-    checks = run("figure-4-7", points="11", duration="3")
+    checks = run("figure-4-7", points="11", sweep="3", duration="3")
     assert not differing(checks)
+    # The sweep of the commanded angle, which the source reports as destabilising.
+    assert "falls after 3 hops" in str(checks["commanded angle +3 deg"].obtained)
 
 
 def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
@@ -150,12 +155,79 @@ def test_controller_iii_falls_as_commanded_and_hops_on_as_mended() -> None:
 def test_on_a_floor_that_does_not_pull_the_mended_controller_hops_forward(tmp_path: Path) -> None:
     checks = run(
         "physical-floor", tmp_path, series="hopping", K_p="3", D_p="0.5", duration="2.5",
-        points="2", basin_duration="1.5",
+        points="2", lean="10", speed="0.3", basin_duration="1.2",
     )  # fmt: skip
-    assert not differing(checks)
+    # The trials of the map are too short to come to a gait.
+    assert differing(checks) == {"largest Floquet multipliers of the gaits reached"}
+    assert str(checks["where starts lead under its law"].obtained) == "100 % still hop in no gait"
     assert str(checks["controller II, stiffness and damping of the polar spring"].obtained) == (
         "0 of 1 hop on"
     )
     forward = str(checks["the fastest of them is a stable gait"].obtained)
     # 0.178 where the foot has left at 1e-8 m instead of 1e-6 m: it bounces as it slides off.
     assert float(forward.split()[0]) == pytest.approx(0.175, abs=0.005)
+
+
+def test_a_map_of_starts_shows_where_they_lead(tmp_path: Path) -> None:
+    checks = run("basin", tmp_path, series="hopping", points="2", lean="30", speed="0.4")
+    assert not differing(checks)
+    assert str(checks["where they go"].obtained) == "50 % to +0.234 N s, 50 % fall"
+    stable = str(checks["largest Floquet multipliers of the gaits reached"].obtained)
+    assert float(stable.split()[0]) == pytest.approx(0.68, abs=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_sources_law_has_two_gaits_and_the_mended_one_a_wide_basin() -> None:
+    checks = run("basin", series="hopping", points="7", lean="45", speed="0.9")
+    assert not differing(checks)
+    gaits = str(checks["where they go"].obtained)
+    assert "to -0.006 N s" in gaits
+    assert "to +0.234 N s" in gaits
+    mended = run("physical-floor", series="hopping", K_p="3", D_p="0.5", points="5")
+    assert not differing(mended)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"points": "1"}, "at least 2 points"),
+        ({"lean": "100"}, "a lean up to 90 deg"),
+        ({"processes": "-1"}, "no negative number of processes"),
+    ],
+)
+def test_a_map_that_is_none_is_refused(given: dict[str, str], sentence: str) -> None:
+    with pytest.raises(VmsPhError, match=sentence):
+        run("basin", series="hopping", **given)
+
+
+def test_a_leg_that_stands_still_is_not_taken_for_one_that_hops() -> None:
+    """On the floor that does not pull: it gets up from a bad landing, and does not hop again."""
+    settings: dict[str, float | str] = {
+        **LOOSE, "friction": 0.6, "controller": "III", "alpha_des": upright_frame_angle(),
+        "K_p": 3.0, "D_p": 0.5, "tilt": float(np.radians(-40.0)), "speed": 0.5, "duration": 3.0,
+    }  # fmt: skip
+    found = fate(trial_of(START.id, **settings))
+    assert found.ending is Ending.STANDS
+    assert not found.hops_on
+    assert found.time < 2.0
+
+
+def test_a_start_that_passes_an_unstable_gait_slowly_is_not_taken_for_settled() -> None:
+    """Between the two gaits there is a third, unstable one, at 0.035 N s."""
+    trial = trial_of(START.id, **LOOSE, tilt=float(np.radians(15.8)), speed=-0.09, duration=5.0)
+    found = fate(trial)
+    assert found.ending is Ending.HOPS
+    assert found.gait is None
+    assert found.drift == pytest.approx(0.033, abs=0.01)
+
+
+def test_trials_shared_among_processes_end_as_they_do_in_one() -> None:
+    changes = [{**LOOSE, "duration": 0.2, "tilt": 0.1 * k} for k in range(6)]
+    alone, shared = (fates(START.id, changes, processes) for processes in (1, 2))
+    assert alone == shared
+
+
+def test_a_start_has_the_speed_it_is_given() -> None:
+    trial = trial_of(START.id, speed=0.4, tilt=0.3)
+    np.testing.assert_allclose(trial.start().centre_rate, [0.4, 0.0], atol=1e-15)

@@ -1,11 +1,13 @@
 """The hopping legs of the source, experiment by experiment."""
 
-from . import beyond, figure_4_7, gait_six, prismatic, revolute
+from . import basin, controller_iii, figure_4_7, gait_six, physical_floor, prismatic, revolute
 
 STUDIES = [
     *prismatic.STUDIES,
     *revolute.STUDIES,
     *gait_six.STUDIES,
     *figure_4_7.STUDIES,
-    *beyond.STUDIES,
+    *controller_iii.STUDIES,
+    *basin.STUDIES,
+    *physical_floor.STUDIES,
 ]

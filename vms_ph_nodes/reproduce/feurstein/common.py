@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics.contact import HoppingRun
+from vms_ph_dynamics.errors import VmsPhError
 
 from ..study import Check, Outcome, Settings, Study, Verdict
 from .experiments import EXPERIMENTS, SOURCE, Trial
@@ -31,9 +32,10 @@ def study(identifier: str, title: str, checks: Checks, zoom: float = 0.0) -> Stu
         found = trial.run()
         files = []
         if out is not None:
-            files.append(draw_run(trial, found, out / f"{identifier}.png"))
+            files.append(draw_run(trial, found, title, out / f"{identifier}.png"))
             if zoom and found.times[-1] > zoom:
-                files.append(draw_run(trial, found, out / f"{identifier}-zoom.png", zoom))
+                name = f"{title}: the last {zoom:g} s"
+                files.append(draw_run(trial, found, name, out / f"{identifier}-zoom.png", zoom))
         made = [*checks(trial, found), balance(found)]
         return Outcome(made, files)
 
@@ -92,3 +94,15 @@ def settled(all_of_them: list[Flight]) -> Flight | None:
 def degrees(angle: float) -> float:
     """Return an angle in degrees."""
     return float(np.degrees(angle))
+
+
+def series(text: str, name: str) -> np.ndarray:
+    """Return the numbers of a setting that lists them, in rising order.
+
+    Raises:
+        VmsPhError: no such list.
+    """
+    try:
+        return np.unique([float(part) for part in text.split(";")])
+    except ValueError:
+        raise VmsPhError(f"{name}={text}: numbers with semicolons between are wanted") from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class Experiment:
             "theta": Parameter(theta, "angle of the base at the start, rad"),
             "joint": Parameter(joint, "joint at the start, m or rad"),
             "tilt": Parameter(self.tilt, "disturbance of theta at the start, rad"),
+            "speed": Parameter(0.0, "horizontal, added at the start, m/s"),
             "controller": Parameter(self.kind, "which of the three", KINDS),
             "gravity": Parameter(9.81, "m/s^2"),
             "K_floor": Parameter(10000.0, "stiffness of the floor, N/m"),
@@ -108,10 +110,7 @@ class Trial:
         for name in ("duration", "tolerance", "gravity", "skin"):
             if number(name) <= 0.0:
                 raise VmsPhError(f"{name}={settings[name]}: it must be positive")
-        known = robots.get(experiment.robot)
-        model = VMSModel.from_urdf(
-            known.description(), "planar", known.end_effector, (0.0, -number("gravity"), 0.0)
-        )
+        model = _model(experiment.robot, number("gravity"))
         gains = HoppingController.Gains(
             radial_stiffness=number("K_r"),
             flight_damping=number("D_r"),
@@ -132,11 +131,13 @@ class Trial:
             number("theta") + number("tilt"),
             number("joint"),
         )
+        v = np.array(experiment.velocity)
+        v[:2] += number("speed") * np.array([np.cos(start[2]), -np.sin(start[2])])
         return cls(
             controller,
             LegOnFloor(controller.leg, controller.law, floor),
             controller.leg.configuration(np.array(start)),
-            np.array(experiment.velocity),
+            v,
             number("tolerance"),
             number("skin"),
             number("duration"),
@@ -173,6 +174,15 @@ class Trial:
         """Return the energy in the radial spring, J."""
         gains = self.controller.gains
         return 0.5 * gains.radial_stiffness * (leg.length - gains.length) ** 2
+
+
+@lru_cache(maxsize=4)
+def _model(robot: str, gravity: float) -> VMSModel:
+    """A hopper; its description is expanded once, and not at every point of a sweep."""
+    known = robots.get(robot)
+    return VMSModel.from_urdf(
+        known.description(), "planar", known.end_effector, (0.0, -gravity, 0.0)
+    )
 
 
 # Table 4.7 gives q1(0) = 0.114, which is r_cf: with it E0 is 2.9077 J instead of the published

@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.contact import ContactEvent, EventKind, HoppingRun, LegState, Phase, hop
+from vms_ph_dynamics.contact import (
+    ContactEvent,
+    EventKind,
+    HoppingRun,
+    LegOnFloor,
+    LegState,
+    Phase,
+    hop,
+)
 
 from .experiments import Trial
 
@@ -58,18 +66,39 @@ class Flight:
         return self.start + float(self.first.centre_rate[1]) / gravity
 
 
+class Flights:
+    """Gathers the flights of a run from its events, one by one.
+
+    Attributes:
+        ended: the flights that have ended, the fall at the beginning included.
+    """
+
+    def __init__(self, system: LegOnFloor, first: LegState) -> None:
+        """Begin with the leg at the start of the run."""
+        self._system, self._start, self._first = system, 0.0, first
+        self._up: ContactEvent | None = None
+        self.ended: list[Flight] = []
+
+    def add(self, event: ContactEvent) -> bool:
+        """Take the next event; return whether it ends a flight."""
+        if event.kind is EventKind.LIFT_OFF:
+            self._up, self._start = event, event.time
+            self._first = self._system.seen(event.state)
+            return False
+        long = event.time - self._start > SHORTEST_FLIGHT
+        if event.kind is not EventKind.TOUCH_DOWN or not long:
+            return False
+        leg = self._system.seen(event.state)
+        self.ended.append(Flight(self._start, event.time, self._first, leg, self._up))
+        return True
+
+
 def flights(run: HoppingRun) -> list[Flight]:
     """Return the flights that have ended, the fall at the beginning included."""
-    found: list[Flight] = []
-    up: ContactEvent | None = None
-    start, first = 0.0, run.leg(0)
+    found = Flights(run.system, run.leg(0))
     for event in run.events:
-        leg = run.system.seen(event.state)
-        if event.kind is EventKind.LIFT_OFF:
-            up, start, first = event, event.time, leg
-        elif event.kind is EventKind.TOUCH_DOWN and event.time - start > SHORTEST_FLIGHT:
-            found.append(Flight(start, event.time, first, leg, up))
-    return found
+        found.add(event)
+    return found.ended
 
 
 def multipliers(trial: Trial, after: Flight) -> np.ndarray:

@@ -11,9 +11,12 @@ from .common import balance, degrees, largest_multiplier, refuted, said, settled
 from .experiments import EXPERIMENTS, SOURCE, Trial
 from .gait import flights
 from .ledger import Ledger, draw_ledger, ledger
-from .pictures import draw_run
+from .pictures import draw_efforts, draw_run
 
 _ID = "feurstein-revolute-6"
+_TITLE = "Revolute leg, the forward gait"
+# About three hops, s, as in the source's figures 4.15 and 4.16.
+_ZOOM = 1.2
 
 
 def _gait(trial: Trial, run: HoppingRun) -> list[Check]:
@@ -84,9 +87,11 @@ def _run(settings: Settings, out: Path | None) -> Outcome:
     checks = [*_gait(trial, found), *_sheet(ledger(trial, found)), balance(found)]
     files = []
     if out is not None:
+        last = f"{_TITLE}: the last {_ZOOM:g} s"
         files = [
-            draw_run(trial, found, out / f"{_ID}.png"),
-            draw_run(trial, found, out / f"{_ID}-zoom.png", zoom=1.2),
+            draw_run(trial, found, _TITLE, out / f"{_ID}.png"),
+            draw_run(trial, found, last, out / f"{_ID}-zoom.png", _ZOOM),
+            draw_efforts(found, last, out / f"{_ID}-efforts.png", _ZOOM),
             draw_ledger(found, out / f"{_ID}-energy.png"),
         ]
     return Outcome(checks, files)

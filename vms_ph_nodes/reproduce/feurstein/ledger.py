@@ -109,7 +109,11 @@ def draw_ledger(run: HoppingRun, file: Path) -> Path:
         (run.work("radial_damping"), "radial damper, out", "#7d3c98"),
     ):
         axes.plot(run.times, values, label=name, color=colour)
-    axes.set(xlabel="time (s)", ylabel="energy since the start (J)")
+    axes.set(
+        xlabel="time (s)",
+        ylabel="energy since the start (J)",
+        title="Experiment VI: cumulative flows of energy",
+    )
     axes.legend()
     axes.grid(alpha=0.3)
     figure.savefig(file)
