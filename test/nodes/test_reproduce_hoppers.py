@@ -173,8 +173,8 @@ def test_controller_iii_falls_as_commanded_and_hops_on_as_mended() -> None:
 
 def test_on_a_floor_that_does_not_pull_the_mended_controller_hops_forward(tmp_path: Path) -> None:
     checks = run(
-        "physical-floor", tmp_path, series="hopping", K_p="3", D_p="0.5", duration="2.5",
-        points="2", lean="10", speed="0.3", basin_duration="1.2",
+        "physical-floor", tmp_path, series="hopping", K_p="3", D_p="0.5", duration="6",
+        points="2", lean="10", speed="0.3", basin_duration="0.4",
     )  # fmt: skip
     # The trials of the map are too short to come to a gait.
     assert differing(checks) == {"largest Floquet multipliers of the gaits reached"}
