@@ -1,0 +1,70 @@
+// The Python simulator, stepped as if it were a robot.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/python_host.hpp"
+
+namespace vms_ph {
+
+struct PythonSimulationOptions {
+  Eigen::VectorXd start;   ///< (nq,) configuration, also after a reset; neutral when (0,)
+  double step = 1e-3;      ///< of the integrator, s
+  std::string scheme;      ///< of vms_ph_dynamics.integrators.SCHEMES; the usual one when empty
+  bool friction = false;   ///< whether the joints' viscous friction acts
+  double timeout = 1.0;    ///< longest wait for a call of step() or reset(), s
+};
+
+/// What a simulated robot is at one instant; energies in J, since the last reset.
+struct SimulatedMotion {
+  Eigen::VectorXd q;  ///< (nq,) configuration
+  Eigen::VectorXd v;  ///< (nv,) velocity
+  double time = 0.0;  ///< simulated, s
+  double kinetic = 0.0, potential = 0.0;
+  double joint_work = 0.0, base_work = 0.0, end_effector_work = 0.0;
+  double dissipated = 0.0;  ///< by friction
+};
+
+/// Hosts vms_ph_dynamics.simulation.Simulation. All calls from one thread at a time.
+class PythonSimulation {
+ public:
+  /// @throws PythonError  no Python, no robot in the text, no such scheme.
+  PythonSimulation(const PythonRobot& robot, const PythonSimulationOptions& simulation = {},
+                   const PythonOptions& options = {});
+  ~PythonSimulation();
+  PythonSimulation(const PythonSimulation&) = delete;
+  PythonSimulation& operator=(const PythonSimulation&) = delete;
+
+  int b() const;
+  int n() const;
+  int nq() const;
+  int nv() const;
+  const std::vector<std::string>& joint_names() const;
+
+  /// Return to the start, at rest.
+  bool reset() noexcept;
+
+  /// Hold efforts and advance.
+  ///
+  /// Time is taken in whole integrator steps; what is left over is added to the next call.
+  /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
+  /// @param torque       (n,) N m or N.
+  /// @param dt           s.
+  /// @returns false, and motion() as it was, when Python was late, raised, or the motion broke;
+  ///          see reason() and log().
+  bool step(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque, double dt) noexcept;
+
+  const SimulatedMotion& motion() const noexcept;
+  const char* reason() const noexcept;  ///< why the last call failed, empty when it did not
+  std::string log() const;              ///< what Python raised; not real time
+
+ private:
+  class Hosted;
+  std::unique_ptr<Hosted> hosted_;
+};
+
+}  // namespace vms_ph
