@@ -112,9 +112,7 @@ class HoppingController(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and joint torques; see :meth:`Controller.update`."""
         if not np.isfinite(state.q.sum() + state.v.sum()):
-            return Command(
-                np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
-            )
+            return self.safe_output(state.q)
         leg = self.leg.at(state.q, state.v)
         stance = bool(leg.foot[1] < 0.0)
         efforts = self._efforts(leg, stance, self.gains)
@@ -138,6 +136,12 @@ class HoppingController(Controller):
             Status.SATURATED if saturated else Status.OK,
             "a joint is at its limit" if saturated else "",
             task_error=abs(leg.length - self.gains.length),
+        )
+
+    def safe_output(self, q: Array) -> Command:
+        """Return no effort at all: a leg that does not hop folds; see the base class."""
+        return Command(
+            np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
         )
 
     def _efforts(self, leg: LegState, stance: bool, gains: "HoppingController.Gains") -> LegEfforts:

@@ -9,6 +9,7 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,20 @@ class Controller(ABC):
             reference: what is wanted.
             dt: time since the last update, s.
         """
+
+    def safe_output(self, q: Array) -> Command:
+        """Return what holds the robot where no newer state comes, or no answer to one.
+
+        Hosts ask for it after every update and keep it. Unless a law knows better, gravity is held
+        by all joints and by the base.
+
+        Args:
+            q: (nq,) of the last update, finite.
+        """
+        d, b = Evaluation(self.model, q, np.zeros(self.model.nv)), self.model.b
+        effort = self.model.joints.effort
+        torque = np.clip(d.g[b:], -effort, effort)
+        return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
 
 
 def switch(default: bool, description: str) -> Any:

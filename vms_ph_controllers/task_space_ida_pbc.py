@@ -163,13 +163,7 @@ class TaskSpaceIDAPBC(Controller):
         """Return the torques for a state; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
         if not state.is_usable(model):
-            return Command(
-                np.zeros(0),
-                self._safe_torque,
-                status=Status.HOLDING,
-                reason="the state is not finite, or not one of this robot; holding the last "
-                "gravity torque",
-            )
+            return self.safe_output(state.q)
         d = Evaluation(model, state.q, state.v)
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
@@ -222,6 +216,16 @@ class TaskSpaceIDAPBC(Controller):
             error,
             motion.smallest,
             spending.authority,
+        )
+
+    def safe_output(self, q: Array) -> Command:
+        """Return the last gravity torque; see :meth:`Controller.safe_output`."""
+        return Command(
+            np.zeros(0),
+            self._safe_torque,
+            status=Status.HOLDING,
+            reason="the state is not finite, or not one of this robot; holding the last "
+            "gravity torque",
         )
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:

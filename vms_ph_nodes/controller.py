@@ -18,13 +18,13 @@ from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
+from vms_ph_controllers.loading import make_controller
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.contact import LegLaw
 from vms_ph_dynamics.links import LinkTree
 
 from .base_motion import from_odometry
-from .controller_loading import make_controller
 from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
 from .health import OK, WARN, Health
 from .managed import ManagedNode

@@ -52,6 +52,7 @@ def build(
         "Python_EXECUTABLE": sys.executable,
         "VMS_PH_BINDINGS": "ON" if bindings else "OFF",
         "VMS_PH_TESTS": "ON" if tests else "OFF",
+        "VMS_PH_PYTHON_HOST": "ON" if tests else "OFF",
         "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]

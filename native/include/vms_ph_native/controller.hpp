@@ -8,8 +8,6 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/model.hpp"
-
 namespace vms_ph {
 
 struct RobotState {

@@ -15,6 +15,13 @@ class PythonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A rotor or thruster fixed to the base; see vms_ph_dynamics.allocation.Rotor.
+struct PythonRotor {
+  Eigen::Vector3d position, axis;  ///< in the base frame, m; the axis is that of its thrust
+  double drag_ratio = 0.0;         ///< reaction torque about the axis over thrust, m
+  double lower, upper;             ///< thrust, N
+};
+
 /// What vms_ph_dynamics.VMSModel.from_urdf takes.
 struct PythonRobot {
   std::string urdf;                        ///< its text
@@ -23,6 +30,7 @@ struct PythonRobot {
   std::vector<std::string> locked_joints;  ///< held at zero
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;  ///< whether the base has actuators, for controllers that ask
+  std::vector<PythonRotor> rotors;  ///< those actuators, likewise; none: any wrench can be had
 };
 
 struct PythonOptions {

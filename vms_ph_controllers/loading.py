@@ -4,9 +4,10 @@ import importlib
 import inspect
 from typing import Any
 
-from vms_ph_controllers import Controller
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.allocation import Allocation
+
+from .interface import Controller
 
 
 def make_controller(

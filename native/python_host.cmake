@@ -1,0 +1,16 @@
+# The host of Python controllers and of the Python simulator.
+find_package(Python COMPONENTS Interpreter Development.Module Development.Embed REQUIRED)
+find_package(pybind11 CONFIG REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(vms_ph_python_host SHARED
+  src/worker.cpp
+  src/python_interpreter.cpp
+  src/python_task.cpp
+  src/python_controller.cpp)
+target_include_directories(vms_ph_python_host PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen
+  PRIVATE pybind11::embed Threads::Threads ${CMAKE_DL_LIBS} $<BUILD_INTERFACE:vms_ph_warnings>)
+# Modules that the interpreter has loaded cannot be unloaded, so neither can what holds it.
+target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete)

@@ -1,0 +1,369 @@
+#include "vms_ph_native/python_controller.hpp"
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "python_interpreter.hpp"
+#include "python_task.hpp"
+
+namespace py = pybind11;
+
+namespace vms_ph {
+namespace {
+
+using Vector = Eigen::Map<Eigen::VectorXd>;
+
+// The order in which Python writes the energies.
+constexpr std::array<std::pair<const char*, double ControlEnergy::*>, 16> kEnergies{{
+    {"closed_loop", &ControlEnergy::closed_loop},
+    {"shaped_potential", &ControlEnergy::shaped_potential},
+    {"kinetic_task", &ControlEnergy::kinetic_task},
+    {"kinetic_null", &ControlEnergy::kinetic_null},
+    {"kinetic_base", &ControlEnergy::kinetic_base},
+    {"kinetic_shape", &ControlEnergy::kinetic_shape},
+    {"damping_task", &ControlEnergy::damping_task},
+    {"damping_null", &ControlEnergy::damping_null},
+    {"damping_base", &ControlEnergy::damping_base},
+    {"damping_shape", &ControlEnergy::damping_shape},
+    {"reference_power", &ControlEnergy::reference_power},
+    {"clipped_power", &ControlEnergy::clipped_power},
+    {"routing_power", &ControlEnergy::routing_power},
+    {"null_to_task", &ControlEnergy::null_to_task},
+    {"tank_level", &ControlEnergy::tank_level},
+    {"generated", &ControlEnergy::generated},
+}};
+
+// Where the parts of a reference are in the inputs, behind q, v and dt.
+constexpr int kPosition = 0, kVelocity = 3, kPose = 6, kTwist = 22, kJoints = 28;
+constexpr int kTaskError = 16, kSingularValue = 17, kAuthority = 18, kStatus = 19;
+constexpr std::size_t kReason = 256;
+
+enum Job { kReset, kUpdate };
+
+// A gain as the user wants it, and whether Python has it yet.
+struct WantedGain {
+  WantedGain(Gain described, bool is_switch)
+      : gain(std::move(described)), on_or_off(is_switch), value(gain.value) {}
+  const Gain gain;
+  const bool on_or_off;
+  std::atomic<double> value;
+  std::atomic<bool> changed{false};
+};
+
+// Cut to a size without cutting a character in two.
+void copy(char (&target)[kReason], const char* text, std::size_t size) {
+  std::size_t end = std::min(size, kReason - 1);
+  while (end < size && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  std::memcpy(target, text, end);
+  target[end] = '\0';
+}
+
+class ControllerTask final : public PythonTask {
+ public:
+  ControllerTask(std::string kind, PythonRobot robot, PythonOptions options)
+      : PythonTask(std::move(options)), kind_(std::move(kind)), robot_(std::move(robot)) {}
+
+  // What the caller uses while the buffers are its own.
+  int b = 0, n = 0, nq = 0, nv = 0;
+  std::vector<std::string> joint_names;
+  std::vector<std::unique_ptr<WantedGain>> gains;
+  double *inputs = nullptr, *outputs = nullptr;
+  unsigned char* given = nullptr;
+  char reason[kReason] = "";
+
+ private:
+  void load() override {
+    const auto hosting = py::module_::import("vms_ph_controllers.hosting");
+    py::list rotors;
+    for (const auto& r : robot_.rotors) {
+      rotors.append(py::make_tuple(py::make_tuple(r.position[0], r.position[1], r.position[2]),
+                                   py::make_tuple(r.axis[0], r.axis[1], r.axis[2]), r.drag_ratio,
+                                   r.lower, r.upper));
+    }
+    const auto energies = py::cast<std::vector<std::string>>(hosting.attr("ENERGIES"));
+    for (std::size_t k = 0; k < std::max(energies.size(), kEnergies.size()); ++k) {
+      if (energies.size() != kEnergies.size() || energies[k] != kEnergies[k].first) {
+        throw PythonError("vms_ph_controllers is of another version than this library: the energy "
+                          "records differ; build the library anew");
+      }
+    }
+    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated);
+    const py::object model = hosted_.attr("model");
+    b = model.attr("b").cast<int>();
+    n = model.attr("n").cast<int>();
+    nq = model.attr("nq").cast<int>();
+    nv = model.attr("nv").cast<int>();
+    for (const auto& name : model.attr("joint_names")) joint_names.push_back(py::cast<std::string>(name));
+    update_ = hosted_.attr("update");
+    reset_ = hosted_.attr("reset");
+    inputs = py::array_t<double>(hosted_.attr("inputs")).mutable_data();
+    outputs = py::array_t<double>(hosted_.attr("outputs")).mutable_data();
+    given = py::array_t<unsigned char>(hosted_.attr("given")).mutable_data();
+    for (const auto& item : hosted_.attr("gains")()) {
+      const auto g = py::cast<std::tuple<std::string, std::string, double, double, double, bool>>(item);
+      gains.push_back(std::make_unique<WantedGain>(
+          Gain{std::get<0>(g), std::get<1>(g), std::get<2>(g), std::get<3>(g), std::get<4>(g)},
+          std::get<5>(g)));
+    }
+  }
+
+  void work(int job) override {
+    for (const auto& wanted : gains) {
+      if (wanted->changed.exchange(false)) {
+        set(*wanted);
+      }
+    }
+    if (job == kReset) {
+      reset_();
+      if (!Vector(outputs + nv, nv).allFinite()) throw PythonError("the safe output is not finite");
+      return;
+    }
+    const py::object answer = update_();
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(answer.ptr(), &size);
+    if (text == nullptr) throw py::error_already_set();
+    copy(reason, text, static_cast<std::size_t>(size));
+    // A singular value may be infinite: there is none where there is no task.
+    const double* record = outputs + 2 * nv;
+    if (!Vector(outputs, 2 * nv + kSingularValue).allFinite() || std::isnan(record[kSingularValue]) ||
+        !Vector(outputs + 2 * nv + kAuthority, 2).allFinite()) {
+      throw PythonError("the controller '" + kind_ + "' gave a number that is not finite");
+    }
+  }
+
+  // A law may refuse what the bounds allow; then it has the gain that it had.
+  void set(WantedGain& wanted) {
+    const std::string& name = wanted.gain.name;
+    try {
+      hosted_.attr("set_gain")(name, wanted.value.load());
+    } catch (const py::error_already_set&) {
+      const py::object present = hosted_.attr("controller").attr("gains");
+      wanted.value.store(present.attr(name.c_str()).cast<double>());
+      throw;
+    }
+  }
+
+  void unload() override {
+    update_ = reset_ = py::object();
+    hosted_ = py::object();
+  }
+
+  std::string kind_;
+  PythonRobot robot_;
+  py::object hosted_, update_, reset_;
+};
+
+}  // namespace
+
+class PythonController::Hosted {
+ public:
+  Hosted(std::unique_ptr<ControllerTask> task, const PythonOptions& options);
+
+  bool reset(const RobotState& state) noexcept;
+  const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
+
+  ControllerTask& task;
+  Worker worker;
+  double wait, reset_timeout;
+  std::atomic<std::uint64_t> late{0}, failed{0};
+
+ private:
+  bool fits(const RobotState& state) const noexcept;
+  void want(const Reference& reference) noexcept;
+  void hand_over(const RobotState& state, double dt) noexcept;
+  void keep_safe() noexcept;
+  const Command& safe(const char* reason) noexcept;
+
+  Command command_;
+  char reason_[kReason] = "";
+  Eigen::VectorXd safe_;        // (nv,) base wrench, joint torques
+  Eigen::VectorXd wanted_;      // of the reference, what Python has not been told yet
+  unsigned char has_[5] = {};   // which parts that are
+  double passed_ = 0.0;         // since the last state that Python has, s
+  bool unread_ = false;         // Python has finished, or will, what nobody has looked at
+};
+
+PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const PythonOptions& options)
+    : task(*made),
+      worker(std::move(made), options.load_timeout, options.priority),
+      wait(0.5 * options.period),
+      reset_timeout(options.reset_timeout),
+      safe_(Eigen::VectorXd::Zero(task.nv)),
+      wanted_(Eigen::VectorXd::Zero(kJoints + task.n)) {
+  command_.wrench_base = Eigen::VectorXd::Zero(task.b);
+  command_.torque = Eigen::VectorXd::Zero(task.n);
+}
+
+bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
+  return state.q.size() == task.nq && state.v.size() == task.nv;
+}
+
+// Remember what is wanted until Python is told: it may be busy with an old state now.
+void PythonController::Hosted::want(const Reference& reference) noexcept {
+  if (reference.position) {
+    wanted_.segment<3>(kPosition) = *reference.position;
+    has_[0] = 1;
+  }
+  if (reference.velocity) {
+    wanted_.segment<3>(kVelocity) = *reference.velocity;
+    has_[1] = 1;
+  }
+  if (reference.pose) {
+    for (int row = 0; row < 4; ++row) {
+      wanted_.segment<4>(kPose + 4 * row) = reference.pose->row(row).transpose();
+    }
+    has_[2] = 1;
+  }
+  if (reference.twist) {
+    wanted_.segment<6>(kTwist) = *reference.twist;
+    has_[3] = 1;
+  }
+  if (reference.has_joints && reference.joints.size() == task.n) {
+    wanted_.tail(task.n) = reference.joints;
+    has_[4] = 1;
+  }
+}
+
+void PythonController::Hosted::hand_over(const RobotState& state, double dt) noexcept {
+  Vector(task.inputs, task.nq) = state.q;
+  Vector(task.inputs + task.nq, task.nv) = state.v;
+  task.inputs[task.nq + task.nv] = dt;
+  Vector(task.inputs + task.nq + task.nv + 1, wanted_.size()) = wanted_;
+  std::memcpy(task.given, has_, sizeof has_);
+}
+
+void PythonController::Hosted::keep_safe() noexcept { safe_ = Vector(task.outputs + task.nv, task.nv); }
+
+const Command& PythonController::Hosted::safe(const char* reason) noexcept {
+  command_.wrench_base = safe_.head(task.b);
+  command_.torque = safe_.tail(task.n);
+  command_.energy = ControlEnergy();
+  command_.status = Status::holding;
+  command_.reason = reason;
+  command_.task_error = command_.smallest_singular_value = 0.0;
+  command_.authority = 1.0;
+  return command_;
+}
+
+bool PythonController::Hosted::reset(const RobotState& state) noexcept {
+  const Deadline deadline = Deadline::in(reset_timeout);
+  if (!fits(state) || worker.settle(deadline) == Worker::Outcome::late) return false;
+  unread_ = false;
+  hand_over(state, 0.0);
+  std::memset(has_, 0, sizeof has_);
+  passed_ = 0.0;
+  if (worker.run(kReset, deadline) != Worker::Outcome::done) return false;
+  keep_safe();
+  return true;
+}
+
+const Command& PythonController::Hosted::update(const RobotState& state, const Reference& reference,
+                                                double dt) noexcept {
+  const Deadline deadline = Deadline::in(wait);
+  passed_ += dt;
+  want(reference);
+  if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
+    return safe("the state is not finite, or not one of this robot; holding against gravity");
+  }
+  const auto before = worker.settle(deadline);
+  if (before == Worker::Outcome::late) {
+    late.fetch_add(1, std::memory_order_relaxed);
+    return safe("Python is still busy with an old state; holding against gravity");
+  }
+  if (unread_ && before == Worker::Outcome::done) keep_safe();
+  unread_ = false;
+  hand_over(state, passed_);
+  std::memset(has_, 0, sizeof has_);
+  passed_ = 0.0;
+  switch (worker.run(kUpdate, deadline)) {
+    case Worker::Outcome::late:
+      unread_ = true;
+      late.fetch_add(1, std::memory_order_relaxed);
+      return safe("Python did not answer within half a period; holding against gravity");
+    case Worker::Outcome::failed:
+      failed.fetch_add(1, std::memory_order_relaxed);
+      return safe("Python raised or gave a number that is not finite, see the log; holding against "
+                  "gravity");
+    case Worker::Outcome::done:
+      break;
+  }
+  keep_safe();
+  command_.wrench_base = Vector(task.outputs, task.b);
+  command_.torque = Vector(task.outputs + task.b, task.n);
+  const double* record = task.outputs + 2 * task.nv;
+  for (std::size_t k = 0; k < kEnergies.size(); ++k) command_.energy.*kEnergies[k].second = record[k];
+  command_.task_error = record[kTaskError];
+  command_.smallest_singular_value = record[kSingularValue];
+  command_.authority = record[kAuthority];
+  command_.status = static_cast<Status>(static_cast<int>(record[kStatus]));
+  std::memcpy(reason_, task.reason, sizeof reason_);
+  command_.reason = reason_;
+  return command_;
+}
+
+PythonController::PythonController(const std::string& kind, const PythonRobot& robot,
+                                   const PythonOptions& options) {
+  const WithoutLock without;
+  start_python();
+  try {
+    hosted_ = std::make_unique<Hosted>(std::make_unique<ControllerTask>(kind, robot, options), options);
+  } catch (const std::exception& error) {
+    throw PythonError("the Python controller '" + kind + "' cannot be had: " + error.what());
+  }
+}
+
+PythonController::~PythonController() {
+  const WithoutLock without;
+  hosted_.reset();
+}
+
+int PythonController::b() const { return hosted_->task.b; }
+int PythonController::n() const { return hosted_->task.n; }
+int PythonController::nq() const { return hosted_->task.nq; }
+int PythonController::nv() const { return hosted_->task.nv; }
+const std::vector<std::string>& PythonController::joint_names() const {
+  return hosted_->task.joint_names;
+}
+
+bool PythonController::reset(const RobotState& state) noexcept { return hosted_->reset(state); }
+
+const Command& PythonController::update(const RobotState& state, const Reference& reference,
+                                        double dt) noexcept {
+  return hosted_->update(state, reference, dt);
+}
+
+std::vector<Gain> PythonController::gains() const {
+  std::vector<Gain> all;
+  for (const auto& wanted : hosted_->task.gains) {
+    all.push_back(wanted->gain);
+    all.back().value = wanted->value.load();
+  }
+  return all;
+}
+
+bool PythonController::set_gain(const std::string& name, double value) noexcept {
+  for (const auto& wanted : hosted_->task.gains) {
+    const Gain& gain = wanted->gain;
+    if (gain.name != name) continue;
+    if (!(value >= gain.low && value <= gain.high)) return false;
+    if (wanted->on_or_off && value != 0.0 && value != 1.0) return false;
+    wanted->value.store(value);
+    wanted->changed.store(true);
+    return true;
+  }
+  return false;
+}
+
+void PythonController::set_period(double period) noexcept { hosted_->wait = 0.5 * period; }
+
+std::string PythonController::log() const { return hosted_->worker.log(); }
+std::uint64_t PythonController::late() const noexcept { return hosted_->late; }
+std::uint64_t PythonController::failed() const noexcept { return hosted_->failed; }
+
+}  // namespace vms_ph

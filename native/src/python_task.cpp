@@ -1,0 +1,78 @@
+#include "python_task.hpp"
+
+#include <utility>
+
+#include "python_interpreter.hpp"
+
+namespace py = pybind11;
+
+namespace vms_ph {
+namespace {
+
+// The words of what Python raised; with the lock held.
+std::string words(py::error_already_set& error) {
+  try {
+    const auto hosting = py::module_::import("vms_ph_controllers.hosting");
+    return py::cast<std::string>(hosting.attr("describe")(error.value()));
+  } catch (const std::exception&) {
+    return std::string(error.what()) +
+           "\nThe packages of this project and what they need must be importable: give the virtual "
+           "environment they are in, or name it in VMS_PH_PYTHON.";
+  }
+}
+
+}  // namespace
+
+void PythonTask::begin() {
+  before_ = PyGILState_Ensure();
+  try {
+    locked([](PythonTask& task, int) {
+      enter(task.options_);
+      task.load();
+    }, 0);
+  } catch (...) {
+    locked([](PythonTask& task, int) { task.unload(); }, 0);
+    PyGILState_Release(before_);
+    throw;
+  }
+  thread_ = PyEval_SaveThread();
+}
+
+void PythonTask::run(int job) {
+  PyEval_RestoreThread(thread_);
+  try {
+    locked([](PythonTask& task, int asked) { task.work(asked); }, job);
+  } catch (...) {
+    thread_ = PyEval_SaveThread();
+    throw;
+  }
+  thread_ = PyEval_SaveThread();
+}
+
+void PythonTask::end() noexcept {
+  PyEval_RestoreThread(thread_);
+  unload();
+  PyGILState_Release(before_);
+}
+
+// What Python raised must be read, and dropped, before the lock is given back.
+void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
+  std::string raised;
+  try {
+    action(*this, job);
+    return;
+  } catch (py::error_already_set& error) {
+    raised = words(error);
+  }
+  throw PythonError(raised);
+}
+
+py::tuple arguments(const PythonRobot& robot) {
+  py::tuple locked(robot.locked_joints.size());
+  for (std::size_t k = 0; k < robot.locked_joints.size(); ++k) locked[k] = robot.locked_joints[k];
+  const auto& g = robot.gravity;
+  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked,
+                        py::make_tuple(g[0], g[1], g[2]));
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,212 @@
+#include "vms_ph_native/worker.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+
+namespace vms_ph {
+namespace {
+
+constexpr double kFarewell = 5.0;  // s that a destructor waits for a job to end
+constexpr std::size_t kKept = 8;   // entries of the log
+
+class Semaphore {
+ public:
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+
+  void post() noexcept { sem_post(&semaphore_); }
+
+  void wait() noexcept {
+    while (sem_wait(&semaphore_) != 0) {
+    }
+  }
+
+  bool wait(const Deadline& deadline) noexcept {
+    while (sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &deadline.time()) != 0) {
+      if (errno != EINTR) return false;
+    }
+    return true;
+  }
+
+ private:
+  sem_t semaphore_;
+};
+
+// The text of what is being thrown; called from a handler.
+std::string caught() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "something that is no std::exception was thrown";
+  }
+}
+
+}  // namespace
+
+Deadline Deadline::in(double seconds) noexcept {
+  Deadline deadline;
+  clock_gettime(CLOCK_MONOTONIC, &deadline.time_);
+  const double whole = std::floor(seconds);
+  deadline.time_.tv_sec += static_cast<time_t>(whole);
+  deadline.time_.tv_nsec += static_cast<long>((seconds - whole) * 1e9);
+  if (deadline.time_.tv_nsec >= 1000000000L) {
+    deadline.time_.tv_nsec -= 1000000000L;
+    ++deadline.time_.tv_sec;
+  }
+  return deadline;
+}
+
+// Owned by caller and thread together, for the thread may outlive the caller.
+struct Worker::Shared {
+  Semaphore wanted, done, gone;
+  std::unique_ptr<Task> task;
+  std::atomic<bool> stop{false};
+  int job = 0;
+  std::atomic<std::uint64_t> asked{0}, answered{0};
+  std::atomic<bool> failed{false};
+  std::string failure;  // of begin(); read after its answer
+
+  mutable std::mutex mutex;
+  std::deque<std::pair<std::string, std::uint64_t>> log;  // with how often in succession
+
+  void note(const std::string& text) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!log.empty() && log.back().first == text) {
+      ++log.back().second;
+      return;
+    }
+    if (log.size() == kKept) log.pop_front();
+    log.emplace_back(text, 1);
+  }
+
+  void work() {
+    bool begun = false;
+    try {
+      task->begin();
+      begun = true;
+    } catch (...) {
+      failure = caught();
+    }
+    failed.store(!begun, std::memory_order_relaxed);
+    answered.store(0, std::memory_order_release);
+    done.post();
+    while (begun) {
+      wanted.wait();
+      if (stop.load(std::memory_order_acquire)) break;
+      const std::uint64_t sequence = asked.load(std::memory_order_acquire);
+      bool threw = false;
+      try {
+        task->run(job);
+      } catch (...) {
+        threw = true;
+        note(caught());
+      }
+      failed.store(threw, std::memory_order_relaxed);
+      answered.store(sequence, std::memory_order_release);
+      done.post();
+    }
+    if (begun) task->end();
+    task.reset();
+  }
+};
+
+Worker::Worker(std::unique_ptr<Task> task, double timeout, int priority)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->task = std::move(task);
+  // Signals are for the threads of the program that we are part of.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([shared = shared_] {
+      shared->work();
+      shared->gone.post();
+    });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  int refused = 0;
+  if (priority > 0) {
+    sched_param parameters{};
+    parameters.sched_priority = priority;
+    refused = pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
+  }
+  std::string failure;
+  if (!shared_->done.wait(Deadline::in(timeout))) {
+    failure = "it took longer than " + std::to_string(timeout) + " s to begin";
+  } else if (shared_->failed.load(std::memory_order_acquire)) {
+    failure = shared_->failure;
+  } else if (refused != 0) {
+    failure = "a thread cannot have real-time priority " + std::to_string(priority) + " (" +
+              std::strerror(refused) +
+              "); allow it by an rtprio entry in /etc/security/limits.conf, or give 0";
+  } else {
+    return;
+  }
+  leave();
+  throw std::runtime_error(failure);
+}
+
+Worker::~Worker() { leave(); }
+
+void Worker::leave() noexcept {
+  shared_->stop.store(true, std::memory_order_release);
+  shared_->wanted.post();
+  if (shared_->gone.wait(Deadline::in(kFarewell))) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
+
+Worker::Outcome Worker::settle(const Deadline& deadline) noexcept {
+  if (away_) {
+    if (!shared_->done.wait(deadline)) return Outcome::late;
+    away_ = false;
+    const bool ours = shared_->answered.load(std::memory_order_acquire) == sequence_;
+    const bool failed = shared_->failed.load(std::memory_order_relaxed);
+    last_ = ours && !failed ? Outcome::done : Outcome::failed;
+  }
+  return last_;
+}
+
+Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
+  shared_->job = job;
+  shared_->asked.store(++sequence_, std::memory_order_release);
+  away_ = true;
+  shared_->wanted.post();
+  return settle(deadline);
+}
+
+std::string Worker::log() const {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  std::string text;
+  for (const auto& [entry, times] : shared_->log) {
+    text += entry;
+    if (times > 1) text += "\n(" + std::to_string(times) + " times)";
+    text += "\n";
+  }
+  return text;
+}
+
+void Worker::note(const std::string& text) { shared_->note(text); }
+
+}  // namespace vms_ph
