@@ -65,9 +65,10 @@ class HostedController:
         )
         self._record = self.outputs[2 * nv :]
 
-    def gains(self) -> list[tuple[str, str, float, float, float, bool]]:
-        """Return name, description, value, bounds and whether it is a switch, of every gain."""
+    def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
+        """Return name, description, value, bounds, default and whether it is a switch, of each."""
         listed = []
+        defaults = self.controller.Gains()
         for item in fields(self.controller.gains):
             value = getattr(self.controller.gains, item.name)
             if not isinstance(value, (bool, int, float)):
@@ -77,7 +78,8 @@ class HostedController:
             low = (0.0 if switch else -inf) if low is None else float(low)
             high = (1.0 if switch else inf) if high is None else float(high)
             text = str(item.metadata.get("description", ""))
-            listed.append((item.name, text, float(value), low, high, switch))
+            default = float(getattr(defaults, item.name))
+            listed.append((item.name, text, float(value), low, high, default, switch))
         return listed
 
     def set_gain(self, name: str, value: float) -> None:

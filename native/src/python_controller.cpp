@@ -1,9 +1,11 @@
 #include "vms_ph_native/python_controller.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include <pybind11/numpy.h>
@@ -48,10 +50,8 @@ enum Job { kReset, kUpdate };
 
 // A gain as the user wants it, and whether Python has it yet.
 struct WantedGain {
-  WantedGain(Gain described, bool is_switch)
-      : gain(std::move(described)), on_or_off(is_switch), value(gain.value) {}
+  explicit WantedGain(Gain described) : gain(std::move(described)), value(gain.value) {}
   const Gain gain;
-  const bool on_or_off;
   std::atomic<double> value;
   std::atomic<bool> changed{false};
 };
@@ -106,10 +106,10 @@ class ControllerTask final : public PythonTask {
     outputs = py::array_t<double>(hosted_.attr("outputs")).mutable_data();
     given = py::array_t<unsigned char>(hosted_.attr("given")).mutable_data();
     for (const auto& item : hosted_.attr("gains")()) {
-      const auto g = py::cast<std::tuple<std::string, std::string, double, double, double, bool>>(item);
+      using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
+      const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(item);
       gains.push_back(std::make_unique<WantedGain>(
-          Gain{std::get<0>(g), std::get<1>(g), std::get<2>(g), std::get<3>(g), std::get<4>(g)},
-          std::get<5>(g)));
+          Gain{name, text, value, low, high, initial, is_switch}));
     }
   }
 
@@ -352,8 +352,7 @@ bool PythonController::set_gain(const std::string& name, double value) noexcept 
     const Gain& gain = wanted->gain;
     if (gain.name != name) continue;
     if (!(value >= gain.low && value <= gain.high)) return false;
-    if (wanted->on_or_off && value != 0.0 && value != 1.0) return false;
-    wanted->value.store(value);
+    wanted->value.store(gain.is_switch ? static_cast<double>(value != 0.0) : value);
     wanted->changed.store(true);
     return true;
   }

@@ -12,6 +12,7 @@ namespace {
 // The words of what Python raised; with the lock held.
 std::string words(py::error_already_set& error) {
   try {
+    if (error.trace()) PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
     const auto hosting = py::module_::import("vms_ph_controllers.hosting");
     return py::cast<std::string>(hosting.attr("describe")(error.value()));
   } catch (const std::exception&) {

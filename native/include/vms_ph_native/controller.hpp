@@ -52,6 +52,8 @@ struct Command {
 struct Gain {
   std::string name, description;
   double value, low, high;
+  double initial = 0.0;    ///< the default
+  bool is_switch = false;  ///< on or off: 1 or 0
 };
 
 /// A control law. reset() and update() never throw, print, block or allocate.

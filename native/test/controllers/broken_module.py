@@ -1,0 +1,1 @@
+raise RuntimeError("a module that fails when it is imported")

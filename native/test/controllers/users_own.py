@@ -1,0 +1,90 @@
+"""Controllers as a user writes them, well and badly."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState, Status
+from vms_ph_controllers.interface import gain, switch
+
+
+class Spring(Controller):
+    """Pulls every joint to where it was at the reset, or to where the reference says."""
+
+    @dataclass(frozen=True)
+    class Gains:
+        """Gains of the law."""
+
+        stiffness: float = gain(10.0, "of every joint, N m/rad", 0.0, 100.0)
+        damping: float = gain(1.0, "of every joint, N m s/rad", 0.0, 10.0)
+        on: bool = switch(True, "pull at all")
+        nap: float = gain(0.0, "time to sleep before the answer, s", 0.0, 60.0)
+
+        def __post_init__(self) -> None:
+            """Refuse what the bounds of the single gains cannot say."""
+            if self.damping > self.stiffness:
+                raise ValueError("more damping than stiffness")
+
+    gains: Gains
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.gains = self.Gains()
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present posture."""
+        d = self.model.evaluate(state.q, state.v)
+        self.rest, self.passed = d.q, 0.0
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Pull, and count the time that has passed."""
+        time.sleep(self.gains.nap)
+        if reference.joints is not None:
+            self.rest = reference.joints
+        self.passed += dt
+        away = state.q - self.rest
+        torque = -self.gains.stiffness * self.gains.on * away - self.gains.damping * state.v
+        energy = ControlEnergy(closed_loop=0.5 * self.gains.stiffness * float(away @ away))
+        return Command(
+            np.zeros(0), torque, energy, Status.OK, "springs, ä", task_error=self.passed
+        )
+
+
+class RaisesBeyondOne(Spring):
+    """Has a bug that shows only sometimes."""
+
+    def update(self, state, reference, dt):
+        """Index a joint that there is not, beyond one radian."""
+        if state.q[0] > 1.0:
+            state.v[17]
+        return super().update(state, reference, dt)
+
+
+class NoNumberBeyondOne(Spring):
+    """Takes the root of a negative number, beyond one radian."""
+
+    def update(self, state, reference, dt):
+        """Scale the torque by that root."""
+        command = super().update(state, reference, dt)
+        with np.errstate(invalid="ignore"):
+            return Command(command.wrench_base, command.torque * np.sqrt(1.0 - state.q[0]))
+
+
+class OneTorqueForAll(Spring):
+    """Gives a single torque, whatever the number of joints."""
+
+    def update(self, state, reference, dt):
+        """Give it."""
+        return Command(np.zeros(0), np.array([1.0]))
+
+
+class NoController:
+    """Has the methods, but is none."""
+
+
+class Unfinished(Controller):
+    """Lacks update()."""
+
+    def reset(self, state):
+        """Do nothing."""

@@ -1,0 +1,24 @@
+# The host of Python objects. Every case is a process of its own: there is one interpreter in each.
+execute_process(COMMAND ${Python_EXECUTABLE} -c "import sys; print(sys.prefix)"
+  OUTPUT_VARIABLE environment OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+
+add_executable(python_controller_test python_controller_test.cpp)
+target_link_libraries(python_controller_test PRIVATE vms_ph_python_host vms_ph_warnings)
+target_compile_definitions(python_controller_test PRIVATE
+  VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
+foreach(case
+    a_users_class_controls
+    gains_change_between_updates
+    what_raises_is_held_against_gravity
+    what_is_no_number_is_held_against_gravity
+    a_state_that_is_none_is_held
+    a_late_answer_is_held_and_thrown_away
+    no_answer_is_ever_that_to_another_state
+    one_that_hangs_does_not_keep_its_owner
+    mistakes_are_told_in_a_sentence
+    loading_many_times_leaves_nothing_behind
+    two_controllers_work_side_by_side)
+  add_test(NAME python_controller.${case} COMMAND python_controller_test ${case})
+  set_tests_properties(python_controller.${case} PROPERTIES
+    ENVIRONMENT "VMS_PH_PYTHON=${environment};OMP_NUM_THREADS=1" TIMEOUT 120)
+endforeach()
