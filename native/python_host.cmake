@@ -12,5 +12,6 @@ target_include_directories(vms_ph_python_host PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen
   PRIVATE pybind11::pybind11 Python::Python Threads::Threads ${CMAKE_DL_LIBS} $<BUILD_INTERFACE:vms_ph_warnings>)
-# Modules that the interpreter has loaded cannot be unloaded, so neither can what holds it.
-target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete)
+# Modules that the interpreter has loaded cannot be unloaded, so neither can what holds it. It uses
+# its own copy of inline functions: with those of the plugin that loads it, that would stay as well.
+target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic)

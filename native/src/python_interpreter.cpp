@@ -23,7 +23,8 @@ void promote_libpython() {
       found.dli_fname != nullptr) {
     dlopen(found.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
-  if (dlsym(RTLD_DEFAULT, "PyObject_Call") == nullptr) {
+  void* global = dlopen(nullptr, RTLD_NOW);  // the program and all that is global, but not ourselves
+  if (dlsym(global, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
     throw PythonError(std::string("the library of Python cannot be made known to its modules: ") +
                       (reason == nullptr ? "no name of it is found" : reason));
@@ -93,8 +94,11 @@ void start_python() {
   if (ready) return;
   promote_libpython();
   if (Py_IsInitialized() == 0) {
-    py::initialize_interpreter(/*init_signal_handlers=*/false, 0, nullptr,
-                               /*add_program_dir_to_path=*/false);
+    // Signals, arguments and standard streams are those of the program, and stay as they are.
+    PyConfig config;
+    PyConfig_InitPythonConfig(&config);
+    config.parse_argv = config.install_signal_handlers = config.configure_c_stdio = 0;
+    py::initialize_interpreter(&config, 0, nullptr, /*add_program_dir_to_path=*/false);
     ours = true;
     PyEval_SaveThread();
   }

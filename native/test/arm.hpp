@@ -1,9 +1,7 @@
 // An arm of two links, hanging; turned up by a radian its gravity torques are plain to see.
 #pragma once
 
-#include <string>
-
-inline const std::string kArm = R"(<robot name="arm">
+constexpr const char* kArm = R"(<robot name="arm">
   <link name="base">
     <inertial><mass value="5"/>
       <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -1,6 +1,16 @@
 # The host of Python objects. Every case is a process of its own: there is one interpreter in each.
+enable_language(C)
 execute_process(COMMAND ${Python_EXECUTABLE} -c "import sys; print(sys.prefix)"
   OUTPUT_VARIABLE environment OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+function(add_host_test name)
+  add_test(NAME python_host.${name} COMMAND ${ARGN})
+  set_tests_properties(python_host.${name} PROPERTIES
+    ENVIRONMENT "VMS_PH_PYTHON=${environment};OMP_NUM_THREADS=1" TIMEOUT 120)
+endfunction()
+
+add_executable(worker_test worker_test.cpp)
+target_link_libraries(worker_test PRIVATE vms_ph_python_host vms_ph_warnings)
+add_host_test(the_handshake_keeps_questions_and_answers_together worker_test)
 
 add_executable(python_controller_test python_controller_test.cpp)
 target_link_libraries(python_controller_test PRIVATE vms_ph_python_host vms_ph_warnings)
@@ -18,7 +28,15 @@ foreach(case
     mistakes_are_told_in_a_sentence
     loading_many_times_leaves_nothing_behind
     two_controllers_work_side_by_side)
-  add_test(NAME python_controller.${case} COMMAND python_controller_test ${case})
-  set_tests_properties(python_controller.${case} PROPERTIES
-    ENVIRONMENT "VMS_PH_PYTHON=${environment};OMP_NUM_THREADS=1" TIMEOUT 120)
+  add_host_test(${case} python_controller_test ${case})
 endforeach()
+
+add_library(test_plugin MODULE plugin.cpp)
+target_link_libraries(test_plugin PRIVATE vms_ph_python_host vms_ph_warnings)
+add_executable(plugin_loader plugin_loader.c)
+target_link_libraries(plugin_loader PRIVATE ${CMAKE_DL_LIBS})
+add_host_test(a_plugin_in_a_program_without_python_is_loaded_again_and_again
+  plugin_loader $<TARGET_FILE:test_plugin>)
+
+add_executable(replay replay.cpp)
+target_link_libraries(replay PRIVATE vms_ph_python_host vms_ph_warnings)

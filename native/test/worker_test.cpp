@@ -1,0 +1,85 @@
+// The handshake between a thread that cannot wait and one that works for it, without Python.
+#include "vms_ph_native/worker.hpp"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "check.hpp"
+
+namespace {
+
+using vms_ph::Deadline;
+using vms_ph::Worker;
+
+// Sums the numbers up to the one asked for; takes its time for some, and refuses some.
+class Sum final : public vms_ph::Task {
+ public:
+  void begin() override {}
+  void run(int job) override {
+    if (job % 13 == 5) throw std::runtime_error("thirteen");
+    if (job % 7 == 3) std::this_thread::sleep_for(std::chrono::microseconds(400));
+    sum = 0;
+    for (int k = 0; k <= asked; ++k) sum += k;
+  }
+  void end() noexcept override {}
+
+  int asked = 0, sum = 0;
+};
+
+class Never final : public vms_ph::Task {
+ public:
+  void begin() override { throw std::runtime_error("no way to begin"); }
+  void run(int) override {}
+  void end() noexcept override {}
+};
+
+void every_answer_is_that_to_its_question() {
+  auto made = std::make_unique<Sum>();
+  Sum& task = *made;
+  Worker worker(std::move(made), 10.0);
+  int done = 0, failed = 0, late = 0;
+  for (int k = 0; k < 20000; ++k) {
+    const Deadline deadline = Deadline::in(100e-6);
+    if (worker.settle(deadline) == Worker::Outcome::late) {
+      ++late;
+      continue;
+    }
+    task.asked = k % 1000;
+    task.sum = -1;
+    switch (worker.run(k, deadline)) {
+      case Worker::Outcome::done:
+        CHECK(task.sum == task.asked * (task.asked + 1) / 2 && k % 13 != 5);
+        ++done;
+        break;
+      case Worker::Outcome::failed:
+        CHECK(k % 13 == 5 && task.sum == -1);
+        ++failed;
+        break;
+      case Worker::Outcome::late:
+        ++late;
+        break;
+    }
+  }
+  CHECK(done > 0 && failed > 0 && late > 0);
+  CHECK_HAS(worker.log(), "thirteen");
+}
+
+void one_that_cannot_begin_says_why() {
+  try {
+    Worker worker(std::make_unique<Never>(), 10.0);
+  } catch (const std::runtime_error& error) {
+    CHECK_HAS(error.what(), "no way to begin");
+    return;
+  }
+  CHECK(!"begun");
+}
+
+}  // namespace
+
+int main() {
+  every_answer_is_that_to_its_question();
+  one_that_cannot_begin_says_why();
+  for (int k = 0; k < 200; ++k) Worker(std::make_unique<Sum>(), 10.0);
+  return 0;
+}
