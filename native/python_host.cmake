@@ -7,7 +7,8 @@ add_library(vms_ph_python_host SHARED
   src/worker.cpp
   src/python_interpreter.cpp
   src/python_task.cpp
-  src/python_controller.cpp)
+  src/python_controller.cpp
+  src/python_simulation.cpp)
 target_include_directories(vms_ph_python_host PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen

@@ -11,10 +11,10 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, Ports
 from vms_ph_io import robots
 from vms_ph_nodes.conversions import from_joint_state, from_wrench, to_wrench
-from vms_ph_nodes.simulation import External, Simulation
 
 PAGE = Path(__file__).parent.parent / "docs/conventions.md"
 

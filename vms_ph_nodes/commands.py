@@ -9,13 +9,13 @@ from sensor_msgs.msg import JointState
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
+from vms_ph_dynamics.simulation import External
 
 from .conversions import NANOSECONDS, by_name, from_base_wrench, from_wrench
 from .frames import ODOM, WORLD, without_prefix
 from .parameters import declare
 from .pushes import Pushes
 from .refusals import Refusals
-from .simulation import External
 
 
 class Commands:

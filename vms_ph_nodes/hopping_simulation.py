@@ -20,14 +20,13 @@ from vms_ph_dynamics.contact import (
     Push,
 )
 from vms_ph_dynamics.errors import VmsPhError
-
-from .simulation import PORTS, Control, External, Sample
+from vms_ph_dynamics.simulation import PORTS, Control, External, Sample
 
 _PLANE = [0, 1, 5]
 
 
 class HoppingSimulation:
-    """Integrates a leg through its hops; in all else as :class:`.simulation.Simulation`.
+    """Integrates a leg through its hops; in all else as any ``Simulation``.
 
     A law that exists in continuous time acts so. Any other is held over each step. The floor is
     part of what acts at the end effector.

@@ -13,13 +13,13 @@ from vms_ph.msg import PortWork
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.links import LinkTree
+from vms_ph_dynamics.simulation import Sample
 
 from .base_motion import to_odometry
 from .conversions import to_base_wrench, to_joint_state, to_wrench
 from .frames import ODOM, with_prefix
 from .parameters import declare
 from .robot_parameters import LATCHED
-from .simulation import Sample
 
 
 class RobotPublishers:

@@ -11,6 +11,7 @@ from vms_ph.srv import StepSimulation
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.contact import LegLaw
+from vms_ph_dynamics.simulation import Control, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
 from .commands import Commands
@@ -22,7 +23,6 @@ from .parameters import declare
 from .process import run
 from .robot_parameters import RobotParameters
 from .robot_publishers import RobotPublishers
-from .simulation import Control, Simulation
 
 
 class Loop(Protocol):

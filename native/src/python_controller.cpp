@@ -70,8 +70,7 @@ class ControllerTask final : public PythonTask {
       : PythonTask(std::move(options)), kind_(std::move(kind)), robot_(std::move(robot)) {}
 
   // What the caller uses while the buffers are its own.
-  int b = 0, n = 0, nq = 0, nv = 0;
-  std::vector<std::string> joint_names;
+  PythonSizes sizes;
   std::vector<std::unique_ptr<WantedGain>> gains;
   double *inputs = nullptr, *outputs = nullptr;
   unsigned char* given = nullptr;
@@ -94,16 +93,11 @@ class ControllerTask final : public PythonTask {
       }
     }
     hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated);
-    const py::object model = hosted_.attr("model");
-    b = model.attr("b").cast<int>();
-    n = model.attr("n").cast<int>();
-    nq = model.attr("nq").cast<int>();
-    nv = model.attr("nv").cast<int>();
-    for (const auto& name : model.attr("joint_names")) joint_names.push_back(py::cast<std::string>(name));
+    sizes = sizes_of(hosted_.attr("model"));
     update_ = hosted_.attr("update");
     reset_ = hosted_.attr("reset");
-    inputs = py::array_t<double>(hosted_.attr("inputs")).mutable_data();
-    outputs = py::array_t<double>(hosted_.attr("outputs")).mutable_data();
+    inputs = numbers_of(hosted_.attr("inputs"));
+    outputs = numbers_of(hosted_.attr("outputs"));
     given = py::array_t<unsigned char>(hosted_.attr("given")).mutable_data();
     for (const auto& item : hosted_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
@@ -121,7 +115,7 @@ class ControllerTask final : public PythonTask {
     }
     if (job == kReset) {
       reset_();
-      if (!Vector(outputs + nv, nv).allFinite()) throw PythonError("the safe output is not finite");
+      if (!Vector(outputs + sizes.nv, sizes.nv).allFinite()) throw PythonError("the safe output is not finite");
       return;
     }
     const py::object answer = update_();
@@ -130,9 +124,9 @@ class ControllerTask final : public PythonTask {
     if (text == nullptr) throw py::error_already_set();
     copy(reason, text, static_cast<std::size_t>(size));
     // A singular value may be infinite: there is none where there is no task.
-    const double* record = outputs + 2 * nv;
-    if (!Vector(outputs, 2 * nv + kSingularValue).allFinite() || std::isnan(record[kSingularValue]) ||
-        !Vector(outputs + 2 * nv + kAuthority, 2).allFinite()) {
+    const double* record = outputs + 2 * sizes.nv;
+    if (!Vector(outputs, 2 * sizes.nv + kSingularValue).allFinite() || std::isnan(record[kSingularValue]) ||
+        !Vector(outputs + 2 * sizes.nv + kAuthority, 2).allFinite()) {
       throw PythonError("the controller '" + kind_ + "' gave a number that is not finite");
     }
   }
@@ -194,14 +188,14 @@ PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const Pyt
       worker(std::move(made), options.load_timeout, options.priority),
       wait(0.5 * options.period),
       reset_timeout(options.reset_timeout),
-      safe_(Eigen::VectorXd::Zero(task.nv)),
-      wanted_(Eigen::VectorXd::Zero(kJoints + task.n)) {
-  command_.wrench_base = Eigen::VectorXd::Zero(task.b);
-  command_.torque = Eigen::VectorXd::Zero(task.n);
+      safe_(Eigen::VectorXd::Zero(task.sizes.nv)),
+      wanted_(Eigen::VectorXd::Zero(kJoints + task.sizes.n)) {
+  command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
+  command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
 }
 
 bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
-  return state.q.size() == task.nq && state.v.size() == task.nv;
+  return state.q.size() == task.sizes.nq && state.v.size() == task.sizes.nv;
 }
 
 // Remember what is wanted until Python is told: it may be busy with an old state now.
@@ -224,25 +218,25 @@ void PythonController::Hosted::want(const Reference& reference) noexcept {
     wanted_.segment<6>(kTwist) = *reference.twist;
     has_[3] = 1;
   }
-  if (reference.has_joints && reference.joints.size() == task.n) {
-    wanted_.tail(task.n) = reference.joints;
+  if (reference.has_joints && reference.joints.size() == task.sizes.n) {
+    wanted_.tail(task.sizes.n) = reference.joints;
     has_[4] = 1;
   }
 }
 
 void PythonController::Hosted::hand_over(const RobotState& state, double dt) noexcept {
-  Vector(task.inputs, task.nq) = state.q;
-  Vector(task.inputs + task.nq, task.nv) = state.v;
-  task.inputs[task.nq + task.nv] = dt;
-  Vector(task.inputs + task.nq + task.nv + 1, wanted_.size()) = wanted_;
+  Vector(task.inputs, task.sizes.nq) = state.q;
+  Vector(task.inputs + task.sizes.nq, task.sizes.nv) = state.v;
+  task.inputs[task.sizes.nq + task.sizes.nv] = dt;
+  Vector(task.inputs + task.sizes.nq + task.sizes.nv + 1, wanted_.size()) = wanted_;
   std::memcpy(task.given, has_, sizeof has_);
 }
 
-void PythonController::Hosted::keep_safe() noexcept { safe_ = Vector(task.outputs + task.nv, task.nv); }
+void PythonController::Hosted::keep_safe() noexcept { safe_ = Vector(task.outputs + task.sizes.nv, task.sizes.nv); }
 
 const Command& PythonController::Hosted::safe(const char* reason) noexcept {
-  command_.wrench_base = safe_.head(task.b);
-  command_.torque = safe_.tail(task.n);
+  command_.wrench_base = safe_.head(task.sizes.b);
+  command_.torque = safe_.tail(task.sizes.n);
   command_.energy = ControlEnergy();
   command_.status = Status::holding;
   command_.reason = reason;
@@ -294,9 +288,9 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
       break;
   }
   keep_safe();
-  command_.wrench_base = Vector(task.outputs, task.b);
-  command_.torque = Vector(task.outputs + task.b, task.n);
-  const double* record = task.outputs + 2 * task.nv;
+  command_.wrench_base = Vector(task.outputs, task.sizes.b);
+  command_.torque = Vector(task.outputs + task.sizes.b, task.sizes.n);
+  const double* record = task.outputs + 2 * task.sizes.nv;
   for (std::size_t k = 0; k < kEnergies.size(); ++k) command_.energy.*kEnergies[k].second = record[k];
   command_.task_error = record[kTaskError];
   command_.smallest_singular_value = record[kSingularValue];
@@ -323,12 +317,12 @@ PythonController::~PythonController() {
   hosted_.reset();
 }
 
-int PythonController::b() const { return hosted_->task.b; }
-int PythonController::n() const { return hosted_->task.n; }
-int PythonController::nq() const { return hosted_->task.nq; }
-int PythonController::nv() const { return hosted_->task.nv; }
+int PythonController::b() const { return hosted_->task.sizes.b; }
+int PythonController::n() const { return hosted_->task.sizes.n; }
+int PythonController::nq() const { return hosted_->task.sizes.nq; }
+int PythonController::nv() const { return hosted_->task.sizes.nv; }
 const std::vector<std::string>& PythonController::joint_names() const {
-  return hosted_->task.joint_names;
+  return hosted_->task.sizes.joint_names;
 }
 
 bool PythonController::reset(const RobotState& state) noexcept { return hosted_->reset(state); }

@@ -1,6 +1,6 @@
 #include "python_task.hpp"
 
-#include <utility>
+#include <pybind11/numpy.h>
 
 #include "python_interpreter.hpp"
 
@@ -67,6 +67,17 @@ void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
   }
   throw PythonError(raised);
 }
+
+PythonSizes sizes_of(const py::object& model) {
+  PythonSizes sizes{model.attr("b").cast<int>(), model.attr("n").cast<int>(),
+                    model.attr("nq").cast<int>(), model.attr("nv").cast<int>(), {}};
+  for (const auto& name : model.attr("joint_names")) {
+    sizes.joint_names.push_back(py::cast<std::string>(name));
+  }
+  return sizes;
+}
+
+double* numbers_of(const py::object& array) { return py::array_t<double>(array).mutable_data(); }
 
 py::tuple arguments(const PythonRobot& robot) {
   py::tuple locked(robot.locked_joints.size());

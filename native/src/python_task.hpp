@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <pybind11/pybind11.h>
 
@@ -30,6 +32,16 @@ class PythonTask : public Task {
   PyGILState_STATE before_{};
   PyThreadState* thread_ = nullptr;
 };
+
+/// The sizes of a vms_ph_dynamics.VMSModel.
+struct PythonSizes {
+  int b = 0, n = 0, nq = 0, nv = 0;
+  std::vector<std::string> joint_names;
+};
+PythonSizes sizes_of(const pybind11::object& model);
+
+/// The numbers of an array that Python and C++ share, which must not be resized.
+double* numbers_of(const pybind11::object& array);
 
 /// What VMSModel.from_urdf takes, as vms_ph_controllers.hosting.make_model takes it.
 pybind11::tuple arguments(const PythonRobot& robot);

@@ -103,7 +103,7 @@ struct Worker::Shared {
     } catch (...) {
       failure = caught();
     }
-    failed.store(!begun, std::memory_order_relaxed);
+    failed.store(!begun, std::memory_order_release);
     answered.store(0, std::memory_order_release);
     done.post();
     while (begun) {

@@ -40,3 +40,7 @@ add_host_test(a_plugin_in_a_program_without_python_is_loaded_again_and_again
 
 add_executable(replay replay.cpp)
 target_link_libraries(replay PRIVATE vms_ph_python_host vms_ph_warnings)
+
+add_executable(python_simulation_test python_simulation_test.cpp)
+target_link_libraries(python_simulation_test PRIVATE vms_ph_python_host vms_ph_warnings)
+add_host_test(the_simulator_is_stepped_as_a_robot python_simulation_test)

@@ -9,9 +9,9 @@ import yaml
 from vms_ph_controllers import Reference, RobotState
 from vms_ph_controllers.loading import make_controller
 from vms_ph_dynamics.momenta import momenta
+from vms_ph_dynamics.simulation import External, Sample, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 from vms_ph_io import robots, share_directory
-from vms_ph_nodes.simulation import External, Sample, Simulation
 
 # Those that stand and fall on a floor are simulated otherwise; see test_hopping_simulation.py.
 HOLDING = [name for name in robots.names() if not robots.get(name).on_floor]

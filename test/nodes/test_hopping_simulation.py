@@ -8,9 +8,9 @@ import yaml
 
 from vms_ph_controllers import HoppingController, Reference, RobotState
 from vms_ph_dynamics.contact import Leg
+from vms_ph_dynamics.simulation import External, Sample
 from vms_ph_io import robots, share_directory
 from vms_ph_nodes.hopping_simulation import HoppingSimulation
-from vms_ph_nodes.simulation import External, Sample
 
 HOPPERS = [name for name in robots.names() if robots.get(name).on_floor]
 NOTHING = External(np.zeros(1), np.zeros(6))

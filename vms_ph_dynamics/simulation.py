@@ -1,4 +1,4 @@
-"""A simulated robot with a controller in its loop; no ROS in here."""
+"""A simulated robot with a controller in its loop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from math import isfinite
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.friction import Friction
-from vms_ph_dynamics.integrators import IntegrationError, default_scheme, make_stepper, take
-from vms_ph_dynamics.structure import Form, PHState, Ports
+from .arrays import Array
+from .friction import Friction
+from .integrators import IntegrationError, default_scheme, make_stepper, take
+from .structure import Form, PHState, Ports
 
 Control = Callable[[Array, Array, float], Array]
 """A control law as the loop sees it: (q, v, dt) -> (nv,) base wrench, then joint torques."""
@@ -87,7 +87,7 @@ class Simulation:
             dt: integrator and control step, s.
             control: the law in the loop; None leaves the joints to the external torques.
             friction: whether the joints' viscous friction acts.
-            scheme: of :data:`vms_ph_dynamics.integrators.SCHEMES`; the usual one when None.
+            scheme: of :data:`.integrators.SCHEMES`; the usual one when None.
 
         Raises:
             StateError: there is no such scheme.
@@ -124,6 +124,11 @@ class Simulation:
     def steps(self) -> int:
         """Steps since the last reset."""
         return self._steps
+
+    def hold(self, external: External) -> None:
+        """Let ``external`` act from now on, and not only from the next sample."""
+        self._external = external
+        self._acting = self._efforts()
 
     def advance(self, steps: int, external: External) -> None:
         """Take a number of steps; ``external`` acts from their end on, at the next sample."""

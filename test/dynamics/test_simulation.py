@@ -5,8 +5,8 @@ import pytest
 
 from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.simulation import External, Sample, Simulation
 from vms_ph_dynamics.structure import CanonicalForm
-from vms_ph_nodes.simulation import External, Sample, Simulation
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 NOTHING = External(np.zeros(7), np.zeros(6))
