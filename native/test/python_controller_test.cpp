@@ -172,6 +172,22 @@ void no_answer_is_ever_that_to_another_state() {
   CHECK(static_cast<std::uint64_t>(answered) + law.late() == 600);
 }
 
+void nobody_waits_for_the_lock_of_python() {
+  PythonOptions options = patient();
+  options.period = 0.02;
+  PythonController keeper("users_own.KeepsTheLock", arm(), options);
+  PythonController other("users_own.Spring", arm(), options);
+  CHECK(keeper.reset(at(0.3, 0.0)) && other.reset(at(0.3, 0.0)));
+  keeper.set_gain("nap", 0.5);
+  const auto begun = Clock::now();
+  CHECK(holds(keeper.update(at(0.4, 0.0), Reference(), 0.01), at(0.3, 0.0)));
+  CHECK(holds(other.update(at(0.4, 0.0), Reference(), 0.01), at(0.3, 0.0)));
+  CHECK(other.set_gain("stiffness", 20.0) && other.gains()[0].value == 20.0);
+  CHECK(elapsed(begun) < 0.3);
+  other.set_period(20.0);
+  CHECK(other.update(at(0.4, 0.0), Reference(), 0.01).torque[0] == -20.0 * (0.4 - 0.3));
+}
+
 void one_that_hangs_does_not_keep_its_owner() {
   PythonOptions options = patient();
   options.period = 0.002;
@@ -299,6 +315,7 @@ const std::map<std::string, std::function<void()>> kCases{
     {"a_state_that_is_none_is_held", a_state_that_is_none_is_held},
     {"a_late_answer_is_held_and_thrown_away", a_late_answer_is_held_and_thrown_away},
     {"no_answer_is_ever_that_to_another_state", no_answer_is_ever_that_to_another_state},
+    {"nobody_waits_for_the_lock_of_python", nobody_waits_for_the_lock_of_python},
     {"one_that_hangs_does_not_keep_its_owner", one_that_hangs_does_not_keep_its_owner},
     {"mistakes_are_told_in_a_sentence", mistakes_are_told_in_a_sentence},
     {"loading_many_times_leaves_nothing_behind", loading_many_times_leaves_nothing_behind},

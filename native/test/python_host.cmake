@@ -24,12 +24,22 @@ foreach(case
     a_state_that_is_none_is_held
     a_late_answer_is_held_and_thrown_away
     no_answer_is_ever_that_to_another_state
+    nobody_waits_for_the_lock_of_python
     one_that_hangs_does_not_keep_its_owner
     mistakes_are_told_in_a_sentence
     loading_many_times_leaves_nothing_behind
     two_controllers_work_side_by_side)
   add_host_test(${case} python_controller_test ${case})
 endforeach()
+
+# It stands in for malloc, as the sanitizers do.
+if(NOT VMS_PH_SANITIZE)
+  add_executable(python_no_allocation python_no_allocation.cpp)
+  target_link_libraries(python_no_allocation PRIVATE vms_ph_python_host vms_ph_warnings)
+  target_compile_definitions(python_no_allocation PRIVATE
+    VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
+  add_host_test(the_calling_thread_takes_nothing_from_the_heap python_no_allocation)
+endif()
 
 add_library(test_plugin MODULE plugin.cpp)
 target_link_libraries(test_plugin PRIVATE vms_ph_python_host vms_ph_warnings)

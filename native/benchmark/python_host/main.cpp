@@ -1,0 +1,91 @@
+// Times the updates of a hosted Python controller at a posture and around it, and prints one line,
+// tabs between: its name, then median, lower and upper quartile, 99th percentile, 99.9th, and the
+// longest, in ns; then how many answers came too late for a period of a millisecond.
+//
+//   vms_ph_host_benchmark FILE.urdf BASE END_EFFECTOR UPDATES MODULE.CLASS Q...
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "vms_ph_native/python_controller.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Not twice the same for a while; only the joints move, which are the last of a configuration.
+std::vector<vms_ph::RobotState> around(const Eigen::VectorXd& home, int n, int nv) {
+  std::vector<vms_ph::RobotState> states;
+  for (int k = 0; k < 256; ++k) {
+    states.push_back({home, 0.3 * Eigen::VectorXd::Random(nv)});
+    states.back().q.tail(n) += 0.1 * Eigen::VectorXd::Random(n);
+  }
+  return states;
+}
+
+int run(int count, char** words) {
+  vms_ph::PythonRobot robot;
+  std::ifstream file(words[1]);
+  robot.urdf.assign(std::istreambuf_iterator<char>(file), {});
+  robot.base = words[2];
+  robot.end_effector = words[3];
+  const int updates = std::max(10, std::atoi(words[4]));
+  const std::string kind = words[5];
+  vms_ph::PythonController law(kind, robot);
+  if (count - 6 != law.nq()) {
+    std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(), count - 6);
+    return 2;
+  }
+  Eigen::VectorXd home(law.nq());
+  for (int i = 0; i < law.nq(); ++i) home[i] = std::atof(words[6 + i]);
+  const auto states = around(home, law.n(), law.nv());
+  if (!law.reset(states[0])) {
+    std::fprintf(stderr, "the posture is none of this robot: %s\n", law.log().c_str());
+    return 1;
+  }
+  vms_ph::Reference references[2];
+  references[0].velocity = Eigen::Vector3d(0.0, 0.05, 0.0);
+  references[1].velocity = Eigen::Vector3d(0.0, -0.05, 0.0);
+  std::vector<double> taken(static_cast<std::size_t>(updates));
+  std::uint64_t late = 0;
+  for (int k = -updates / 10; k < updates; ++k) {  // the first for caches
+    if (k == 0) late = law.late();
+    const auto& state = states[static_cast<std::size_t>(k & 255)];
+    const auto start = Clock::now();
+    law.update(state, references[(std::max(k, 0) / 1000) % 2], 1e-3);
+    const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
+    if (k >= 0) taken[static_cast<std::size_t>(k)] = passed.count();
+  }
+  if (law.failed() > 0) {
+    std::fprintf(stderr, "%s\n", law.log().c_str());
+    return 1;
+  }
+  std::sort(taken.begin(), taken.end());
+  std::printf("%s", kind.substr(kind.rfind('.') + 1).c_str());
+  for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
+    const double place = std::ceil(share * static_cast<double>(taken.size())) - 1.0;
+    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))]);
+  }
+  std::printf("\t%llu\n", static_cast<unsigned long long>(law.late() - late));
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 7) {
+    std::fprintf(stderr, "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES MODULE.CLASS Q...\n", words[0]);
+    return 2;
+  }
+  try {
+    return run(count, words);
+  } catch (const vms_ph::PythonError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,87 @@
+// What a host takes from the heap in the thread that calls it: nothing, late answers and all.
+// Python's own thread does, so that each thread is counted for itself.
+#include <cstddef>
+
+#include "arm.hpp"
+#include "check.hpp"
+#include "vms_ph_native/python_controller.hpp"
+#include "vms_ph_native/python_simulation.hpp"
+
+extern "C" {
+// What glibc keeps them under for those who stand in for them.
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+}
+
+namespace {
+thread_local long calls = 0;
+}
+
+extern "C" {
+void* malloc(std::size_t size) noexcept { return ++calls, __libc_malloc(size); }
+void* calloc(std::size_t many, std::size_t size) noexcept { return ++calls, __libc_calloc(many, size); }
+void* realloc(void* old, std::size_t size) noexcept { return ++calls, __libc_realloc(old, size); }
+void* memalign(std::size_t to, std::size_t size) noexcept { return ++calls, __libc_memalign(to, size); }
+void* aligned_alloc(std::size_t to, std::size_t size) noexcept { return memalign(to, size); }
+int posix_memalign(void** memory, std::size_t to, std::size_t size) noexcept {
+  *memory = memalign(to, size);
+  return *memory == nullptr ? 12 : 0;
+}
+void free(void* memory) noexcept {
+  if (memory != nullptr) ++calls;
+  __libc_free(memory);
+}
+}
+
+namespace {
+
+using namespace vms_ph;
+
+PythonRobot arm() {
+  PythonRobot robot;
+  robot.urdf = kArm;
+  return robot;
+}
+
+void a_controller() {
+  PythonOptions options;
+  options.folders = {VMS_PH_TEST_CONTROLLERS};
+  PythonController law("users_own.RaisesBeyondOne", arm(), options);
+  RobotState state{Eigen::Vector2d(0.1, 0.2), Eigen::Vector2d::Zero()};
+  Reference reference;
+  reference.position = Eigen::Vector3d::Zero();
+  reference.pose = Eigen::Matrix4d::Identity();
+  reference.joints = Eigen::Vector2d::Zero();
+  reference.has_joints = true;
+  const std::string nap = "nap";
+  CHECK(law.reset(state));
+  const long before = calls;
+  for (int k = 0; k < 20000; ++k) {
+    state.q[0] = k % 100 == 7 ? 1.5 : k % 100 == 8 ? NAN : 0.1;  // it raises; it is none
+    if (k % 1000 == 0) law.set_gain(nap, k % 5000 == 0 ? 1e-3 : 0.0);
+    law.update(state, reference, 1e-3);
+  }
+  law.reset(state);
+  CHECK(calls == before);
+  CHECK(law.late() > 0 && law.failed() > 0 && law.late() + law.failed() < 20000);
+}
+
+void the_simulator() {
+  PythonSimulation simulation(arm());
+  const Eigen::VectorXd none, torque = Eigen::Vector2d::Zero();
+  const long before = calls;
+  for (int k = 0; k < 1000; ++k) simulation.step(none, torque, 1e-3);
+  simulation.reset();
+  CHECK(calls == before);
+}
+
+}  // namespace
+
+int main() {
+  a_controller();
+  the_simulator();
+  return 0;
+}
