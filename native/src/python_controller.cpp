@@ -303,6 +303,10 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
 
 PythonController::PythonController(const std::string& kind, const PythonRobot& robot,
                                    const PythonOptions& options) {
+  if (!(options.period > 0.0 && options.period < 1e6)) {
+    throw PythonError("the period of the calling loop must be a time above zero, in s; given: " +
+                      std::to_string(options.period));
+  }
   const WithoutLock without;
   start_python();
   try {
@@ -353,7 +357,9 @@ bool PythonController::set_gain(const std::string& name, double value) noexcept 
   return false;
 }
 
-void PythonController::set_period(double period) noexcept { hosted_->wait = 0.5 * period; }
+void PythonController::set_period(double period) noexcept {
+  if (period > 0.0) hosted_->wait = 0.5 * period;
+}
 
 std::string PythonController::log() const { return hosted_->worker.log(); }
 std::uint64_t PythonController::late() const noexcept { return hosted_->late; }

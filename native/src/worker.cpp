@@ -1,5 +1,6 @@
 #include "vms_ph_native/worker.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -60,6 +61,8 @@ std::string caught() {
 }  // namespace
 
 Deadline Deadline::in(double seconds) noexcept {
+  if (!(seconds > 0.0)) seconds = 0.0;
+  seconds = std::min(seconds, 1e8);  // three years, which any clock can count
   Deadline deadline;
   clock_gettime(CLOCK_MONOTONIC, &deadline.time_);
   const double whole = std::floor(seconds);

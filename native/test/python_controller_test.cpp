@@ -240,6 +240,9 @@ void mistakes_are_told_in_a_sentence() {
   refused(kind, robot, patient(), "wrist");
   robot.urdf = "arm.urdf";
   refused(kind, robot, patient(), "not a URDF");
+  PythonOptions still = patient();
+  still.period = 0.0;
+  refused("users_own.Spring", arm(), still, "must be a time above zero");
   PythonOptions hasty = patient();
   hasty.load_timeout = 0.0;
   refused("users_own.Spring", arm(), hasty, "it took longer than");

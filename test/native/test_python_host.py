@@ -27,7 +27,13 @@ BY_ROBOT: list[tuple[str, str, dict[str, Any]]] = [
 def test_the_host_keeps_its_promises_in_every_case_of_ctest(native_folder: Path) -> None:
     """Each is a process; their names say what is promised."""
     done = subprocess.run(
-        [Path(sys.executable).parent / "ctest", "--output-on-failure", "-R", "^python_host[.]"],
+        [
+            Path(sys.executable).parent / "ctest",
+            "-j2",
+            "--output-on-failure",
+            "-R",
+            "^python_host[.]",
+        ],
         cwd=native_folder,
         capture_output=True,
         text=True,
