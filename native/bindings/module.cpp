@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "bindings.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
@@ -21,5 +22,9 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("joint_names", &Model::joint_names)
       .def_property_readonly("lower", &Model::lower)
       .def_property_readonly("upper", &Model::upper)
-      .def_property_readonly("effort", &Model::effort);
+      .def_property_readonly("effort", &Model::effort)
+      .def_property_readonly("velocity", &Model::velocity)
+      .def_property_readonly("total_mass", &Model::total_mass)
+      .def_property_readonly("base_gravity", &Model::base_gravity);
+  bind_evaluation(module);
 }

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include <pinocchio/algorithm/center-of-mass.hpp>
+#include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/model.hpp>
 #include <pinocchio/parsers/urdf.hpp>
 #include <pinocchio/serialization/model.hpp>
@@ -39,12 +41,20 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
     for (auto i = static_cast<pinocchio::FrameIndex>(model.nframes); i-- > 0;) {
       if (model.frames[i].type == pinocchio::BODY) return i;
     }
+  } else if (model.existFrame(name, pinocchio::BODY)) {
+    return model.getFrameId(name, pinocchio::BODY);
   } else if (model.existFrame(name)) {
     return model.getFrameId(name);
   }
   throw ModelError("the robot '" + model.name + "' has no frame '" + name +
                    "'; give the name of a link or joint of its URDF");
 }
+
+// URDF writers put 0 where they mean "not given", Pinocchio the largest double.
+constexpr double no_limit = 1e100;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+double limit(double value) { return value > 0.0 && value < no_limit ? value : infinite; }
 
 }  // namespace
 
@@ -56,8 +66,11 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
       end_effector_(frame_named(model_, end_effector)),
       lower_(n_),
       upper_(n_),
-      effort_(n_) {
-  const double infinite = std::numeric_limits<double>::infinity();
+      effort_(n_),
+      velocity_(n_),
+      neutral_(pinocchio::neutral(model_)),
+      total_mass_(pinocchio::computeTotalMass(model_)),
+      base_gravity_(model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear()) {
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
   for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints); ++i) {
     const auto& joint = model_.joints[i];
@@ -67,21 +80,27 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
                        "are covered: split it into single ones");
     }
     const int k = joint.idx_v() - b_;
-    const bool continuous = joint.nq() == 2;
-    const auto finite = [&](double limit, double without) {
-      return std::abs(limit) < std::numeric_limits<double>::max() ? limit : without;
-    };
     joint_names_.push_back(model_.names[i]);
-    lower_[k] = continuous ? -infinite
-                           : finite(model_.lowerPositionLimit[joint.idx_q()], -infinite);
-    upper_[k] = continuous ? infinite : finite(model_.upperPositionLimit[joint.idx_q()], infinite);
+    lower_[k] = -infinite;
+    upper_[k] = infinite;
+    if (joint.nq() == 1) {
+      const double low = model_.lowerPositionLimit[joint.idx_q()];
+      const double high = model_.upperPositionLimit[joint.idx_q()];
+      if (low < high && low > -no_limit) lower_[k] = low;
+      if (low < high && high < no_limit) upper_[k] = high;
+    }
 #if PINOCCHIO_MAJOR_VERSION >= 4
-    const double effort = model_.upperEffortLimit[joint.idx_v()];
+    effort_[k] = limit(model_.upperEffortLimit[joint.idx_v()]);
+    velocity_[k] = limit(model_.upperVelocityLimit[joint.idx_v()]);
 #else
-    const double effort = model_.effortLimit[joint.idx_v()];
+    effort_[k] = limit(model_.effortLimit[joint.idx_v()]);
+    velocity_[k] = limit(model_.velocityLimit[joint.idx_v()]);
 #endif
-    effort_[k] = finite(effort, infinite);
   }
+}
+
+pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
+  return frame_named(model_, name);
 }
 
 Model Model::from_urdf(const std::string& xml, Base base, const std::string& end_effector,

@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/pinocchio.hpp"
+#include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
 
@@ -52,10 +53,44 @@ class Model {
   const std::vector<std::string>& joint_names() const { return joint_names_; }
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
+  /// Pinocchio's index of a frame; of a link where a joint has the same name.
+  ///
+  /// @throws ModelError  no such frame.
+  pinocchio::FrameIndex frame_id(const std::string& name) const;
+
   /// Limits of the n joints, in the order of the joint rates; infinite where there are none.
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
   const Eigen::VectorXd& effort() const { return effort_; }
+  const Eigen::VectorXd& velocity() const { return velocity_; }
+
+  /// Mass of everything that moves, kg.
+  double total_mass() const { return total_mass_; }
+
+  /// Gravity in the axes that the base's positions count along, m/s^2; those of the inertial frame
+  /// unless the base is mounted turned.
+  const Eigen::Vector3d& base_gravity() const { return base_gravity_; }
+
+  /// Size of the base's part of a configuration, 0, 4 or 7, and of its positions, 0, 2 or 3.
+  int base_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 4 : 7; }
+  int base_positions() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 2 : 3; }
+
+  /// Every joint at zero and the base at the origin, (nq,).
+  const Eigen::VectorXd& neutral_configuration() const { return neutral_; }
+
+  /// The configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time.
+  void integrate(const ConstVector& q, const ConstVector& dv,
+                 Eigen::Ref<Eigen::VectorXd> result) const noexcept;
+
+  /// dv (nv,) with integrate(q0, dv) = q1.
+  void difference(const ConstVector& q0, const ConstVector& q1,
+                  Eigen::Ref<Eigen::VectorXd> result) const noexcept;
+
+  /// Positions of the n joints, continuous ones within (-pi, pi].
+  void joint_positions(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> result) const noexcept;
+
+  /// Pose of the base in the inertial frame; the unit of a fixed base.
+  pinocchio::SE3 base_pose(const ConstVector& q) const noexcept;
 
  private:
   pinocchio::Model model_;
@@ -63,7 +98,9 @@ class Model {
   int b_, n_;
   std::vector<std::string> joint_names_;
   pinocchio::FrameIndex end_effector_;
-  Eigen::VectorXd lower_, upper_, effort_;
+  Eigen::VectorXd lower_, upper_, effort_, velocity_, neutral_;
+  double total_mass_;
+  Eigen::Vector3d base_gravity_;
 };
 
 }  // namespace vms_ph

@@ -1,0 +1,6 @@
+// The parts of the Python module, one file each.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+void bind_evaluation(pybind11::module_& module);

@@ -1,0 +1,86 @@
+// The terms of the equations of motion at one state.
+#pragma once
+
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// A workspace for one state at a time; every term is computed when first asked for.
+///
+/// All matrices are full. On a fixed base the base blocks are empty. What is returned stays as it
+/// is until the next set(). Nothing but the constructor takes memory. The model must outlive it.
+class Evaluation {
+ public:
+  /// @throws ModelError  a robot with more than `max_velocities` freedoms.
+  explicit Evaluation(const Model& model);
+
+  /// Go to a configuration (nq,) and a velocity (nv,); both must be finite, and are copied.
+  void set(const ConstVector& q, const ConstVector& v) noexcept;
+
+  const Model& model() const noexcept { return model_; }
+  const Eigen::VectorXd& q() const noexcept { return q_; }
+  const Eigen::VectorXd& v() const noexcept { return v_; }
+
+  /// Mass matrix, (nv,nv) [A (17)], and its blocks (b,b), (b,n) and (n,n).
+  const MatrixV& M() noexcept;
+  Eigen::Block<const MatrixV> M_b() noexcept { return M().topLeftCorner(b_, b_); }
+  Eigen::Block<const MatrixV> M_bm() noexcept { return M().topRightCorner(b_, n_); }
+  Eigen::Block<const MatrixV> M_m() noexcept { return M().bottomRightCorner(n_, n_); }
+
+  /// Inverse of the locked inertia M_b, (b,b), in closed form.
+  const MatrixB& M_b_inverse() noexcept;
+
+  /// Mechanical connection M_b^-1 M_bm, (b,n) [A (53)].
+  const MatrixBN& A() noexcept;
+
+  /// Shape inertia M_m - A^T M_bm, (n,n) [A (55)].
+  const MatrixV& M_hat_m() noexcept;
+
+  /// Generalised momentum M v, (nv,).
+  const VectorV& momentum() noexcept;
+
+  /// Coriolis matrix, (nv,nv): Mdot = C + C^T, for the base twist in the base frame.
+  const MatrixV& C() noexcept;
+
+  /// The same at another velocity (nv,), into `result` (nv,nv).
+  void coriolis(const ConstVector& velocity, MatrixV& result) noexcept;
+
+  /// Generalised gravity, (nv,): the force that holds the robot still.
+  const VectorV& g() noexcept;
+
+  /// 1/2 v^T M v, J.
+  double kinetic_energy() noexcept { return 0.5 * v_.dot(momentum()); }
+
+  /// Gravity potential, J; zero with the centre of mass at the inertial frame's origin.
+  double potential_energy() noexcept;
+
+  /// Pose of a frame in the inertial frame.
+  const pinocchio::SE3& placement(pinocchio::FrameIndex frame) noexcept;
+
+  /// Jacobian of a frame in the axes asked for, linear first, (6,nv), valid until the next call.
+  const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian(
+      pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
+
+  /// Its derivative along the velocity, (6,nv), valid until the next call.
+  const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian_rate(
+      pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
+
+ private:
+  const Model& model_;
+  const int b_, n_;
+  pinocchio::Data data_;
+  // What Pinocchio sees: the base at the origin, where its Coriolis matrix is exact.
+  Eigen::VectorXd q_, v_, q_origin_;
+  Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
+  MatrixV M_, C_, M_hat_m_;
+  MatrixB M_b_inverse_;
+  MatrixBN A_;
+  VectorV momentum_, g_;
+  double potential_energy_ = 0.0;
+  struct Known {
+    bool M, M_b_inverse, A, M_hat_m, momentum, C, g, potential_energy;
+  } known_{};
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,84 @@
+// What is known of the gains of a law, in one table: names, descriptions and bounds.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/controller.hpp"
+
+namespace vms_ph {
+
+/// One member of a record of gains: a number with bounds, or a switch that is on or off.
+template <class Record>
+struct GainField {
+  GainField(const char* its_name, const char* what, double Record::* member, double least,
+            double most)
+      : name(its_name), description(what), number(member), low(least), high(most) {}
+  GainField(const char* its_name, const char* what, bool Record::* member)
+      : name(its_name), description(what), flag(member) {}
+  template <class Base>
+  GainField(const GainField<Base>& field)  // NOLINT: a member of the base is one of the record
+      : name(field.name),
+        description(field.description),
+        number(field.number),
+        flag(field.flag),
+        low(field.low),
+        high(field.high) {}
+
+  double of(const Record& record) const noexcept {
+    return flag ? static_cast<double>(record.*flag) : record.*number;
+  }
+
+  const char *name, *description;
+  double Record::* number = nullptr;
+  bool Record::* flag = nullptr;
+  double low = 0.0, high = 1.0;
+};
+
+/// The gains in the order in which hosts show them. A default-made record holds the defaults.
+template <class Record>
+class GainTable {
+ public:
+  GainTable(std::initializer_list<GainField<Record>> fields) : fields_(fields) {}
+
+  /// The table of a record that has the members of another and more.
+  template <class Base>
+  GainTable(const GainTable<Base>& base, std::initializer_list<GainField<Record>> fields)
+      : fields_(base.fields().begin(), base.fields().end()) {
+    fields_.insert(fields_.end(), fields);
+  }
+
+  const std::vector<GainField<Record>>& fields() const { return fields_; }
+
+  /// The gains with the values of a record.
+  std::vector<Gain> list(const Record& record) const {
+    const Record defaults;
+    std::vector<Gain> gains;
+    for (const auto& field : fields_) {
+      gains.push_back({field.name, field.description, field.of(record), field.low, field.high,
+                       field.of(defaults), field.flag != nullptr});
+    }
+    return gains;
+  }
+
+  /// Change one; false for an unknown name or a value out of bounds.
+  bool set(Record& record, const std::string& name, double value) const noexcept {
+    for (const auto& field : fields_) {
+      if (name != field.name) continue;
+      if (!(value >= field.low && value <= field.high)) return false;
+      if (field.flag) {
+        record.*field.flag = value != 0.0;
+      } else {
+        record.*field.number = value;
+      }
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<GainField<Record>> fields_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,50 @@
+// A sentence that says how an update went, written without memory from the heap.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <vector>
+
+namespace vms_ph {
+
+class Reason {
+ public:
+  /// @param capacity  the longest sentence; what is longer is cut off.
+  explicit Reason(std::size_t capacity = 256) : text_(capacity + 1, '\0') {}
+
+  const char* text() const noexcept { return text_.data(); }
+  bool empty() const noexcept { return text_[0] == '\0'; }
+  void clear() noexcept { text_[0] = '\0', size_ = 0; }
+
+  /// Write it anew, as printf does.
+  [[gnu::format(printf, 2, 3)]] void say(const char* format, ...) noexcept {
+    clear();
+    std::va_list arguments;
+    va_start(arguments, format);
+    write(format, arguments);
+    va_end(arguments);
+  }
+
+  /// Go on at its end.
+  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
+    std::va_list arguments;
+    va_start(arguments, format);
+    write(format, arguments);
+    va_end(arguments);
+  }
+
+ private:
+  void write(const char* format, std::va_list arguments) noexcept {
+    const std::size_t room = text_.size() - size_;
+    const int wanted = std::vsnprintf(text_.data() + size_, room, format, arguments);
+    if (wanted <= 0) return;
+    const auto written = static_cast<std::size_t>(wanted);
+    size_ += written < room ? written : room - 1;
+  }
+
+  std::vector<char> text_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,158 @@
+#include "vms_ph_native/evaluation.hpp"
+
+#include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/energy.hpp>
+#include <pinocchio/algorithm/frames.hpp>
+#include <pinocchio/algorithm/jacobian.hpp>
+#include <pinocchio/algorithm/kinematics.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+
+namespace vms_ph {
+namespace {
+
+// In closed form from the inertia of all bodies together in the base frame.
+void invert_planar(const pinocchio::Inertia& inertia, MatrixB& inverse) {
+  const double x = inertia.lever()[0], y = inertia.lever()[1];
+  const double m = 1.0 / inertia.mass(), j = 1.0 / inertia.inertia().matrix()(2, 2);
+  inverse << m + y * y * j, -x * y * j, y * j,  //
+      -x * y * j, m + x * x * j, -x * j,        //
+      y * j, -x * j, j;
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const Model& model)
+    : model_(model),
+      b_(model.b()),
+      n_(model.n()),
+      data_(model.pinocchio()),
+      q_(Eigen::VectorXd::Zero(model.nq())),
+      v_(Eigen::VectorXd::Zero(model.nv())),
+      q_origin_(q_),
+      jacobian_(6, model.nv()),
+      jacobian_rate_(6, model.nv()) {
+  if (model.nv() > max_velocities || model.nq() > max_configuration) {
+    throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
+                     " freedoms; the native controllers are made for at most " +
+                     std::to_string(max_velocities) + ": lock joints, or use a Python controller");
+  }
+  M_.resize(b_ + n_, b_ + n_);
+  C_.resize(b_ + n_, b_ + n_);
+  M_b_inverse_.resize(b_, b_);
+}
+
+void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
+  q_ = q;
+  v_ = v;
+  q_origin_ = q;
+  q_origin_.head(model_.base_positions()).setZero();
+  known_ = Known{};
+}
+
+const MatrixV& Evaluation::M() noexcept {
+  if (!known_.M) {
+    // Only the upper triangle is filled.
+    const auto& upper = pinocchio::crba(model_.pinocchio(), data_, q_origin_);
+    M_.triangularView<Eigen::Upper>() = upper;
+    M_.triangularView<Eigen::StrictlyLower>() = upper.transpose();
+    known_.M = true;
+    // The closed form of its inverse is in what crba leaves behind, until the next algorithm.
+    known_.M_b_inverse = true;
+    if (model_.base() == Base::floating) M_b_inverse_ = data_.Ycrb[1].inverse();
+    if (model_.base() == Base::planar) {
+      if (data_.Ycrb[1].inertia().matrix()(2, 2) > 0.0) {
+        invert_planar(data_.Ycrb[1], M_b_inverse_);
+      } else {
+        // Point masses that all meet at one point.
+        const Eigen::Matrix3d locked = M_.topLeftCorner<3, 3>();
+        M_b_inverse_ = locked.inverse();
+      }
+    }
+  }
+  return M_;
+}
+
+const MatrixB& Evaluation::M_b_inverse() noexcept {
+  M();
+  return M_b_inverse_;
+}
+
+const MatrixBN& Evaluation::A() noexcept {
+  if (!known_.A) {
+    A_.noalias() = M_b_inverse() * M_bm();
+    known_.A = true;
+  }
+  return A_;
+}
+
+const MatrixV& Evaluation::M_hat_m() noexcept {
+  if (!known_.M_hat_m) {
+    MatrixV shape = M_m();
+    shape.noalias() -= A().transpose() * M_bm();
+    M_hat_m_ = 0.5 * (shape + shape.transpose());
+    known_.M_hat_m = true;
+  }
+  return M_hat_m_;
+}
+
+const VectorV& Evaluation::momentum() noexcept {
+  if (!known_.momentum) {
+    momentum_.noalias() = M() * v_;
+    known_.momentum = true;
+  }
+  return momentum_;
+}
+
+const MatrixV& Evaluation::C() noexcept {
+  if (!known_.C) {
+    coriolis(v_, C_);
+    known_.C = true;
+  }
+  return C_;
+}
+
+void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
+  result = pinocchio::computeCoriolisMatrix(model_.pinocchio(), data_, q_origin_, velocity);
+}
+
+const VectorV& Evaluation::g() noexcept {
+  if (!known_.g) {
+    g_ = pinocchio::computeGeneralizedGravity(model_.pinocchio(), data_, q_origin_);
+    known_.g = true;
+  }
+  return g_;
+}
+
+double Evaluation::potential_energy() noexcept {
+  if (!known_.potential_energy) {
+    const int size = model_.base_positions();
+    const double local = pinocchio::computePotentialEnergy(model_.pinocchio(), data_, q_origin_);
+    potential_energy_ =
+        local - model_.total_mass() * model_.base_gravity().head(size).dot(q_.head(size));
+    known_.potential_energy = true;
+  }
+  return potential_energy_;
+}
+
+const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {
+  pinocchio::forwardKinematics(model_.pinocchio(), data_, q_);
+  return pinocchio::updateFramePlacement(model_.pinocchio(), data_, frame);
+}
+
+const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
+    pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
+  jacobian_.setZero();
+  pinocchio::computeFrameJacobian(model_.pinocchio(), data_, q_origin_, frame, axes, jacobian_);
+  return jacobian_;
+}
+
+const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
+    pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
+  jacobian_rate_.setZero();
+  pinocchio::computeJointJacobiansTimeVariation(model_.pinocchio(), data_, q_origin_, v_);
+  pinocchio::updateFramePlacement(model_.pinocchio(), data_, frame);
+  pinocchio::getFrameJacobianTimeVariation(model_.pinocchio(), data_, frame, axes, jacobian_rate_);
+  return jacobian_rate_;
+}
+
+}  // namespace vms_ph

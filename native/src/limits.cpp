@@ -1,0 +1,59 @@
+#include "vms_ph_native/limits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vms_ph {
+namespace {
+
+// Room for a sentence that names every joint.
+std::size_t longest_reason(const Model& model) {
+  std::size_t length = 128;
+  for (const auto& name : model.joint_names()) length += name.size() + 2;
+  return length;
+}
+
+}  // namespace
+
+TorqueLimits::TorqueLimits(const Model& model)
+    : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
+
+const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector& resting,
+                                   const ConstVector& rates, double rate, double power,
+                                   double dt) noexcept {
+  VectorV torque = wanted;
+  reason_.clear();
+  const double given = wanted.dot(rates);
+  if (0.0 < power && power < given) {
+    const double held = resting.dot(rates);
+    const double share = std::max(0.0, power - held) / std::max(given - held, 1e-12);
+    torque = resting + std::min(1.0, share) * (wanted - resting);
+    reason_.say("power at its limit of %g W", power);
+  }
+  if (has_last_ && rate > 0.0) {
+    const double most = rate * dt;
+    const VectorV change = (torque - torque_).cwiseMax(-most).cwiseMin(most);
+    if ((torque_ + change - torque).cwiseAbs().maxCoeff() > 1e-12) {
+      torque = torque_ + change;
+      reason_.say("rate of torque at its limit");
+    }
+  }
+  bool bounded = false;
+  for (Eigen::Index i = 0; i < torque.size(); ++i) {
+    const double bound = model_.effort()[i];
+    if (!(std::abs(torque[i]) > bound)) continue;
+    torque[i] = std::min(std::max(torque[i], -bound), bound);
+    const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();
+    if (bounded) {
+      reason_.add(", %s", name);
+    } else {
+      reason_.say("torque at its limit: %s", name);
+    }
+    bounded = true;
+  }
+  torque_ = torque;
+  has_last_ = true;
+  return torque_;
+}
+
+}  // namespace vms_ph
