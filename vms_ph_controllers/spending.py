@@ -114,4 +114,6 @@ class Spending:
 def _same(a: ShapedPotential, b: ShapedPotential) -> bool:
     if a.q_star is not b.q_star:
         return False
-    return a.weight is b.weight or (isinstance(a.weight, float) and a.weight == b.weight)
+    if isinstance(a.weight, float) and isinstance(b.weight, float):
+        return a.weight == b.weight
+    return a.weight is b.weight

@@ -101,7 +101,7 @@ class TaskSpaceIDAPBC(Controller):
         """Control the position of ``frame``, the model's end effector when None.
 
         Args:
-            model: an arm on a fixed base.
+            model: an arm on a fixed base, of three joints or more.
             frame: whose position is the task.
             gains: the defaults when None.
             task_stiffness: K_t (3,3) in place of the gain of that name, N/m.
@@ -110,13 +110,19 @@ class TaskSpaceIDAPBC(Controller):
                 its place, a function of the state gives G_bar, of which the skew part is used.
 
         Raises:
-            ModelError: no such frame, a moving base, or stiffnesses of the wrong shape.
+            ModelError: no such frame, a moving base, too few joints, or stiffnesses of the wrong
+                shape.
         """
         super().__init__(model)
         if model.base != "fixed":
             raise ModelError(
                 f"TaskSpaceIDAPBC is for arms on a fixed base; '{model.name}' has a "
                 f"{model.base} base"
+            )
+        if model.n < PositionTask.dimension:
+            raise ModelError(
+                f"TaskSpaceIDAPBC controls a position, which takes at least 3 joints; "
+                f"'{model.name}' has {model.n}"
             )
         self.task = PositionTask(model, frame)
         self.gains = self.Gains() if gains is None else gains

@@ -78,3 +78,13 @@ def test_stiffnesses_that_are_none_are_refused(panda: VMSModel) -> None:
         TaskSpaceIDAPBC(panda, weight=np.triu(np.ones((7, 7))))
     with pytest.raises(ModelError, match="push away"):
         TaskSpaceIDAPBC(panda, task_stiffness=-np.eye(3))
+
+
+def test_a_task_stiffness_can_be_given_up_while_the_arm_rests(panda: VMSModel) -> None:
+    law = TaskSpaceIDAPBC(panda, gains=TaskSpaceIDAPBC.Gains(task_stiffness=200.0))
+    state = RobotState(Q0, REST)
+    law.reset(state)
+    law.update(state, HOLD, 1e-3)
+    law.gains = TaskSpaceIDAPBC.Gains()
+    away = RobotState(Q0 + 0.1, REST)
+    assert law.update(away, HOLD, 1e-3).energy.shaped_potential == pytest.approx(15.0 * 0.07)

@@ -11,7 +11,7 @@ from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports
-from vms_ph_io import robots
+from vms_ph_io import load_urdf, robots
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 HOLD = Reference()
@@ -174,6 +174,11 @@ def test_robots_and_states_it_cannot_serve_are_refused(controller: TaskSpaceIDAP
     floating = VMSModel.from_urdf(robots.get("panda").description(), "floating")
     with pytest.raises(ModelError, match="fixed base"):
         TaskSpaceIDAPBC(floating)
+    known = robots.get("panda")
+    locked = tuple(f"panda_joint{k}" for k in range(3, 8)) + known.locked
+    two = load_urdf(known.path(), locked_joints=locked)
+    with pytest.raises(ModelError, match="at least 3 joints; 'panda' has 2"):
+        TaskSpaceIDAPBC(two)
     with pytest.raises(StateError, match="must have shape"):
         controller.reset(RobotState(np.zeros(3), np.zeros(7)))
 
