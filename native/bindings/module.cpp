@@ -27,4 +27,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("total_mass", &Model::total_mass)
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_evaluation(module);
+  bind_controller(module);
+  bind_task_space(module);
 }

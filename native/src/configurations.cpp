@@ -18,7 +18,22 @@ Eigen::Vector3d planar_difference(const Eigen::Vector4d& a, const Eigen::Vector4
   return {along * x + half * y, along * y - half * x, 2.0 * half};
 }
 
+// A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
+constexpr double norm_tolerance = 1e-6;
+
 }  // namespace
+
+bool Model::is_configuration(const ConstVector& q) const noexcept {
+  if (q.size() != nq() || !q.allFinite()) return false;
+  for (pinocchio::JointIndex i = 1; i < static_cast<pinocchio::JointIndex>(model_.njoints); ++i) {
+    const auto& joint = model_.joints[i];
+    if (joint.nq() == joint.nv()) continue;
+    const int size = joint.nv() == 6 ? 4 : 2;  // positions come first, the rotation last
+    const double length = q.segment(joint.idx_q() + joint.nq() - size, size).norm();
+    if (!(std::abs(length - 1.0) <= norm_tolerance)) return false;
+  }
+  return true;
+}
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
                       Eigen::Ref<Eigen::VectorXd> result) const noexcept {

@@ -7,6 +7,9 @@
 #include <pinocchio/algorithm/kinematics.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
+// Arguments are given the types that Pinocchio is compiled for in its library, which spares their
+// compilation here: ConstVector for most algorithms, vectors themselves for some.
+
 namespace vms_ph {
 namespace {
 
@@ -51,17 +54,22 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 
 const MatrixV& Evaluation::M() noexcept {
   if (!known_.M) {
-    // Only the upper triangle is filled.
-    const auto& upper = pinocchio::crba(model_.pinocchio(), data_, q_origin_);
+    // Only the upper triangle is filled. In the axes of the bodies Pinocchio takes memory for a
+    // planar base.
+    const bool planar = model_.base() == Base::planar;
+    const auto& upper =
+        pinocchio::crba(model_.pinocchio(), data_, ConstVector(q_origin_),
+                        planar ? pinocchio::Convention::WORLD : pinocchio::Convention::LOCAL);
     M_.triangularView<Eigen::Upper>() = upper;
     M_.triangularView<Eigen::StrictlyLower>() = upper.transpose();
     known_.M = true;
     // The closed form of its inverse is in what crba leaves behind, until the next algorithm.
     known_.M_b_inverse = true;
     if (model_.base() == Base::floating) M_b_inverse_ = data_.Ycrb[1].inverse();
-    if (model_.base() == Base::planar) {
-      if (data_.Ycrb[1].inertia().matrix()(2, 2) > 0.0) {
-        invert_planar(data_.Ycrb[1], M_b_inverse_);
+    if (planar) {
+      const pinocchio::Inertia locked_inertia = data_.oMi[1].actInv(data_.oYcrb[1]);
+      if (locked_inertia.inertia().matrix()(2, 2) > 0.0) {
+        invert_planar(locked_inertia, M_b_inverse_);
       } else {
         // Point masses that all meet at one point.
         const Eigen::Matrix3d locked = M_.topLeftCorner<3, 3>();
@@ -112,12 +120,13 @@ const MatrixV& Evaluation::C() noexcept {
 }
 
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
-  result = pinocchio::computeCoriolisMatrix(model_.pinocchio(), data_, q_origin_, velocity);
+  const ConstVector q(q_origin_);
+  result = pinocchio::computeCoriolisMatrix(model_.pinocchio(), data_, q, velocity);
 }
 
 const VectorV& Evaluation::g() noexcept {
   if (!known_.g) {
-    g_ = pinocchio::computeGeneralizedGravity(model_.pinocchio(), data_, q_origin_);
+    g_ = pinocchio::computeGeneralizedGravity(model_.pinocchio(), data_, ConstVector(q_origin_));
     known_.g = true;
   }
   return g_;
@@ -126,7 +135,8 @@ const VectorV& Evaluation::g() noexcept {
 double Evaluation::potential_energy() noexcept {
   if (!known_.potential_energy) {
     const int size = model_.base_positions();
-    const double local = pinocchio::computePotentialEnergy(model_.pinocchio(), data_, q_origin_);
+    const ConstVector q(q_origin_);
+    const double local = pinocchio::computePotentialEnergy(model_.pinocchio(), data_, q);
     potential_energy_ =
         local - model_.total_mass() * model_.base_gravity().head(size).dot(q_.head(size));
     known_.potential_energy = true;
@@ -135,7 +145,7 @@ double Evaluation::potential_energy() noexcept {
 }
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {
-  pinocchio::forwardKinematics(model_.pinocchio(), data_, q_);
+  pinocchio::forwardKinematics(model_.pinocchio(), data_, ConstVector(q_));
   return pinocchio::updateFramePlacement(model_.pinocchio(), data_, frame);
 }
 
@@ -149,7 +159,8 @@ const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
   jacobian_rate_.setZero();
-  pinocchio::computeJointJacobiansTimeVariation(model_.pinocchio(), data_, q_origin_, v_);
+  const ConstVector q(q_origin_), v(v_);
+  pinocchio::computeJointJacobiansTimeVariation(model_.pinocchio(), data_, q, v);
   pinocchio::updateFramePlacement(model_.pinocchio(), data_, frame);
   pinocchio::getFrameJacobianTimeVariation(model_.pinocchio(), data_, frame, axes, jacobian_rate_);
   return jacobian_rate_;

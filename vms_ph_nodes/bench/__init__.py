@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from .timing import Case, Timing, measure
+from .timing import Case, Tail, Timing, measure
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ _MODULES = (
     "decoupling",
     "control",
     "task_space",
+    "native",
     "integrators",
     "ephs",
     "nodes",
@@ -65,4 +66,4 @@ def get(identifier: str) -> Bench:
     return known[identifier]
 
 
-__all__ = ["Bench", "Case", "Timing", "benches", "get", "measure"]
+__all__ = ["Bench", "Case", "Tail", "Timing", "benches", "get", "measure"]

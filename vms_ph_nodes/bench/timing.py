@@ -26,6 +26,7 @@ class Case:
         limit: by how many times the reference it may exceed it; None where nothing is promised.
         seconds: what it may take at most, s; None where nothing is promised.
         per: how many units of work one call does; times are told per unit.
+        tail: what 99 of 100 calls may take at most, s; None where nothing is promised.
     """
 
     name: str
@@ -33,16 +34,34 @@ class Case:
     limit: float | None = None
     seconds: float | None = None
     per: int = 1
+    tail: float | None = None
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The longest of many calls, each timed by itself, s.
+
+    Attributes:
+        calls: how many.
+        p99, p999: what 99 of 100, and 999 of 1000, do not exceed.
+        worst: the longest.
+    """
+
+    calls: int
+    p99: float
+    p999: float
+    worst: float
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What came out for a case: quartiles of the time of a unit of work, s."""
+    """Quartiles of the time of a unit of work of a case, s; and the tail where measured."""
 
     case: Case
     median: float
     lower: float
     upper: float
+    tail: Tail | None = None
 
 
 def measure(cases: Sequence[Case], seconds: float) -> list[Timing]:

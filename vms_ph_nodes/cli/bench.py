@@ -1,6 +1,7 @@
 """vms-ph bench: what calls cost, side by side in one run."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -
             "ratio": t.median / one,
             "ratio_limit": t.case.limit,
             "limit": t.case.seconds,
+            **_tail(t),
         }
         for t in timings
     ]
@@ -91,6 +93,12 @@ def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -
     }
 
 
+def _tail(timing: "Timing") -> dict[str, object]:
+    if timing.tail is None:
+        return {}
+    return {**asdict(timing.tail), "p99_limit": timing.case.tail}
+
+
 def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> None:
     from rich import box
     from rich.console import Console
@@ -100,7 +108,9 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     title = f"{chosen.title}: {robot}, {base} base"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
-    for name in ("median", "quartiles", "ratio", "at most"):
+    jitter = any(t.tail is not None for t in timings)
+    columns = ["median", "quartiles", "ratio", *(["p99", "p99.9", "longest"] if jitter else [])]
+    for name in (*columns, "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")
     for t in timings:
         ratio = t.median / one
@@ -109,10 +119,14 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
             limit, over = f"{t.case.limit:g}", ratio > t.case.limit
         elif t.case.seconds is not None:
             limit, over = _time(t.case.seconds), t.median > t.case.seconds
+        elif t.tail is not None and t.case.tail is not None:
+            limit, over = _time(t.case.tail), t.tail.p99 > t.case.tail
         colour = "red" if over else "green" if limit else "default"
         quartiles = f"{_time(t.lower)} .. {_time(t.upper)}"
         shown = f"[{colour}]{limit}[/{colour}]"
-        table.add_row(t.case.name, _time(t.median), quartiles, f"{ratio:.1f}", shown)
+        tail = [] if t.tail is None else [t.tail.p99, t.tail.p999, t.tail.worst]
+        row = [_time(t.median), quartiles, f"{ratio:.3g}" if jitter else f"{ratio:.1f}"]
+        table.add_row(t.case.name, *row, *map(_time, tail), shown)
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions().items())

@@ -1,6 +1,8 @@
 // What a controller is: from state, reference and time step to a command with its energy.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +15,11 @@ namespace vms_ph {
 struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
+
+  /// Whether it is a state of this robot, and finite.
+  bool is_usable(const Model& model) const noexcept {
+    return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum());
+  }
 };
 
 /// What is wanted of the robot; what is not there means: stay as you were told before.
@@ -44,7 +51,7 @@ struct Command {
   Status status = Status::ok;
   const char* reason = "";  ///< in words, empty when all is well; never freed before the controller
   double task_error = 0.0;  ///< distance between task and reference, m
-  double smallest_singular_value = 0.0;  ///< of the task Jacobian
+  double smallest_singular_value = std::numeric_limits<double>::infinity();  ///< of the task Jacobian
   double authority = 1.0;                ///< share of the potential in force, in [0, 1]
 };
 

@@ -75,6 +75,9 @@ class Model {
   int base_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 4 : 7; }
   int base_positions() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 2 : 3; }
 
+  /// Whether q has the right size and finite entries, and every rotation in it length one.
+  bool is_configuration(const ConstVector& q) const noexcept;
+
   /// Every joint at zero and the base at the origin, (nq,).
   const Eigen::VectorXd& neutral_configuration() const { return neutral_; }
 

@@ -1,0 +1,22 @@
+// What is timed: one update of something.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph {
+
+struct Contender {
+  std::string name;
+  std::function<void(int)> update;  ///< the k-th
+};
+
+/// What a file of this folder has to time on a robot; nothing for one it is not for.
+using Contenders = std::vector<Contender>;
+Contenders decoupled_vms(const Model& model);
+Contenders task_space(const Model& model);
+
+}  // namespace vms_ph

@@ -1,0 +1,67 @@
+// Times every contender on a robot, and prints one line for each, tabs between: its name, then
+// median, lower and upper quartile, 99th percentile, 99.9th, and the longest, in ns.
+//
+//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "contender.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void time(const vms_ph::Contender& contender, int updates) {
+  std::vector<double> taken(static_cast<std::size_t>(updates));
+  for (int k = 0; k < updates / 10; ++k) contender.update(k);  // caches, and pages of the stack
+  for (int k = 0; k < updates; ++k) {
+    const auto start = Clock::now();
+    contender.update(k);
+    const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
+    taken[static_cast<std::size_t>(k)] = passed.count();
+  }
+  std::sort(taken.begin(), taken.end());
+  std::printf("%s", contender.name.c_str());
+  for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
+    const double place = std::ceil(share * static_cast<double>(taken.size())) - 1.0;
+    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))]);
+  }
+  std::printf("\n");
+}
+
+int run(char** words) {
+  const std::string kind = words[2];
+  std::ifstream file(words[1]);
+  const std::string xml{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto base = kind == "fixed"    ? vms_ph::Base::fixed
+                    : kind == "planar" ? vms_ph::Base::planar
+                                       : vms_ph::Base::floating;
+  const auto model = vms_ph::Model::from_urdf(xml, base, words[3]);
+  const int updates = std::max(10, std::atoi(words[4]));
+  // Those who have something to time; each gives its contenders for this robot.
+  for (const auto& of : {vms_ph::task_space}) {
+    for (const auto& contender : of(model)) time(contender, updates);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 5) {
+    std::fprintf(stderr, "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES\n",
+                 words[0]);
+    return 2;
+  }
+  try {
+    return run(words);
+  } catch (const vms_ph::ModelError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,50 @@
+// What every controller gives: its command with the energy, and its gains.
+#include "vms_ph_native/controller.hpp"
+
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+using vms_ph::Command;
+using vms_ph::ControlEnergy;
+using vms_ph::Gain;
+
+void bind_controller(py::module_& module) {
+  py::class_<ControlEnergy>(module, "ControlEnergy", "See vms_ph_controllers.ControlEnergy.")
+      .def_readonly("closed_loop", &ControlEnergy::closed_loop)
+      .def_readonly("shaped_potential", &ControlEnergy::shaped_potential)
+      .def_readonly("kinetic_task", &ControlEnergy::kinetic_task)
+      .def_readonly("kinetic_null", &ControlEnergy::kinetic_null)
+      .def_readonly("kinetic_base", &ControlEnergy::kinetic_base)
+      .def_readonly("kinetic_shape", &ControlEnergy::kinetic_shape)
+      .def_readonly("damping_task", &ControlEnergy::damping_task)
+      .def_readonly("damping_null", &ControlEnergy::damping_null)
+      .def_readonly("damping_base", &ControlEnergy::damping_base)
+      .def_readonly("damping_shape", &ControlEnergy::damping_shape)
+      .def_readonly("reference_power", &ControlEnergy::reference_power)
+      .def_readonly("clipped_power", &ControlEnergy::clipped_power)
+      .def_readonly("routing_power", &ControlEnergy::routing_power)
+      .def_readonly("null_to_task", &ControlEnergy::null_to_task)
+      .def_readonly("tank_level", &ControlEnergy::tank_level)
+      .def_readonly("generated", &ControlEnergy::generated);
+  py::class_<Command>(module, "Command", "See vms_ph_controllers.Command; status is a number.")
+      .def_property_readonly("wrench_base", [](const Command& c) { return c.wrench_base; })
+      .def_property_readonly("torque", [](const Command& c) { return c.torque; })
+      .def_property_readonly("energy", [](const Command& c) { return c.energy; })
+      .def_property_readonly("status", [](const Command& c) { return static_cast<int>(c.status); })
+      .def_property_readonly("reason", [](const Command& c) { return std::string(c.reason); })
+      .def_readonly("task_error", &Command::task_error)
+      .def_readonly("smallest_singular_value", &Command::smallest_singular_value)
+      .def_readonly("authority", &Command::authority);
+  py::class_<Gain>(module, "Gain", "A number that a user can set, with its bounds.")
+      .def_readonly("name", &Gain::name)
+      .def_readonly("description", &Gain::description)
+      .def_readonly("value", &Gain::value)
+      .def_readonly("low", &Gain::low)
+      .def_readonly("high", &Gain::high)
+      .def_readonly("initial", &Gain::initial)
+      .def_readonly("is_switch", &Gain::is_switch);
+}

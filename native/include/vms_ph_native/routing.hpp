@@ -1,0 +1,53 @@
+// Energy routing: replacing the gyroscopic coupling of task and null space by zero.
+#pragma once
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/task_svd.hpp"
+
+namespace vms_ph {
+
+/// The second term of the control law [D (37)] with a target of zero: -J_bar^T G (eta, nu).
+///
+/// It moves energy between task and null space and does no work in all. G, and so this torque,
+/// depends on how the null-space basis turns with the configuration: it is the one aligned with the
+/// basis at the minimum of the potential, anchored anew where that loses its meaning. Between one
+/// and two times the singular threshold the routing fades out, which leaves it without power.
+class EnergyRouting {
+ public:
+  /// For robots on a fixed base; model and task must outlive it.
+  EnergyRouting(const PositionTask& task, double singular_below)
+      : task_(task), singular_below_(singular_below) {}
+
+  /// Align the null-space basis with that at the state of an evaluation.
+  void anchor(Evaluation& d) noexcept;
+
+  /// Write the torque (n,); false where there is no usable one: near a singularity.
+  ///
+  /// @param jacobian  of the task, (3,nv), its decomposition, and its rate.
+  bool torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
+              const Matrix3V& jacobian_rate, VectorV& result) noexcept;
+
+ private:
+  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3>;
+
+  // Z, the orthonormal basis of the null space closest to the reference; returns how close it is.
+  double align(const MatrixV& kernel) noexcept;
+  // The eigenvectors of Zref Z^T, symmetric up to rounding, and sums of its eigenvalues.
+  void decompose() noexcept;
+  // The derivative of Z along a motion, applied to a momentum.
+  VectorV basis_rate(const Tall& pseudo_inverse, const Matrix3V& jacobian_rate,
+                     const VectorV& momentum) const noexcept;
+  // B (3,nv) with <B, Jdot> = nu^T Zdot p for every Jdot.
+  Matrix3V basis_rate_transpose(const Tall& pseudo_inverse, const VectorV& nu,
+                                const VectorV& momentum) const noexcept;
+
+  const PositionTask& task_;
+  double singular_below_;
+  bool is_anchored_ = false;
+  MatrixV reference_, Z_, vectors_, sums_, C_other_;
+  TaskSvd at_anchor_;
+};
+
+}  // namespace vms_ph

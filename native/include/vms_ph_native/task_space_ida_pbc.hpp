@@ -1,0 +1,115 @@
+// Task-space IDA-PBC: shaped energy, routed energy and injected damping for a redundant arm.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_table.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/moving_minimum.hpp"
+#include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/routing.hpp"
+#include "vms_ph_native/shaped_potential.hpp"
+#include "vms_ph_native/spending.hpp"
+#include "vms_ph_native/split_motion.hpp"
+
+namespace vms_ph {
+
+/// Gains of the law; what they mean is in their table.
+struct TaskSpaceGains {
+  double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, reference_speed = 0.2;
+  double task_stiffness = 0.0, null_stiffness = 10.0;
+  double limit_stiffness = 100.0, limit_margin = 0.05;
+  bool cancel_coupling = false, implicit_damping = false;
+  double torque_rate = 0.0, power = 0.0;
+  double tank_capacity = 0.0, tank_initial = 0.5;
+
+  static const GainTable<TaskSpaceGains>& table();
+};
+
+/// What is given once, besides the gains.
+struct TaskSpaceOptions {
+  std::string frame;  ///< whose position is the task; the model's end effector when empty
+  std::optional<Eigen::Matrix3d> task_stiffness;  ///< K_t in place of the gain of that name, N/m
+  std::optional<Eigen::MatrixXd> weight;          ///< W (n,n) in place of the gains, N m/rad
+  bool cancel_coupling =
+      false;  ///< put zero in place of the gyroscopic coupling, whatever the gain
+};
+
+/// Interconnection and damping assignment in task-space momenta [D (37)].
+///
+/// tau = g - dV_c/dq - J_bar^T G (eta, nu) - J^T D_t eta - N^T D_nu nu, with the potential
+/// V_c = 1/2 (q - q*)^T W (q - q*) and soft joint limits; the third term where the coupling is
+/// cancelled. The closed-loop energy H_cl = K_t + K_nu + V_c falls by the injected damping. The
+/// minimum q* follows the reference x* such that f(q*) = x*. With a tank whatever that or a change
+/// of gains costs is paid from stored energy.
+///
+/// What it does when something is wrong, in the status: a state that is not finite gets the last
+/// gravity torque (holding); a reference that is not finite is ignored (holding); a singular
+/// posture gets a continuous damping and no routing, and a reference out of reach the closest
+/// minimum (degraded).
+class TaskSpaceIdaPbc final : public Controller {
+ public:
+  /// Below this smallest singular value of the task Jacobian its null space turns fast; the law
+  /// itself contains no inverse of J and stays finite and passive.
+  static constexpr double singular = 0.03;
+
+  /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
+  /// @throws ModelError  no such frame, a moving base, or stiffnesses of the wrong shape.
+  explicit TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains = {},
+                           const TaskSpaceOptions& options = {});
+
+  bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return TaskSpaceGains::table().set(gains_, name, value);
+  }
+
+  /// Put the minimum of the shaped potential at a configuration (nq,), [D (36)]; false for what is
+  /// none of the model.
+  bool set_minimum(const ConstVector& q_star) noexcept;
+
+  /// The minimum of the shaped potential, (nq,).
+  const VectorQ& q_star() const noexcept { return minimum_.now().q; }
+
+ private:
+  const Command& hold() noexcept;
+  double follow(const Reference& reference, double dt) noexcept;
+  const ShapedPotential& potential(const Minimum& minimum) noexcept;
+  void damp(double dt) noexcept;
+  void judge() noexcept;
+
+  const Model& model_;
+  const PositionTask task_;
+  TaskSpaceGains gains_;
+  const TaskSpaceOptions options_;
+  EnergyRouting routing_;
+  JointLimitPotential joint_limits_;
+  TorqueLimits torque_limits_;
+  MovingMinimum minimum_;
+  Spending spending_;
+  Evaluation d_, at_minimum_;
+  Eigen::VectorXd rest_;
+
+  // The weight that goes with a task stiffness, and what it was made for.
+  Weight given_, weighed_;
+  std::uint64_t weighed_place_ = 0;
+  double weighed_task_ = 0.0, weighed_null_ = 0.0;
+  ShapedPotential wanted_potential_;
+
+  // Of one update.
+  Matrix3V jacobian_;
+  TaskSvd svd_;
+  SplitMotion motion_;
+  VectorV safe_torque_, positions_, depth_, damping_null_, wanted_, routed_;
+  Eigen::Vector3d damping_task_;
+  Reason reason_;
+  Command command_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,31 @@
+// The singular value decomposition of the Jacobian of a task of three dimensions.
+#pragma once
+
+#include <Eigen/SVD>
+
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// J = L S R, and what R lacks to an orthonormal basis: the kernel of J.
+class TaskSvd {
+ public:
+  Eigen::Matrix3d left = Eigen::Matrix3d::Identity();  ///< L
+  Eigen::Vector3d values = Eigen::Vector3d::Zero();    ///< the diagonal of S, falling
+  Matrix3V right;                                      ///< R (3,nv)
+  MatrixV kernel;                                      ///< (nv-3,nv), orthonormal rows
+
+  /// Decompose a Jacobian of at least three columns. One that is not finite counts as zero.
+  void compute(const Matrix3V& jacobian) noexcept;
+
+  double smallest() const noexcept { return values[2]; }
+
+  /// R^T max(S, lifted)^-1 L^T (nv,3), the pseudo-inverse with its singular values lifted.
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3> pseudo_inverse(
+      double lifted) const noexcept;
+
+ private:
+  Eigen::JacobiSVD<Eigen::Matrix3d> triangle_;
+};
+
+}  // namespace vms_ph

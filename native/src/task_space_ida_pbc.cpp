@@ -1,0 +1,226 @@
+#include "vms_ph_native/task_space_ida_pbc.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <limits>
+
+namespace vms_ph {
+namespace {
+
+const Model& checked(const Model& model) {
+  if (model.base() != Base::fixed) {
+    throw ModelError("TaskSpaceIDAPBC is for arms on a fixed base; '" + model.name() +
+                     "' has a moving base");
+  }
+  if (model.n() < PositionTask::dimension) {
+    throw ModelError("TaskSpaceIDAPBC controls a position, which takes at least 3 joints; '" +
+                     model.name() + "' has " + std::to_string(model.n()));
+  }
+  return model;
+}
+
+void check_symmetric(const Eigen::MatrixXd& matrix, int size, const std::string& name) {
+  if (matrix.rows() != size || matrix.cols() != size ||
+      !matrix.isApprox(matrix.transpose(), 1e-5) || !matrix.allFinite()) {
+    throw ModelError(name + " must be a symmetric (" + std::to_string(size) + "," +
+                     std::to_string(size) + ") matrix; given: shape (" +
+                     std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()) + ")");
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix, Eigen::EigenvaluesOnly);
+  if (eigen.eigenvalues()[0] < 0.0) {
+    throw ModelError(name + " must not have negative eigenvalues: it would push away");
+  }
+}
+
+TaskSpaceOptions checked(const TaskSpaceOptions& options, const Model& model) {
+  if (options.weight) check_symmetric(*options.weight, model.n(), "weight");
+  if (options.task_stiffness) check_symmetric(*options.task_stiffness, 3, "task_stiffness");
+  return options;
+}
+
+}  // namespace
+
+TaskSpaceIdaPbc::TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains,
+                                 const TaskSpaceOptions& options)
+    : model_(checked(model)),
+      task_(model, options.frame),
+      gains_(gains),
+      options_(checked(options, model)),
+      routing_(task_, singular),
+      joint_limits_(model),
+      torque_limits_(model),
+      minimum_(model, task_, singular),
+      spending_(model),
+      d_(model),
+      at_minimum_(model),
+      rest_(Eigen::VectorXd::Zero(model.nv())),
+      wanted_potential_(model),
+      safe_torque_(VectorV::Zero(model.n())),
+      positions_(model.n()),
+      routed_(VectorV::Zero(model.n())) {
+  given_.name = 1;
+  weighed_.name = 1;
+  if (options_.weight) given_.matrix = *options_.weight;
+  command_.wrench_base.resize(0);
+  command_.torque = Eigen::VectorXd::Zero(model.n());
+  // Made now, and not in the first update.
+  TaskSpaceGains::table();
+}
+
+bool TaskSpaceIdaPbc::set_minimum(const ConstVector& q_star) noexcept {
+  if (!model_.is_configuration(q_star)) return false;
+  Evaluation& d = minimum_.set(q_star);
+  safe_torque_ = d.g();
+  routing_.anchor(d);
+  torque_limits_.restart();
+  spending_.reset(potential(minimum_.now()));
+  return true;
+}
+
+const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference& reference,
+                                       double dt) noexcept {
+  if (!state.is_usable(model_)) return hold();
+  d_.set(state.q, state.v);
+  model_.joint_positions(d_.q(), positions_);
+  depth_ = joint_limits_.depth(positions_, gains_.limit_margin);
+  const double limit_energy = 0.5 * gains_.limit_stiffness * depth_.squaredNorm();
+  spending_.begin(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
+  const double put_in = follow(reference, dt);
+  jacobian_ = task_.jacobian(d_);
+  svd_.compute(jacobian_);
+  motion_.compute(d_, jacobian_, svd_, singular);
+  damp(dt);
+  const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
+
+  wanted_ = d_.g();
+  wanted_ -= spending_.authority() * spending_.potential().gradient(d_.q());
+  wanted_.noalias() -= jacobian_.transpose() * damping_task_;
+  wanted_.noalias() -= motion_.null_map.transpose() * damping_null_;
+  wanted_ -= gains_.limit_stiffness * depth_;
+  const bool cancelled = (options_.cancel_coupling || gains_.cancel_coupling) &&
+                         routing_.torque(d_, jacobian_, svd_, jacobian_rate, routed_);
+  if (cancelled) wanted_ += routed_;
+  const VectorV& torque =
+      torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
+  safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
+  spending_.end(d_, torque, limit_energy);
+
+  const double potential = spending_.energy(d_.q()) + limit_energy;
+  const double kinetic = d_.kinetic_energy();
+  const auto& tank = spending_.tank();
+  ControlEnergy& energy = command_.energy;
+  energy.closed_loop = kinetic + potential;
+  energy.shaped_potential = potential;
+  energy.kinetic_task = kinetic - motion_.kinetic_null;
+  energy.kinetic_null = motion_.kinetic_null;
+  energy.damping_task = motion_.eta.dot(damping_task_);
+  energy.damping_null = motion_.nu.dot(damping_null_);
+  energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
+  energy.clipped_power = (torque - wanted_).dot(d_.v());
+  energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
+  energy.null_to_task = motion_.exchange(d_, svd_, jacobian_rate);
+  energy.tank_level = tank ? tank->level() : 0.0;
+  energy.generated = tank ? tank->generated() : 0.0;
+  const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
+  command_.torque = torque;
+  command_.task_error = (task_.value(d_) - goal).norm();
+  command_.smallest_singular_value = motion_.smallest;
+  command_.authority = spending_.authority();
+  judge();
+  return command_;
+}
+
+const Command& TaskSpaceIdaPbc::hold() noexcept {
+  command_.torque = safe_torque_;
+  command_.energy = ControlEnergy{};
+  command_.status = Status::holding;
+  command_.reason =
+      "the state is not finite, or not one of this robot; holding the last gravity torque";
+  command_.task_error = 0.0;
+  command_.smallest_singular_value = std::numeric_limits<double>::infinity();
+  command_.authority = 1.0;
+  return command_;
+}
+
+// Move minimum and stiffness to where they are wanted; return what that puts in, J.
+double TaskSpaceIdaPbc::follow(const Reference& reference, double dt) noexcept {
+  const Minimum& candidate =
+      minimum_.next(reference, dt, gains_.reference_speed, gains_.limit_margin);
+  const Minimum* moved = &candidate;
+  const double put_in =
+      spending_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
+        moved = share == 1.0 ? &candidate : &minimum_.towards(candidate, share);
+        return potential(*moved);
+      });
+  minimum_.accept(*moved);
+  return put_in;
+}
+
+// The potential that the gains ask for at a minimum.
+const ShapedPotential& TaskSpaceIdaPbc::potential(const Minimum& minimum) noexcept {
+  const bool by_task = gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
+  if (options_.weight) {
+    wanted_potential_.set(minimum, given_);
+    return wanted_potential_;
+  }
+  if (!by_task) {
+    wanted_potential_.set(minimum, gains_.stiffness);
+    return wanted_potential_;
+  }
+  // The weight changes with the minimum and with two gains only.
+  if (weighed_place_ != minimum.place || weighed_task_ != gains_.task_stiffness ||
+      weighed_null_ != gains_.null_stiffness) {
+    const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
+    const Eigen::Matrix3d stiffness =
+        options_.task_stiffness.value_or(gains_.task_stiffness * unit);
+    at_minimum_.set(minimum.q, rest_);
+    weighed_.matrix =
+        weight_of_task_stiffness(task_, at_minimum_, stiffness, gains_.null_stiffness);
+    ++weighed_.name;
+    weighed_place_ = minimum.place;
+    weighed_task_ = gains_.task_stiffness;
+    weighed_null_ = gains_.null_stiffness;
+  }
+  wanted_potential_.set(minimum, weighed_);
+  return wanted_potential_;
+}
+
+// The damping forces of task and null space.
+void TaskSpaceIdaPbc::damp(double dt) noexcept {
+  if (dt > 0.0 && (gains_.implicit_damping || spending_.was_in_debt())) {
+    const VectorV w =
+        motion_.damped_velocity(d_, jacobian_, gains_.damping_task, gains_.damping_null, dt);
+    damping_task_ = gains_.damping_task * (jacobian_ * w);
+    damping_null_ = gains_.damping_null * (motion_.null_map * w);
+    return;
+  }
+  damping_task_ = gains_.damping_task * motion_.eta;
+  damping_null_ = gains_.damping_null * motion_.nu;
+}
+
+void TaskSpaceIdaPbc::judge() noexcept {
+  const auto tell = [this](Status status, const char* reason) {
+    command_.status = status;
+    command_.reason = reason;
+  };
+  if (!torque_limits_.reason().empty())
+    return tell(Status::saturated, torque_limits_.reason().text());
+  if (!motion_.is_regular) {
+    reason_.say("near a singularity: smallest singular value %.3g", motion_.smallest);
+    return tell(Status::degraded, reason_.text());
+  }
+  if (minimum_.refused()) {
+    return tell(Status::holding, "the reference is not finite; staying with the last one");
+  }
+  if (spending_.is_short()) {
+    return tell(
+        Status::degraded,
+        "the energy tank is empty: reference or stiffness wait for what damping gives back");
+  }
+  if (minimum_.is_behind()) {
+    return tell(Status::degraded,
+                "the minimum cannot follow the reference: holding as near as it gets");
+  }
+  tell(Status::ok, "");
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,115 @@
+// No update takes memory from the heap, whatever it is asked to do.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "allocations.hpp"
+#include "file_text.hpp"
+#include "vms_ph_native/task_space_ida_pbc.hpp"
+
+namespace {
+
+constexpr int updates = 100000, postures = 50, stay = 50;
+
+struct Setting {
+  std::string name;
+  double value;
+};
+
+// What is switched on and off on the way, in turn.
+const std::vector<Setting> settings = {
+    {"cancel_coupling", 1.0},  {"tank_capacity", 0.5},
+    {"torque_rate", 500.0},    {"power", 2.0},
+    {"task_stiffness", 300.0}, {"implicit_damping", 1.0},
+    {"null_stiffness", 20.0},  {"tank_capacity", 0.0},
+    {"task_stiffness", 0.0},   {"implicit_damping", 0.0},
+    {"tank_capacity", 0.01},   {"power", 0.0},
+    {"stiffness", 300.0},      {"torque_rate", 0.0},
+    {"cancel_coupling", 0.0},  {"stiffness", 30.0},
+};
+
+// Slow motions around postures of all kinds, one after the other; a few states are none.
+std::vector<vms_ph::RobotState> states(const vms_ph::Model& model, std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  const auto drawn = [&](double size) {
+    Eigen::VectorXd vector(model.nv());
+    for (auto& x : vector) x = size * unit(random);
+    return vector;
+  };
+  std::vector<vms_ph::RobotState> found(postures * stay);
+  for (int posture = 0; posture < postures; ++posture) {
+    // Every tenth is stretched out, where the task is singular.
+    const Eigen::VectorXd middle = drawn(posture % 10 == 3 ? 1e-6 : 1.0);
+    for (int k = 0; k < stay; ++k) {
+      auto& state = found[static_cast<std::size_t>(posture * stay + k)];
+      state.q.resize(model.nq());
+      const Eigen::VectorXd way = middle + drawn(1e-3);
+      model.integrate(model.neutral_configuration(), way, state.q);
+      state.v = drawn(posture % 10 == 5 ? 5.0 : 0.1);
+      if (k == stay / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return found;
+}
+
+long counted(const std::string& folder, const std::string& urdf, const std::string& frame) {
+  const auto model =
+      vms_ph::Model::from_urdf(file_text(folder + "/" + urdf), vms_ph::Base::fixed, frame);
+  vms_ph::TaskSpaceIdaPbc law(model);
+  std::mt19937 random(1);
+  const auto visited = states(model, random);
+  vms_ph::Reference moving, still, resting, unusable;
+  moving.velocity = Eigen::Vector3d(0.1, -0.2, 0.05);
+  still.position = Eigen::Vector3d(0.4, 0.1, 0.6);
+  unusable.position = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
+  const vms_ph::Reference* references[] = {&moving, &moving, &still, &resting, &unusable};
+  int statuses[4] = {0, 0, 0, 0};
+  double sum = 0.0;
+
+  const long before = allocations();
+  for (int k = 0; k < updates; ++k) {
+    const auto& state = visited[static_cast<std::size_t>(k / 4) % visited.size()];
+    if (k % (4 * stay) == 0 && !law.reset(state)) return -1;
+    if (k % 37 == 0) {
+      const auto& setting = settings[static_cast<std::size_t>(k / 37) % settings.size()];
+      if (!law.set_gain(setting.name, setting.value)) return -1;
+    }
+    const auto& command = law.update(state, *references[(k / 10) % 5], 1e-3);
+    ++statuses[static_cast<int>(command.status)];
+    sum += command.torque.sum();
+  }
+  const long after = allocations();
+
+  std::printf("%s: %ld in %d updates; ok %d, saturated %d, holding %d, degraded %d\n", urdf.c_str(),
+              after - before, updates, statuses[0], statuses[1], statuses[2], statuses[3]);
+  for (const int times : statuses) {
+    if (times == 0) return -1;
+  }
+  return std::isfinite(sum) ? after - before : -1;
+}
+
+// That the counting itself works, in this program and in Pinocchio's library.
+bool counts(const vms_ph::Model& model) {
+  const long before = allocations();
+  const Eigen::VectorXd mine = Eigen::VectorXd::Zero(64);
+  const long between = allocations();
+  const pinocchio::Data theirs(model.pinocchio());
+  return mine.size() == 64 && between > before && allocations() > between;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string folder = arguments[1];
+  const auto model =
+      vms_ph::Model::from_urdf(file_text(folder + "/panda.urdf"), vms_ph::Base::fixed);
+  if (!counts(model)) {
+    std::puts("the counting does not work");
+    return 1;
+  }
+  const bool none = counted(folder, "panda.urdf", "panda_link8") == 0 &&
+                    counted(folder, "crane.urdf", "tip") == 0;
+  return none ? 0 : 1;
+}

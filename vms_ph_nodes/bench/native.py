@@ -1,0 +1,102 @@
+"""Single updates of the control laws in C++ and in Python: how long, and with how much jitter.
+
+The C++ ones are timed by ``native/benchmark``, a program without Python.
+"""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_io import robots
+
+from .. import native_build
+from . import Bench
+from .timing import Case, Tail, Timing
+
+_UPDATES = 100_000
+_REFERENCE = "the law in Python, moving reference"
+
+# The promise: what a controller manager at 1 kHz can give away.
+_P99 = 100e-6
+
+
+def _run(robot: str, base: str, seconds: float) -> list[Timing]:
+    """Return the times of single updates; the Python laws are run for some seconds each."""
+    known = robots.get(robot)
+    model = known.model(known.description(), base)
+    in_python = _in_python(model)
+    if not in_python:
+        raise VmsPhError(f"no law in C++ is for a robot on a {base} base yet; take a fixed one")
+    program = native_build.build(tests=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.urdf"
+        file.write_text(known.description())
+        done = subprocess.run(
+            [program / "benchmark/vms_ph_benchmark", file, base, model.end_effector, str(_UPDATES)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
+    timings = [_of_line(line) for line in done.stdout.splitlines()]
+    return timings + [_timed(name, law, seconds) for name, law in in_python]
+
+
+def _of_line(line: str) -> Timing:
+    name, *numbers = line.split("\t")
+    median, lower, upper, p99, p999, worst = (1e-9 * float(x) for x in numbers)
+    case = Case(name, lambda: None, tail=_P99)
+    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, worst))
+
+
+def _in_python(model: VMSModel) -> list[tuple[str, Callable[[int], object]]]:
+    """Return the laws to time in Python that are for a robot, with a call of the k-th update."""
+    if model.base != "fixed":
+        return []
+    rng = np.random.default_rng(0)
+    lower, upper = model.joints.lower, model.joints.upper
+    middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
+    states = [
+        RobotState(
+            model.integrate(
+                model.neutral_configuration(), middle + 0.2 * rng.uniform(-1, 1, model.nv)
+            ),
+            rng.uniform(-1, 1, model.nv),
+        )
+        for _ in range(256)
+    ]
+    law = TaskSpaceIDAPBC(model)
+    law.reset(states[0])
+    onward = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
+    return [(_REFERENCE, lambda k: law.update(states[k % 256], onward[k // 1000 % 2], 1e-3))]
+
+
+def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(taken) < 100 or (len(taken) < _UPDATES and time.perf_counter() < end):
+        start = time.perf_counter()
+        update(len(taken))
+        taken.append(time.perf_counter() - start)
+    median, lower, upper, p99, p999 = (
+        float(x) for x in np.percentile(taken, [50, 25, 75, 99, 99.9])
+    )
+    tail = Tail(len(taken), p99, p999, max(taken))
+    return Timing(Case(name, lambda: None), median, lower, upper, tail)
+
+
+BENCH = Bench(
+    id="native",
+    title="single updates of the control laws in C++ and in Python",
+    reference=_REFERENCE,
+    cases=lambda robot, base: [],
+    base="fixed",
+    run=_run,
+)
