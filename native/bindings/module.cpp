@@ -28,5 +28,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_evaluation(module);
   bind_controller(module);
+  bind_decoupled_vms(module);
   bind_task_space(module);
 }

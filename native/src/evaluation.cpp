@@ -54,11 +54,14 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 
 const MatrixV& Evaluation::M() noexcept {
   if (!known_.M) {
-    // Only the upper triangle is filled. In the axes of the bodies Pinocchio takes memory for a
-    // planar base.
+    // In the axes of the bodies Pinocchio takes memory for a planar base, so those of the inertial
+    // frame are used there, and the base is put along them: where it looks makes no difference.
     const bool planar = model_.base() == Base::planar;
+    VectorQ q = q_origin_;
+    if (planar) q.head<4>() = Eigen::Vector4d::UnitZ();
+    // Only the upper triangle is filled.
     const auto& upper =
-        pinocchio::crba(model_.pinocchio(), data_, ConstVector(q_origin_),
+        pinocchio::crba(model_.pinocchio(), data_, ConstVector(q),
                         planar ? pinocchio::Convention::WORLD : pinocchio::Convention::LOCAL);
     M_.triangularView<Eigen::Upper>() = upper;
     M_.triangularView<Eigen::StrictlyLower>() = upper.transpose();

@@ -104,7 +104,8 @@ pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
 }
 
 Model Model::from_urdf(const std::string& xml, Base base, const std::string& end_effector,
-                       const std::vector<std::string>& locked_joints) {
+                       const std::vector<std::string>& locked_joints,
+                       const Eigen::Vector3d& gravity) {
   if (xml.find("<mimic") != std::string::npos) {
     throw ModelError("joints that mimic others are not covered by the native controllers; lock "
                      "them in the URDF, or use a Python controller");
@@ -135,6 +136,7 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   if (!locked.empty()) {
     model = pinocchio::buildReducedModel(model, locked, pinocchio::neutral(model));
   }
+  model.gravity.linear() = gravity;
   return Model(std::move(model), end_effector);
 }
 

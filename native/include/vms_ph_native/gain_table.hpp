@@ -53,7 +53,7 @@ class GainTable {
 
   /// The gains with the values of a record.
   std::vector<Gain> list(const Record& record) const {
-    const Record defaults;
+    static const Record defaults{};
     std::vector<Gain> gains;
     for (const auto& field : fields_) {
       gains.push_back({field.name, field.description, field.of(record), field.low, field.high,

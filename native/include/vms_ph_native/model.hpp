@@ -36,9 +36,11 @@ class Model {
   ///
   /// @param base           what the root link can do.
   /// @param locked_joints  held at zero.
+  /// @param gravity        in the inertial frame, m/s^2.
   /// @throws ModelError    text that is no URDF, no such joint, or joints that mimic others.
   static Model from_urdf(const std::string& xml, Base base, const std::string& end_effector = "",
-                         const std::vector<std::string>& locked_joints = {});
+                         const std::vector<std::string>& locked_joints = {},
+                         const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
 
   /// Make a model from what pinocchio.Model.saveToString() gives, of the same Pinocchio.
   static Model from_archive(const std::string& text, const std::string& end_effector = "");

@@ -1,0 +1,86 @@
+// Decoupled vehicle-manipulator control, and the rotors of a base.
+#include "vms_ph_native/decoupled_vms.hpp"
+
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+using vms_ph::Allocation;
+using vms_ph::Rotor;
+using Law = vms_ph::DecoupledVmsController;
+using Vector = Eigen::VectorXd;
+
+namespace {
+
+void set_gains(Law& law, const py::dict& gains) {
+  for (const auto& [name, value] : gains) {
+    if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
+      throw vms_ph::ModelError("no such gain, or out of its bounds: " +
+                               py::cast<std::string>(name) + " = " +
+                               py::cast<std::string>(py::str(value)));
+    }
+  }
+}
+
+std::unique_ptr<Law> make(const vms_ph::Model& model, const py::dict& gains,
+                          const std::optional<Allocation>& allocation, bool base_actuated) {
+  auto law = std::make_unique<Law>(model, allocation, base_actuated);
+  set_gains(*law, gains);
+  return law;
+}
+
+}  // namespace
+
+void bind_decoupled_vms(py::module_& module) {
+  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.allocation.Rotor.")
+      .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
+                       double drag_ratio, double lower, double upper) {
+             return Rotor{position, axis, drag_ratio, lower, upper};
+           }),
+           py::arg("position"), py::arg("axis"), py::arg("drag_ratio") = 0.0,
+           py::arg("lower") = Rotor{}.lower, py::arg("upper") = Rotor{}.upper);
+  py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.allocation.Allocation.")
+      .def(py::init([](const std::vector<Rotor>& rotors, const std::string& base) {
+             using vms_ph::Base;
+             return Allocation(rotors, base == "floating" ? Base::floating
+                                       : base == "planar" ? Base::planar
+                                                          : Base::fixed);
+           }),
+           py::arg("rotors"), py::arg("base") = "floating")
+      .def_static(
+          "of_matrix",
+          [](const Eigen::MatrixXd& matrix, const Vector& lower, const Vector& upper) {
+            return Allocation(matrix, lower, upper);
+          },
+          py::arg("matrix"), py::arg("lower"), py::arg("upper"),
+          "Take B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.")
+      .def_property_readonly("matrix", &Allocation::matrix)
+      .def_property_readonly("lower", &Allocation::lower)
+      .def_property_readonly("upper", &Allocation::upper);
+  py::class_<Law>(module, "DecoupledVMSController", "See vms_ph_controllers.DecoupledVMSController.")
+      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("gains") = py::dict(),
+           py::arg("allocation") = py::none(), py::arg("base_actuated") = true)
+      .def("reset", &Law::set_minimum, py::arg("q"),
+           "Hold a configuration; False for what is none of the robot.")
+      .def(
+          "update",
+          [](Law& law, const Vector& q, const Vector& v,
+             const std::optional<Eigen::Matrix4d>& pose, const std::optional<vms_ph::Twist>& twist,
+             const std::optional<Vector>& joints, double dt) -> vms_ph::Command {
+            vms_ph::Reference reference;
+            reference.pose = pose;
+            reference.twist = twist;
+            reference.has_joints = joints.has_value();
+            if (joints) reference.joints = *joints;
+            return law.update({q, v}, reference, dt);
+          },
+          py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
+          py::arg("dt"))
+      .def("set_gains", &set_gains, py::arg("gains"))
+      .def_property_readonly("gains", &Law::gains);
+}

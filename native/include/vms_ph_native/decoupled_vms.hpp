@@ -1,0 +1,89 @@
+// Decoupled vehicle-manipulator control: vehicle and shape, each with its own energy.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/joint_reference.hpp"
+#include "vms_ph_native/output_stage.hpp"
+#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+
+namespace vms_ph {
+
+/// Gains of the decoupled law.
+struct DecoupledVmsGains : OutputGains {
+  double frequency_base = 1.5, frequency_shape = 4.0, damping_ratio = 0.8;
+  double base_speed = 0.3, base_turn = 0.5, joint_speed = 0.5;
+
+  static const GainTable<DecoupledVmsGains>& table();
+};
+
+/// Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
+///
+/// The law makes H_cl = 1/2 e^T M e + V_b(h) + V_m(q) of the velocity error e fall by the damping of
+/// the error's locked velocity e_b + A e_m and of its shape part e_m. It is that of
+/// vms_ph_controllers/decoupled_vms.py, where it is explained.
+class DecoupledVmsController final : public Controller {
+ public:
+  /// Control the pose of the base and the joints of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the base's actuators; none: any wrench.
+  /// @param base_actuated  false for a base that only floats; its pose is then left alone.
+  /// @throws ModelError    a fixed base, or an allocation for another base.
+  explicit DecoupledVmsController(const Model& model, std::optional<Allocation> allocation = {},
+                                  bool base_actuated = true);
+
+  /// Hold the present pose; of the state only the configuration counts.
+  bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
+
+  /// Put the minimum of the shaped energy at a configuration (nq,), at once; false for what is not a
+  /// configuration of the robot, and nothing is changed then.
+  bool set_minimum(const Eigen::VectorXd& q) noexcept;
+
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+
+  std::vector<Gain> gains() const override { return DecoupledVmsGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return DecoupledVmsGains::table().set(gains_, name, value);
+  }
+
+ private:
+  struct Shaped {
+    double energy;
+    VectorB base;
+    VectorV shape;
+  };
+
+  bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
+  void follow(const Reference& reference, double dt) noexcept;
+  bool switched(const Pose& error) noexcept;
+  Shaped shaped(const Pose& error) noexcept;
+  void reference_motion(const Pose& error) noexcept;
+  VectorB components(const Twist& twist) const noexcept;
+
+  const Model& model_;
+  const int b_, n_;
+  DecoupledVmsGains gains_;
+  Evaluation d_;
+  OutputStage output_;
+  JointLimitPotential joint_limits_;
+  PosePotential potential_;
+  PoseReference base_;
+  JointReference joints_;
+  const double active_;        // 1 with a base that can do anything, else 0
+  std::vector<bool> endless_;  // (n,) the joints that turn without limits
+  double mass_ = 0.0, inertia_ = 0.0;
+  VectorV shape_inertia_, positions_;
+  bool begun_ = false;
+  VectorV v_ref_, a_ref_, wanted_;
+  Command command_;
+};
+
+}  // namespace vms_ph

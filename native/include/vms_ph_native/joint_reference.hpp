@@ -1,0 +1,32 @@
+// Joint positions that move smoothly to where they are told to go.
+#pragma once
+
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// Follows target positions with bounded rates and a bounded change of rate.
+class JointReference {
+ public:
+  explicit JointReference(int n);
+
+  /// Rest at positions (n,).
+  void restart(const ConstVector& positions) noexcept;
+
+  /// Approach positions (n,) from now on.
+  void go_to(const ConstVector& target) noexcept;
+
+  /// Move on by one time step; see PoseReference::advance.
+  void advance(double speed, double quickness, double dt) noexcept;
+
+  const VectorV& positions() const { return positions_; }          ///< (n,)
+  const VectorV& rates() const { return rates_; }                  ///< (n,)
+  const VectorV& accelerations() const { return accelerations_; }  ///< (n,)
+  bool is_resting() const { return is_resting_; }  ///< whether the target is reached
+
+ private:
+  VectorV positions_, rates_, accelerations_, target_, wish_;
+  bool is_resting_ = true;
+};
+
+}  // namespace vms_ph

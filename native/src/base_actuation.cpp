@@ -1,0 +1,87 @@
+#include "vms_ph_native/base_actuation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <Eigen/SVD>
+
+namespace vms_ph {
+namespace {
+
+/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv.
+Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  Eigen::VectorXd inverted = svd.singularValues();
+  const double least = 1e-15 * inverted[0];
+  for (double& s : inverted) s = s > least ? 1.0 / s : 0.0;
+  return svd.matrixV() * inverted.asDiagonal() * svd.matrixU().transpose();
+}
+
+const char* name_of(Base base) {
+  if (base == Base::fixed) return "fixed";
+  return base == Base::planar ? "planar" : "floating";
+}
+
+}  // namespace
+
+BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
+                             bool actuated)
+    : actuated_(actuated && model.b() > 0),
+      allocation_(std::move(allocation)),
+      wrench_(VectorB::Zero(model.b())),
+      missing_(wrench_) {
+  if (!allocation_) return;
+  const Eigen::MatrixXd& matrix = allocation_->matrix();
+  if (matrix.rows() != model.b()) {
+    throw ModelError("the allocation makes wrenches of " + std::to_string(matrix.rows()) +
+                     " components; the " + name_of(model.base()) + " base of '" + model.name() +
+                     "' has " + std::to_string(model.b()));
+  }
+  inverse_ = pseudo_inverse(matrix);
+  reach_ = matrix * inverse_;
+  thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
+}
+
+const VectorB& BaseActuation::apply(const ConstVector& wanted,
+                                    const ConstVector& resting) noexcept {
+  reason_.clear();
+  if (!actuated_) return wrench_;
+  if (!allocation_) {
+    wrench_ = wanted;
+    return wrench_;
+  }
+  thrusts_.noalias() = inverse_ * wanted;
+  least_.noalias() = inverse_ * resting;
+  step_ = thrusts_ - least_;
+  missing_.noalias() = reach_ * wanted;
+  missing_ -= wanted;
+  if ((least_.array() < allocation_->lower().array()).any() ||
+      (least_.array() > allocation_->upper().array()).any()) {
+    thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
+    reason_.say("the base cannot hold the robot against gravity");
+  } else if (const double share = share_within_limits(); share < 1.0) {
+    thrusts_ = least_ + share * step_;
+    reason_.say("base wrench at its limit: %.0f%% of what is wanted beyond gravity", 100.0 * share);
+  } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
+    reason_.say("the base has no actuator for a part of the wrench");
+  }
+  wrench_.noalias() = allocation_->matrix() * thrusts_;
+  return wrench_;
+}
+
+/// How much of the step from the least thrusts stays within the limits, at most 1.
+double BaseActuation::share_within_limits() const noexcept {
+  double share = 1.0;
+  for (Eigen::Index i = 0; i < step_.size(); ++i) {
+    const double size = std::abs(step_[i]);
+    if (size <= 1e-12) continue;
+    const double room = step_[i] > 0.0 ? allocation_->upper()[i] - least_[i]
+                                       : least_[i] - allocation_->lower()[i];
+    share = std::min(share, room / size);
+  }
+  return share;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,209 @@
+#include "vms_ph_native/decoupled_vms.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+constexpr double whole_turn = 2.0 * 3.14159265358979323846;
+
+const Model& checked(const Model& model) {
+  if (model.base() == Base::fixed) {
+    throw ModelError("DecoupledVmsController is for robots on a planar or floating base; '" +
+                     model.name() + "' has a fixed one");
+  }
+  return model;
+}
+
+std::vector<bool> endless_joints(const Model& model) {
+  std::vector<bool> endless(static_cast<std::size_t>(model.n()), false);
+  for (const auto& joint : model.pinocchio().joints) {
+    const int k = joint.idx_v() - model.b();
+    if (k < 0 || joint.nv() != 1) continue;
+    const bool prismatic = joint.shortname().rfind("JointModelP", 0) == 0;
+    endless[static_cast<std::size_t>(k)] =
+        !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
+  }
+  return endless;
+}
+
+}  // namespace
+
+const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
+  using G = DecoupledVmsGains;
+  static const GainTable<G> gains{
+      OutputGains::table(),
+      {
+          {"frequency_base", "of the base's motion, rad/s", &G::frequency_base, 0.0, 50.0},
+          {"frequency_shape", "of the arm's motion, rad/s", &G::frequency_shape, 0.0, 100.0},
+          {"damping_ratio", "of both motions; 1 is critical", &G::damping_ratio, 0.0, 10.0},
+          {"base_speed", "of the base's reference, m/s", &G::base_speed, 1e-3, 20.0},
+          {"base_turn", "of the base's reference, rad/s", &G::base_turn, 1e-3, 20.0},
+          {"joint_speed", "of the joints' reference, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
+      }};
+  return gains;
+}
+
+DecoupledVmsController::DecoupledVmsController(const Model& model,
+                                               std::optional<Allocation> allocation,
+                                               bool base_actuated)
+    : model_(checked(model)),
+      b_(model.b()),
+      n_(model.n()),
+      d_(model),
+      output_(model, std::move(allocation), base_actuated),
+      joint_limits_(model),
+      joints_(model.n()),
+      active_(output_.base_is_actuated() ? 1.0 : 0.0),
+      endless_(endless_joints(model)),
+      shape_inertia_(VectorV::Zero(n_)),
+      positions_(VectorV::Zero(n_)),
+      v_ref_(VectorV::Zero(model.nv())),
+      a_ref_(v_ref_),
+      wanted_(v_ref_) {
+  command_.wrench_base.setZero(b_);
+  command_.torque.setZero(n_);
+  DecoupledVmsGains::table();  // made now, not when a gain is first set
+  set_minimum(model.neutral_configuration());
+}
+
+bool DecoupledVmsController::set_minimum(const Eigen::VectorXd& q) noexcept {
+  if (!model_.is_configuration(q)) return false;
+  v_ref_.setZero();
+  d_.set(q, v_ref_);
+  const int linear = b_ == 6 ? 3 : 2;
+  const auto diagonal = d_.M_b().diagonal();
+  mass_ = diagonal.head(linear).mean();
+  inertia_ = diagonal.tail(b_ - linear).mean();
+  shape_inertia_ = d_.M_hat_m().diagonal();
+  base_.restart(model_.base_pose(q).toHomogeneousMatrix());
+  model_.joint_positions(q, positions_);
+  joints_.restart(positions_);
+  output_.restart(d_);
+  begun_ = false;
+  return true;
+}
+
+const Command& DecoupledVmsController::update(const RobotState& state, const Reference& reference,
+                                              double dt) noexcept {
+  if (!state.is_usable(model_)) return output_.safe();
+  d_.set(state.q, state.v);
+  follow(reference, dt);
+  const Pose error =
+      se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
+  const bool turned = switched(error);
+  model_.joint_positions(state.q, positions_);
+  const Shaped potential = shaped(error);
+  reference_motion(error);
+
+  const VectorV e = d_.v() - v_ref_;
+  VectorB locked = e.head(b_);
+  locked.noalias() += d_.A() * e.tail(n_);
+  const double damping_of_base = 2.0 * gains_.damping_ratio * gains_.frequency_base * active_;
+  const double damping_of_shape = 2.0 * gains_.damping_ratio * gains_.frequency_shape;
+  const VectorB momentum_base = d_.M_b() * locked;
+  const VectorV momentum_shape = d_.M_hat_m() * e.tail(n_);
+  const VectorB damping_base = damping_of_base * momentum_base;
+  const VectorV damping_shape = damping_of_shape * momentum_shape;
+
+  wanted_ = d_.g();
+  if (!is_resting()) {
+    wanted_.noalias() += d_.M() * a_ref_;
+    wanted_.noalias() += d_.C() * v_ref_;
+  }
+  wanted_.head(b_) -= potential.base + damping_base;
+  // The damping of the locked motion acts on the joints as well, its potential does not.
+  wanted_.tail(n_) -= potential.shape + damping_shape;
+  wanted_.tail(n_).noalias() -= d_.A().transpose() * damping_base;
+  const VectorV& force = output_.apply(d_, wanted_, gains_, dt);
+
+  ControlEnergy& energy = command_.energy;
+  energy.kinetic_base = 0.5 * locked.dot(momentum_base);
+  energy.kinetic_shape = 0.5 * e.tail(n_).dot(momentum_shape);
+  energy.shaped_potential = potential.energy;
+  energy.closed_loop = energy.kinetic_base + energy.kinetic_shape + potential.energy;
+  energy.damping_base = damping_base.dot(locked);
+  energy.damping_shape = damping_shape.dot(e.tail(n_));
+  energy.clipped_power = (force - wanted_).dot(e);
+  energy.tank_level = output_.tank_level();
+  command_.wrench_base = force.head(b_);
+  command_.torque = force.tail(n_);
+  const bool saturated = !output_.reason().empty();
+  command_.status = saturated ? Status::saturated : Status::ok;
+  command_.reason = saturated ? output_.reason().text()
+                    : turned  ? "past half a turn: now the other way round"
+                              : "";
+  command_.task_error = error.topRightCorner<3, 1>().norm();
+  return command_;
+}
+
+bool DecoupledVmsController::switched(const Pose& error) noexcept {
+  if (!begun_) {
+    begun_ = true;
+    potential_.restart(error);
+  }
+  return potential_.follow(error);
+}
+
+DecoupledVmsController::Shaped DecoupledVmsController::shaped(const Pose& error) noexcept {
+  const double squared = active_ * gains_.frequency_base * gains_.frequency_base;
+  const double k_position = squared * mass_, k_rotation = squared * inertia_;
+  const VectorV k_shape = (gains_.frequency_shape * gains_.frequency_shape) * shape_inertia_;
+  const VectorV k_limit = (gains_.limit_frequency * gains_.limit_frequency) * shape_inertia_;
+  VectorV away = positions_ - joints_.positions();
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    if (!endless_[static_cast<std::size_t>(i)]) continue;
+    away[i] -= whole_turn * std::nearbyint(away[i] / whole_turn);
+  }
+  const VectorV depth = joint_limits_.depth(positions_, gains_.limit_margin);
+  Shaped result;
+  result.energy = potential_.value(error, k_position, k_rotation) +
+                  0.5 * k_shape.dot(away.cwiseAbs2()) + 0.5 * k_limit.dot(depth.cwiseAbs2());
+  result.base = components(potential_.gradient(error, k_position, k_rotation));
+  result.shape = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
+  return result;
+}
+
+/// Move the references on; a target that is not finite is not taken.
+void DecoupledVmsController::follow(const Reference& reference, double dt) noexcept {
+  if (reference.pose && reference.pose->allFinite()) base_.go_to(*reference.pose);
+  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+    joints_.go_to(reference.joints);
+  }
+  const bool moving = reference.twist && reference.twist->allFinite();
+  base_.advance(moving ? &*reference.twist : nullptr, gains_.base_speed, gains_.base_turn,
+                gains_.frequency_base, dt);
+  joints_.advance(gains_.joint_speed, gains_.frequency_shape, dt);
+}
+
+/// The reference's velocity and acceleration as the robot sees them, into v_ref_ and a_ref_.
+void DecoupledVmsController::reference_motion(const Pose& error) noexcept {
+  if (is_resting()) {
+    v_ref_.setZero();
+    a_ref_.setZero();
+    return;
+  }
+  const se3::Adjoint to_body = se3::Ad(se3::inverse(error));
+  const Twist twist = to_body * base_.twist();
+  v_ref_.head(b_) = components(twist);
+  v_ref_.tail(n_) = joints_.rates();
+  const VectorB slip = d_.v().head(b_) - v_ref_.head(b_);
+  Twist relative = Twist::Zero();
+  if (b_ == 6) {
+    relative = slip;
+  } else {
+    relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
+  }
+  const Twist turning = to_body * base_.acceleration() - se3::ad(relative) * twist;
+  a_ref_.head(b_) = components(turning);
+  a_ref_.tail(n_) = joints_.accelerations();
+}
+
+/// The components of a twist or wrench that the base has.
+VectorB DecoupledVmsController::components(const Twist& twist) const noexcept {
+  if (b_ == 6) return twist;
+  return Eigen::Vector3d(twist[0], twist[1], twist[5]);
+}
+
+}  // namespace vms_ph

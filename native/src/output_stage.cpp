@@ -1,0 +1,82 @@
+#include "vms_ph_native/output_stage.hpp"
+
+#include <utility>
+
+namespace vms_ph {
+
+const GainTable<OutputGains>& OutputGains::table() {
+  using G = OutputGains;
+  static const GainTable<G> gains{
+      {"limit_margin", "where joint limits begin to push, rad or m", &G::limit_margin, 0.0, 1.0},
+      {"limit_frequency", "of the joint limits' push, rad/s", &G::limit_frequency, 0.0, 100.0},
+      {"torque_rate", "largest change of a torque, N m/s; 0: any", &G::torque_rate, 0.0, 1e6},
+      {"power", "largest power into the joints, W; 0: any", &G::power, 0.0, 1e6},
+      {"tank_capacity", "of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6},
+      {"tank_initial", "what the tank holds after a reset, J", &G::tank_initial, 0.0, 1e6},
+  };
+  return gains;
+}
+
+OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocation,
+                         bool base_actuated)
+    : b_(model.b()),
+      n_(model.n()),
+      effort_(model.effort()),
+      actuation_(model, std::move(allocation), base_actuated),
+      limits_(model),
+      tank_(model),
+      active_(VectorV::Zero(model.nv())),
+      force_(active_),
+      reason_(1024) {
+  safe_.wrench_base.setZero(b_);
+  safe_.torque.setZero(n_);
+  safe_.status = Status::holding;
+  safe_.reason = "the state is not finite, or not one of this robot; holding against gravity";
+}
+
+void OutputStage::restart(Evaluation& d) noexcept {
+  limits_.restart();
+  tank_.restart();
+  hold(d);
+}
+
+const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
+                                  double dt) noexcept {
+  const VectorV& weight = d.g();
+  const MatrixBN& A = d.A();
+  active_ = wanted - weight;
+  tank_.begin(d, gains.tank_capacity, gains.tank_initial);
+  active_ *= tank_.grant(active_, d.v(), dt);
+  const VectorB wanted_wrench = weight.head(b_) + active_.head(b_);
+  const VectorB& wrench = actuation_.apply(wanted_wrench, weight.head(b_));
+  // The shape force that is wanted, and what makes up for the wrench that there is.
+  const VectorB lacking = wrench - weight.head(b_) - active_.head(b_);
+  VectorV torque = weight.tail(n_) + active_.tail(n_);
+  torque.noalias() += A.transpose() * lacking;
+  force_.tail(n_) =
+      limits_.apply(torque, weight.tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
+  force_.head(b_) = wrench;
+  reason_.clear();
+  say(tank_.reason());
+  say(actuation_.reason());
+  say(limits_.reason());
+  tank_.end(d, force_);
+  hold(d);
+  return force_;
+}
+
+void OutputStage::say(const Reason& part) noexcept {
+  if (!part.empty()) reason_.add(reason_.empty() ? "%s" : "; %s", part.text());
+}
+
+void OutputStage::hold(Evaluation& d) noexcept {
+  const VectorV& weight = d.g();
+  const VectorB& wrench = actuation_.apply(weight.head(b_), weight.head(b_));
+  const VectorB lacking = wrench - weight.head(b_);
+  safe_.wrench_base = wrench;
+  safe_.torque = weight.tail(n_);
+  safe_.torque.noalias() += d.A().transpose() * lacking;
+  safe_.torque = safe_.torque.cwiseMax(-effort_).cwiseMin(effort_);
+}
+
+}  // namespace vms_ph

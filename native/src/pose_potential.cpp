@@ -1,0 +1,51 @@
+#include "vms_ph_native/pose_potential.hpp"
+
+#include <Eigen/Geometry>
+
+namespace vms_ph {
+namespace {
+
+// How far past half a turn the sign turns: at eta = -0.1 the angle is 191 degrees. Measurement
+// noise at half a turn cannot make it chatter.
+constexpr double margin = 0.1;
+
+Eigen::Vector4d quaternion(const Pose& error) noexcept {
+  return Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
+}
+
+}  // namespace
+
+void PosePotential::restart(const Pose& error) noexcept {
+  quaternion_ = quaternion(error);
+  sign_ = quaternion_[3] >= 0.0 ? 1.0 : -1.0;
+}
+
+bool PosePotential::follow(const Pose& error) noexcept {
+  const Eigen::Vector4d next = quaternion(error);
+  // The continuous one of the two quaternions of a rotation.
+  const bool opposite = next.dot(quaternion_) < 0.0;
+  quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
+  if (sign_ * quaternion_[3] >= -margin) return false;
+  sign_ = -sign_;
+  return true;
+}
+
+double PosePotential::value(const Pose& error, double k_position,
+                            double k_rotation) const noexcept {
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>(), turn = quaternion_.head<3>();
+  const double eta = sign_ * quaternion_[3];
+  // 1 - eta, without its cancellation near the reference.
+  const double rest = eta > 0.0 ? turn.dot(turn) / (1.0 + eta) : 1.0 - eta;
+  return 0.5 * k_position * e.dot(e) + 4.0 * k_rotation * rest;
+}
+
+Twist PosePotential::gradient(const Pose& error, double k_position,
+                              double k_rotation) const noexcept {
+  Twist wrench;
+  wrench.head<3>() = k_position * (error.topLeftCorner<3, 3>().transpose() *
+                                   error.topRightCorner<3, 1>());
+  wrench.tail<3>() = (2.0 * k_rotation * sign_) * quaternion_.head<3>();
+  return wrench;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,42 @@
+#include "vms_ph_native/pose_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vms_ph {
+
+void PoseReference::restart(const Pose& pose) noexcept {
+  pose_ = pose;
+  twist_.setZero();
+  acceleration_.setZero();
+  has_target_ = false;
+  is_resting_ = true;
+}
+
+void PoseReference::go_to(const Pose& target) noexcept {
+  target_ = target;
+  has_target_ = true;
+  is_resting_ = false;
+}
+
+void PoseReference::advance(const Twist* twist, double speed, double turn, double quickness,
+                            double dt) noexcept {
+  if (twist == nullptr && is_resting_) return;
+  pose_ = Pose(pose_ * se3::exp(dt * twist_));
+  twist_ += dt * acceleration_;
+  Twist wish = Twist::Zero();
+  if (twist != nullptr) {
+    wish = *twist;
+    has_target_ = is_resting_ = false;
+  } else if (has_target_) {
+    wish = 0.5 * quickness * se3::log(se3::inverse(pose_) * target_);
+  }
+  const double linear = wish.head<3>().norm(), angular = wish.tail<3>().norm();
+  wish *= std::min({1.0, speed / std::max(linear, 1e-12), turn / std::max(angular, 1e-12)});
+  acceleration_ = quickness * (wish - twist_);
+  if (twist_.cwiseAbs().maxCoeff() + wish.cwiseAbs().maxCoeff() < 1e-9) {
+    restart(has_target_ ? target_ : pose_);
+  }
+}
+
+}  // namespace vms_ph

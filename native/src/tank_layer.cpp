@@ -1,0 +1,46 @@
+#include "vms_ph_native/tank_layer.hpp"
+
+namespace vms_ph {
+
+TankLayer::TankLayer(const Model& model)
+    : q_(Eigen::VectorXd::Zero(model.nq())),
+      force_(VectorV::Zero(model.nv())),
+      moved_(VectorV::Zero(model.nv())) {}
+
+void TankLayer::restart() noexcept {
+  tank_.reset();
+  holds_ = false;
+}
+
+void TankLayer::begin(Evaluation& d, double capacity, double initial) noexcept {
+  if (capacity <= 0.0) {
+    restart();
+    return;
+  }
+  if (!tank_) tank_.emplace(capacity, initial);
+  tank_->set_capacity(capacity);
+  if (holds_) {
+    d.model().difference(q_, d.q(), moved_);
+    tank_->receive(d.potential_energy() - potential_ - force_.dot(moved_));
+  }
+}
+
+double TankLayer::grant(const VectorV& active, const Eigen::VectorXd& v, double dt) noexcept {
+  reason_.clear();
+  if (!tank_) return 1.0;
+  const double wanted = dt * active.dot(v);
+  if (wanted <= 0.0 || wanted <= tank_->budget()) return 1.0;
+  const double share = tank_->budget() / wanted;
+  reason_.say("the energy tank pays for %.0f%% of the effort", 100.0 * share);
+  return share;
+}
+
+void TankLayer::end(Evaluation& d, const VectorV& force) noexcept {
+  if (!tank_) return;
+  q_ = d.q();
+  force_ = force;
+  potential_ = d.potential_energy();
+  holds_ = true;
+}
+
+}  // namespace vms_ph
