@@ -44,7 +44,7 @@ int run(char** words) {
   const auto model = vms_ph::Model::from_urdf(xml, base, words[3]);
   const int updates = std::max(10, std::atoi(words[4]));
   // Those who have something to time; each gives its contenders for this robot.
-  for (const auto& of : {vms_ph::task_space}) {
+  for (const auto& of : {vms_ph::decoupled_vms, vms_ph::task_space}) {
     for (const auto& contender : of(model)) time(contender, updates);
   }
   return 0;

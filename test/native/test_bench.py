@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from vms_ph_dynamics import VmsPhError
+from vms_ph_io import robots
 from vms_ph_nodes.bench import native as bench
 from vms_ph_nodes.cli.app import make_app
 
@@ -37,8 +37,13 @@ def test_the_table_shows_the_tails(native_folder: Path, monkeypatch: pytest.Monk
         assert word in result.output
 
 
-def test_a_robot_that_no_law_in_the_core_is_for_is_told(native_folder: Path) -> None:
-    arguments = ["bench", "native", "--base", "floating"]
-    result = CliRunner().invoke(make_app(), arguments)
-    assert isinstance(result.exception, VmsPhError)
-    assert "no law in C++ is for a robot on a floating base" in str(result.exception)
+@pytest.mark.parametrize("robot", ["omnidirectional_panda", "hextilt"])
+def test_robots_on_moving_bases_are_timed_too(
+    robot: str, native_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "_UPDATES", 100)
+    base = robots.load(robot).base
+    arguments = ["bench", "native", "--robot", robot, "--base", base, "--seconds", "0", "--json"]
+    result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
+    names = {case["name"] for case in json.loads(result.output)["cases"]}
+    assert "DecoupledVMSController in C++, all features" in names

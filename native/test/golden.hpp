@@ -1,0 +1,95 @@
+// Golden vectors: text files with a key a line, then numbers or words; a dash stands for nothing.
+// test/native/golden_format.py writes them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "file_text.hpp"
+
+namespace vms_ph::golden {
+
+struct Line {
+  std::string key, text;
+
+  /// The numbers that follow the key.
+  Eigen::VectorXd numbers() const {
+    std::vector<double> found;
+    const char* at = text.c_str();
+    for (char* end = nullptr;; at = end) {
+      const double value = std::strtod(at, &end);
+      if (end == at) break;
+      found.push_back(value);
+    }
+    return Eigen::Map<Eigen::VectorXd>(found.data(), static_cast<Eigen::Index>(found.size()));
+  }
+  double number() const { return numbers()[0]; }
+
+  /// The words that follow the key.
+  std::vector<std::string> words() const {
+    std::istringstream stream(text);
+    std::vector<std::string> found;
+    for (std::string word; stream >> word;) found.push_back(word);
+    return found;
+  }
+};
+
+inline std::vector<Line> read(const std::string& path) {
+  std::istringstream stream(file_text(path));
+  std::vector<Line> lines;
+  for (std::string row; std::getline(stream, row);) {
+    if (row.empty() || row[0] == '#') continue;
+    const std::size_t space = row.find(' ');
+    lines.push_back({row.substr(0, space), space == std::string::npos ? "" : row.substr(space + 1)});
+  }
+  return lines;
+}
+
+/// Counts what is compared, and says what differs.
+class Comparison {
+ public:
+  explicit Comparison(std::string name) : name_(std::move(name)) {}
+
+  /// To 1e-9 of the size of the quantity, which counts as one where it is less.
+  void numbers(const Line& expected, const Eigen::VectorXd& given) {
+    const Eigen::VectorXd wanted = expected.numbers();
+    if (wanted.size() != given.size()) return differs(expected, "of another size");
+    for (Eigen::Index i = 0; i < wanted.size(); ++i) {
+      ++compared_;
+      if (wanted[i] == given[i]) continue;  // infinite too
+      const double off = std::abs(wanted[i] - given[i]) / std::max(1.0, std::abs(wanted[i]));
+      worst_ = std::max(worst_, off);
+      if (!(off <= 1e-9)) differs(expected, std::to_string(given[i]));
+    }
+  }
+  void words(const Line& expected, const std::string& given) {
+    ++compared_;
+    if (expected.text != (given.empty() ? "-" : given)) differs(expected, given);
+  }
+  void differs(const Line& expected, const std::string& given) {
+    ++differing_;
+    std::printf("%s: %s should be '%s', is %s\n", name_.c_str(), expected.key.c_str(),
+                expected.text.c_str(), given.c_str());
+  }
+
+  /// Print the sum; whether all is the same.
+  bool passed() const {
+    std::printf("%s: %d compared, %d differ, furthest apart %.1e\n", name_.c_str(), compared_,
+                differing_, worst_);
+    return compared_ > 1000 && differing_ == 0;
+  }
+
+ private:
+  std::string name_;
+  int compared_ = 0, differing_ = 0;
+  double worst_ = 0.0;
+};
+
+}  // namespace vms_ph::golden

@@ -1,0 +1,59 @@
+// The law says what the Python one said when the golden data were written.
+#include "decoupled_vms_run.hpp"
+
+using vms_ph::golden::Comparison;
+using vms_ph::golden::DecoupledVmsRun;
+using vms_ph::golden::Line;
+using vms_ph::golden::Step;
+
+namespace {
+
+void compare(const vms_ph::Command& told, const Line& line, Comparison& comparison) {
+  if (line.key == "status") {
+    comparison.words(line, std::to_string(static_cast<int>(told.status)));
+  } else if (line.key == "reason") {
+    comparison.words(line, told.reason);
+  } else if (line.key == "wrench_base") {
+    comparison.numbers(line, told.wrench_base);
+  } else if (line.key == "torque") {
+    comparison.numbers(line, told.torque);
+  } else if (line.key == "energy") {
+    const auto& e = told.energy;
+    Eigen::VectorXd ours(16);
+    ours << e.closed_loop, e.shaped_potential, e.kinetic_task, e.kinetic_null, e.kinetic_base,
+        e.kinetic_shape, e.damping_task, e.damping_null, e.damping_base, e.damping_shape,
+        e.reference_power, e.clipped_power, e.routing_power, e.null_to_task, e.tank_level,
+        e.generated;
+    comparison.numbers(line, ours);
+  } else if (line.key == "rest") {
+    comparison.numbers(line, Eigen::Vector3d(told.task_error, told.smallest_singular_value,
+                                             told.authority));
+  } else {
+    comparison.differs(line, "not known");
+  }
+}
+
+bool follows(const std::string& folder, const std::string& file) {
+  DecoupledVmsRun run(folder, file);
+  Comparison comparison(file);
+  for (const Step& step : run.steps()) {
+    bool taken = true;
+    const vms_ph::Command* told = run.apply(step, taken);
+    if (step.kind == Step::Kind::gain && !taken) comparison.differs({"gain", step.gain}, "refused");
+    for (const Line& line : step.expected) {
+      if (told) compare(*told, line, comparison);
+      if (line.key == "taken") comparison.words(line, taken ? "1" : "0");
+    }
+  }
+  return comparison.passed();
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string folder = arguments[1];
+  const auto files = vms_ph::golden::decoupled_vms_files(folder);
+  bool passed = !files.empty();
+  for (const auto& file : files) passed = follows(folder, file) && passed;
+  return passed ? 0 : 1;
+}

@@ -1,0 +1,47 @@
+// No update of the law takes memory from the heap, nor a reset, nor a gain that changes.
+#include "allocations.hpp"
+#include "decoupled_vms_run.hpp"
+
+using vms_ph::golden::DecoupledVmsRun;
+using vms_ph::golden::Step;
+
+namespace {
+
+constexpr int updates = 100000;
+
+// What a golden file gives the law, again and again: it has moving references, empty tanks,
+// saturated actuators, limits, resets, and states and references that are not finite.
+bool takes_none(const std::string& folder, const std::string& file) {
+  DecoupledVmsRun run(folder, file);
+  int done = 0, statuses[4] = {0, 0, 0, 0};
+  const long before = allocations();
+  while (done < updates) {
+    for (const Step& step : run.steps()) {
+      bool taken = true;
+      const vms_ph::Command* told = run.apply(step, taken);
+      if (!told || done == updates) continue;
+      ++done;
+      ++statuses[static_cast<int>(told->status)];
+    }
+  }
+  const long count = allocations() - before;
+  std::printf("%s: %ld in %d updates; ok %d, saturated %d, holding %d\n", file.c_str(), count, done,
+              statuses[0], statuses[1], statuses[2]);
+  return count == 0 && statuses[1] > 0 && statuses[2] > 0;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string folder = arguments[1];
+  const long before = allocations();
+  const auto something = std::make_unique<Eigen::VectorXd>(64);
+  if (allocations() < before + 2 || something->size() != 64) {
+    std::puts("the counting does not work");
+    return 1;
+  }
+  const auto files = vms_ph::golden::decoupled_vms_files(folder);
+  bool passed = !files.empty();
+  for (const auto& file : files) passed = takes_none(folder, file) && passed;
+  return passed ? 0 : 1;
+}

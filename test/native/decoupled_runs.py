@@ -1,0 +1,258 @@
+"""What the decoupled law is put through where it is compared between languages."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_controllers import Command, ControlEnergy, DecoupledVMSController, Reference, RobotState
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.allocation import Allocation, Rotor
+from vms_ph_io import robots
+
+Rng = np.random.Generator
+HOLD = Reference()
+ENERGIES = tuple(field.name for field in fields(ControlEnergy))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot and the options of its controller."""
+
+    robot: str
+    rotors: str = ""
+    base_actuated: bool = True
+    endless: bool = False
+    label: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = [self.robot, self.rotors, "" if self.base_actuated else "floating_only"]
+        parts.append("endless" if self.endless else "")
+        object.__setattr__(self, "label", "-".join(filter(None, parts)))
+
+    def description(self) -> str:
+        """The URDF, without what is only for the eye."""
+        text = robots.get(self.robot).description()
+        text = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
+        text = re.sub(r"<(transmission|gazebo)\b.*?(</\1>|/>)", "", text, flags=re.DOTALL)
+        text = re.sub(r"<!--.*?-->|<material\b[^>]*/>", "", text, flags=re.DOTALL)
+        if self.endless:
+            text = re.sub(r'(name="panda_joint[17]"\s+type=")revolute"', r'\1continuous"', text)
+        return re.sub(r">\s*<", ">\n<", text)
+
+    def model(self) -> VMSModel:
+        return robots.get(self.robot).model(self.description())
+
+    def allocation(self) -> Allocation | None:
+        return ROTORS[self.rotors]()
+
+
+def upright(most: float) -> Allocation:
+    """Six upright rotors: no side force."""
+    angles = np.arange(6) * np.pi / 3
+    places = 0.3 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    up = np.array([0.0, 0.0, 1.0])
+    return Allocation([Rotor(x, up, 0.02 * (-1) ** i, 0.0, most) for i, x in enumerate(places)])
+
+
+def wheels() -> Allocation:
+    """Three driven wheels of a cart."""
+    rotors = []
+    for angle in np.arange(3) * 2 * np.pi / 3:
+        outward = np.array([np.cos(angle), np.sin(angle), 0.0])
+        along = np.array([-outward[1], outward[0], 0.0])
+        rotors.append(Rotor(0.3 * outward, along, 0.0, -60.0, 60.0))
+    return Allocation(rotors, "planar")
+
+
+ROTORS: dict[str, Callable[[], Allocation | None]] = {
+    "": lambda: None,
+    "hextilt": lambda: robots.get("hextilt").allocation(),
+    "upright": lambda: upright(12.0),
+    "weak": lambda: upright(2.0),
+    "wheels": wheels,
+}
+
+CASES = (
+    Case("omnidirectional_panda"),
+    Case("omnidirectional_panda", rotors="wheels"),
+    Case("omnidirectional_panda", endless=True),
+    Case("hextilt"),
+    Case("hextilt", rotors="hextilt"),
+    Case("borinot", rotors="upright"),
+    Case("borinot", rotors="weak"),
+    Case("satellite_panda"),
+    Case("satellite_panda", base_actuated=False),
+)
+
+
+class Drive:
+    """A robot in closed loop with the Python law; whoever compares takes part in every call."""
+
+    def __init__(self, case: Case, dt: float) -> None:
+        self.case, self.dt, self.model = case, dt, case.model()
+        self.allocation = case.allocation()
+        self.law = DecoupledVMSController(
+            self.model, allocation=self.allocation, base_actuated=case.base_actuated
+        )
+        self._plant = self.model.pinocchio
+        self._data = self._plant.createData()
+        self.home = self.model.configuration(
+            robots.get(case.robot).home, robots.get(case.robot).home_base or None
+        )
+        self.q, self.v = self.home, np.zeros(self.model.nv)
+
+    def reset(self, q: np.ndarray) -> bool:
+        """Whether the law took the configuration."""
+        try:
+            self.law.reset(RobotState(q, np.zeros(self.model.nv)))
+        except StateError:
+            return False
+        return True
+
+    def set(self, **gains: float) -> None:
+        self.law.gains = type(self.law.gains)(**{**vars(self.law.gains), **gains})
+
+    def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
+        return self.law.update(RobotState(q, v), reference, dt)
+
+    def step(self, reference: Reference = HOLD) -> Command:
+        told = self.update(self.q, self.v, reference, self.dt)
+        force = np.concatenate([told.wrench_base, told.torque])
+        a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force))
+        self.v = self.v + self.dt * a
+        self.q = self.model.integrate(self.q, self.dt * self.v)
+        return told
+
+    def begin(self, away: float, speed: float, rng: Rng) -> None:
+        """Rest the reference at home, and start from somewhere near it."""
+        self.set(**vars(DecoupledVMSController.Gains()))
+        self.reset(self.home)
+        self.v = speed * rng.uniform(-1, 1, self.model.nv)
+        self.q = self.model.integrate(self.home, away * rng.uniform(-1, 1, self.model.nv))
+
+    def elsewhere(self, far: float, rng: Rng) -> Reference:
+        q = self.model.integrate(self.home, far * rng.uniform(-1, 1, self.model.nv))
+        return Reference(pose=self.model.base_pose(q), joints=self.model.joint_positions(q))
+
+
+def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
+    drive.begin(0.1, 0.2, rng)
+    for k in range(steps):
+        reference = HOLD
+        if k % (steps // 2) == 0:
+            reference = drive.elsewhere(0.8, rng)
+        if steps // 4 <= k < steps // 2:
+            reference = Reference(twist=rng.uniform(-0.5, 0.5, 6))
+        drive.step(reference)
+
+
+def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
+    """Attitudes on both sides of half a turn, where the sense of the turn is kept or changed."""
+    drive.begin(0.0, 0.0, rng)
+    axis = rng.normal(size=3)
+    axis = axis / np.linalg.norm(axis) if drive.model.b == 6 else np.array([0.0, 0.0, 1.0])
+    angle = 2.9
+    for _ in range(steps):
+        turn = np.zeros(drive.model.nv)
+        turn[: drive.model.b] = np.concatenate([np.zeros(3), angle * axis])[-drive.model.b :]
+        if drive.model.b == 3:
+            turn[:3] = [0.1, 0.2, angle]
+        q = drive.model.integrate(drive.home, turn)
+        drive.update(q, 0.1 * rng.uniform(-1, 1, drive.model.nv), HOLD, drive.dt)
+        angle += rng.uniform(-0.3, 0.5)
+
+
+def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
+    drive.begin(0.3, 0.3, rng)
+    drive.step(drive.elsewhere(0.5, rng))
+    for k in range(steps):
+        if k % 3 == 0:
+            drive.set(
+                frequency_base=rng.uniform(0.0, 4.0),
+                frequency_shape=rng.uniform(0.0, 8.0),
+                damping_ratio=rng.uniform(0.0, 2.0),
+                base_speed=rng.uniform(0.1, 1.0),
+                base_turn=rng.uniform(0.1, 1.0),
+                joint_speed=rng.uniform(0.1, 1.0),
+                limit_frequency=rng.uniform(0.0, 20.0),
+                limit_margin=rng.uniform(0.0, 0.5),
+            )
+        drive.step()
+
+
+def empty_tank(drive: Drive, rng: Rng, steps: int) -> None:
+    drive.begin(0.0, 0.2, rng)
+    drive.set(tank_capacity=0.02, tank_initial=0.002, frequency_shape=6.0)
+    for k in range(steps):
+        if k == steps - 3:
+            drive.set(tank_capacity=0.0)
+        drive.step(drive.elsewhere(1.0, rng) if k == 2 else HOLD)
+
+
+def limits(drive: Drive, rng: Rng, steps: int) -> None:
+    """Rates and power of the torques, and joints at their limits."""
+    drive.begin(0.5, 1.0, rng)
+    for k in range(steps):
+        if k % 5 == 0:
+            drive.set(torque_rate=rng.choice([0.0, 50.0]), power=rng.choice([0.0, 0.2]))
+        if k % 7 == 0:
+            joints, b = drive.model.joints, drive.model.b
+            away = np.zeros(drive.model.nv)
+            far = np.where(rng.uniform(size=drive.model.n) < 0.5, joints.lower, joints.upper)
+            away[b:] = np.where(np.isfinite(far), far, 4.0) + rng.uniform(-0.1, 0.1, drive.model.n)
+            away[b:] -= drive.model.joint_positions(drive.home)
+            drive.q = drive.model.integrate(drive.home, away)
+            drive.v = rng.uniform(-1, 1, drive.model.nv)
+        drive.step()
+
+
+def anywhere(drive: Drive, rng: Rng, steps: int) -> None:
+    """Random states far away: actuators saturate."""
+    drive.begin(0.0, 0.0, rng)
+    for k in range(steps):
+        if k % 10 == 5:
+            drive.reset(drive.model.random_configuration(rng))
+        q, v = drive.model.random_configuration(rng), rng.uniform(-2, 2, drive.model.nv)
+        reference = drive.elsewhere(0.5, rng) if k % 4 == 0 else HOLD
+        drive.update(q, v, reference, drive.dt)
+
+
+def faults(drive: Drive, rng: Rng, steps: int) -> None:
+    """States, references and resets that are not what they should be."""
+    model = drive.model
+    drive.begin(0.1, 0.1, rng)
+    drive.set(tank_capacity=5.0)
+    wrong = (np.nan, np.inf, -np.inf)
+    for k in range(steps):
+        bad, i = wrong[k % 3], int(rng.integers(3))
+        q, v = drive.q.copy(), drive.v.copy()
+        if k % 4 == 0:
+            q[int(rng.integers(model.nq))] = bad
+            drive.update(q, v, HOLD, drive.dt)
+        if k % 4 == 1:
+            v[int(rng.integers(model.nv))] = bad
+            drive.update(q, v, drive.elsewhere(0.5, rng), drive.dt)
+        if k % 4 == 2:
+            drive.update(q[:-1], v, HOLD, drive.dt)
+            q[model.nq_base - 1] += 0.01
+            drive.reset(q)
+        there = drive.elsewhere(0.5, rng)
+        assert there.pose is not None
+        assert there.joints is not None
+        pose, joints, twist = there.pose.copy(), there.joints.copy(), rng.uniform(-1, 1, 6)
+        pose[i, 3], joints[-1], twist[i] = (bad if i == j else 0.1 for j in range(3))
+        drive.step(Reference(pose=pose, joints=joints, twist=twist if k % 2 else None))
+
+
+SCRIPTS = (
+    moving_references,
+    half_turns,
+    gain_changes,
+    empty_tank,
+    limits,
+    anywhere,
+    faults,
+)

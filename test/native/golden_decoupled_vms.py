@@ -1,0 +1,107 @@
+"""Golden vectors of the decoupled law, for the C++ tests that run without Python.
+
+``python -m native.golden_decoupled_vms`` in the folder test writes them anew.
+"""
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_controllers import Command, ControlEnergy, Reference
+
+from .decoupled_runs import SCRIPTS, Case, Drive
+from .golden_format import FOLDER, Line, line, write
+
+CASES = (
+    Case("omnidirectional_panda", rotors="wheels"),
+    Case("hextilt", rotors="hextilt"),
+    Case("borinot", rotors="upright"),
+    Case("satellite_panda", endless=True),
+    Case("satellite_panda", base_actuated=False),
+)
+
+
+def file_of(case: Case) -> Path:
+    return FOLDER / f"decoupled_vms-{case.label}.txt"
+
+
+class Recorder(Drive):
+    """Writes down what the Python law was given and what it gave."""
+
+    def __init__(self, case: Case, dt: float) -> None:
+        super().__init__(case, dt)
+        robot = f"{case.robot}{'-endless' if case.endless else ''}"
+        self.urdf = f"{robot}.urdf"
+        self.lines: list[Line] = [
+            line("robot", f"{self.urdf} {self.model.base} {self.model.end_effector}"),
+            line("gravity", self.model.gravity),
+            line("base_actuated", [float(case.base_actuated)]),
+        ]
+        if self.allocation is not None:
+            rows = self.allocation
+            # To the last digit: the rank of the matrix counts.
+            self.lines += [line("rotors", " ".join(map(repr, row))) for row in rows.matrix.tolist()]
+            self.lines += [line("lower", rows.lower), line("upper", rows.upper)]
+
+    def reset(self, q: np.ndarray) -> bool:
+        q = _rounded(q)
+        taken = super().reset(q)
+        self.lines += [line("reset", q), line("taken", [float(taken)])]
+        return taken
+
+    def set(self, **gains: float) -> None:
+        rounded = {name: float(_rounded(value)) for name, value in gains.items()}
+        super().set(**rounded)
+        self.lines += [line("gain", f"{name} {value:.12g}") for name, value in rounded.items()]
+
+    def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
+        q, v = _rounded(q), _rounded(v)
+        reference = Reference(
+            pose=None if reference.pose is None else _rounded(reference.pose),
+            twist=None if reference.twist is None else _rounded(reference.twist),
+            joints=None if reference.joints is None else _rounded(reference.joints),
+        )
+        self.lines += [line("update", ""), line("q", q), line("v", v)]
+        for name in ("pose", "twist", "joints"):
+            if getattr(reference, name) is not None:
+                self.lines.append(line(name, getattr(reference, name).ravel()))
+        self.lines.append(line("dt", [dt]))
+        told = super().update(q, v, reference, dt)
+        self.lines += expected(told)
+        return told
+
+
+def expected(told: Command) -> list[Line]:
+    return [
+        line("status", str(int(told.status))),
+        line("reason", told.reason or "-"),
+        line("wrench_base", told.wrench_base),
+        line("torque", told.torque),
+        line("energy", [getattr(told.energy, field.name) for field in fields(ControlEnergy)]),
+        line("rest", [told.task_error, told.smallest_singular_value, told.authority]),
+    ]
+
+
+def record(case: Case, steps: int = 8) -> Recorder:
+    recorder = Recorder(case, 0.02)
+    rng = np.random.default_rng(7)
+    for script in SCRIPTS:
+        script(recorder, rng, steps)
+    return recorder
+
+
+def _rounded(x: object) -> np.ndarray:
+    """Nine digits, which are what the file has."""
+    return np.vectorize(lambda value: float(f"{value:.9g}"), otypes=[float])(x)
+
+
+if __name__ == "__main__":
+    for case in CASES:
+        recorder = record(case)
+        (FOLDER / recorder.urdf).write_text(case.description() + "\n")
+        write(
+            file_of(case),
+            "The decoupled law in Python; test/native/golden_decoupled_vms.py writes it.",
+            recorder.lines,
+        )

@@ -1,0 +1,192 @@
+"""The decoupled law in C++ is that in Python: forces, energies, statuses and reasons."""
+
+from collections import Counter
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import Command, DecoupledVMSController, Reference
+from vms_ph_dynamics.allocation import Allocation
+from vms_ph_dynamics.groups import SE3
+from vms_ph_io import robots
+
+from .conftest import native_model
+from .decoupled_runs import CASES, ENERGIES, SCRIPTS, Case, Drive, wheels
+
+# Of the size of the quantity: what the two languages may differ by.
+PARITY = 1e-9
+
+
+class Twins(Drive):
+    """Both laws on the same states; every command is compared."""
+
+    def __init__(self, native: ModuleType, case: Case, dt: float) -> None:
+        super().__init__(case, dt)
+        rotors = self.allocation
+        self.twin = native.DecoupledVMSController(
+            native_model(native, self.model),
+            allocation=None
+            if rotors is None
+            else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
+            base_actuated=case.base_actuated,
+        )
+        self.told: Counter[str] = Counter()
+        self.worst = 0.0
+
+    def reset(self, q: np.ndarray) -> bool:
+        taken = super().reset(q)
+        assert self.twin.reset(q) is taken
+        return taken
+
+    def set(self, **gains: float) -> None:
+        super().set(**gains)
+        self.twin.set_gains(gains)
+
+    def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
+        ours = super().update(q, v, reference, dt)
+        theirs = self.twin.update(q, v, reference.pose, reference.twist, reference.joints, dt)
+        self.told[ours.reason.partition(":")[0].partition(" for ")[0]] += 1
+        assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
+        force = np.concatenate([ours.wrench_base, ours.torque])
+        size = float(np.abs(force).max())
+        self.compare(theirs.wrench_base, ours.wrench_base, size)
+        self.compare(theirs.torque, ours.torque, size)
+        self.compare(theirs.task_error, ours.task_error, 1.0)
+        stored = ours.energy.closed_loop + abs(ours.energy.tank_level)
+        # Powers are products of forces and velocities that may cancel.
+        power = size * float(np.abs(v).max()) if np.isfinite(v).all() else 0.0
+        for name in ENERGIES:
+            here, there = getattr(ours.energy, name), getattr(theirs.energy, name)
+            self.compare(there, here, power if "power" in name else stored)
+        self.compare(theirs.authority, ours.authority, 0.0)
+        assert theirs.smallest_singular_value == ours.smallest_singular_value
+        return ours
+
+    def compare(self, theirs: object, ours: object, size: float) -> None:
+        expected = np.asarray(ours, dtype=float)
+        off = float(np.abs(np.asarray(theirs) - expected).max(initial=0.0))
+        scale = max(size, float(np.abs(expected).max(initial=0.0)), 1e-6)
+        self.worst = max(self.worst, off / scale)
+        assert off <= PARITY * scale, (theirs, ours)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+def test_both_languages_give_the_same_command(
+    native: ModuleType, case: Case, script: object, rng: np.random.Generator
+) -> None:
+    twins = Twins(native, case, 5e-3)
+    script(twins, rng, 120)  # type: ignore[operator]
+    assert sum(twins.told.values()) >= 120
+
+
+def test_everything_that_can_be_told_has_been_compared(
+    native: ModuleType, rng: np.random.Generator
+) -> None:
+    told: Counter[str] = Counter()
+    for case in CASES:
+        for script in SCRIPTS:
+            twins = Twins(native, case, 5e-3)
+            script(twins, rng, 60)
+            told += twins.told
+    parts = {part for reason in told for part in reason.split("; ")}
+    assert parts >= {
+        "",
+        "past half a turn",
+        "the base cannot hold the robot against gravity",
+        "base wrench at its limit",
+        "the base has no actuator",
+        "the energy tank pays",
+        "power at its limit of 0.2 W",
+        "rate of torque at its limit",
+        "torque at its limit",
+        "the state is not finite, or not one of this robot",
+    }
+
+
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 0, 1), (0.6, 0, 0.8)])
+def test_exactly_half_a_turn_is_left_the_same_way_round(
+    native: ModuleType, axis: tuple[float, float, float]
+) -> None:
+    twins = Twins(native, Case("satellite_panda"), 5e-3)
+    twins.reset(twins.home)
+    turn = np.concatenate([np.zeros(3), np.pi * np.array(axis), np.zeros(twins.model.n)])
+    twins.q = twins.model.integrate(twins.home, turn)
+    for _ in range(100):
+        twins.step()
+
+
+def test_a_long_way_of_the_reference_stays_the_same(
+    native: ModuleType, rng: np.random.Generator
+) -> None:
+    twins = Twins(native, Case("satellite_panda"), 2e-3)
+    twins.reset(twins.home)
+    target = twins.model.base_pose(twins.home) @ SE3().exp(np.array([0.5, 0.2, 0.1, 0.3, 1.0, 2.0]))
+    twins.step(Reference(pose=target, joints=twins.model.joint_positions(twins.home) + 0.3))
+    for _ in range(5000):
+        told = twins.step()
+    assert told.energy.closed_loop < 1e-2
+
+
+def test_the_gains_are_named_bounded_and_set_as_in_python(native: ModuleType) -> None:
+    model = robots.load("hextilt")
+    law = native.DecoupledVMSController(native_model(native, model), {"frequency_base": 2.0})
+    ours = DecoupledVMSController.Gains(frequency_base=2.0)
+    fields = type(ours).__dataclass_fields__
+    assert [gain.name for gain in law.gains] == list(fields)
+    for gain in law.gains:
+        about = fields[gain.name].metadata
+        assert (gain.description, gain.low, gain.high, gain.value, gain.initial) == (
+            about["description"],
+            about["low"],
+            about["high"],
+            getattr(ours, gain.name),
+            fields[gain.name].default,
+        )
+    for wrong in ({"frequency_base": 50.1}, {"power": -1.0}, {"power": np.nan}, {"nothing": 1.0}):
+        with pytest.raises(native.ModelError, match="no such gain, or out of its bounds"):
+            law.set_gains(wrong)
+
+
+def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Generator) -> None:
+    from vms_ph_dynamics.allocation import Rotor
+
+    values = [
+        (rng.normal(size=3), rng.normal(size=3), rng.normal(), *np.sort(rng.normal(size=2)))
+        for _ in range(5)
+    ]
+    for base in ("floating", "planar"):
+        ours = Allocation([Rotor(*value) for value in values], base)
+        theirs = native.Allocation([native.Rotor(*value) for value in values], base)
+        np.testing.assert_allclose(theirs.matrix, ours.matrix, atol=1e-15)
+        np.testing.assert_array_equal(theirs.lower, ours.lower)
+        np.testing.assert_array_equal(theirs.upper, ours.upper)
+    unlimited = native.Rotor(np.zeros(3), np.ones(3))
+    assert native.Allocation([unlimited]).upper == [np.inf]
+
+
+def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> None:
+    law = native.DecoupledVMSController
+    with pytest.raises(native.ModelError, match="planar or floating base; 'panda' has a fixed one"):
+        law(native_model(native, robots.load("panda")))
+    cart = native.Allocation.of_matrix(
+        *(getattr(wheels(), k) for k in ("matrix", "lower", "upper"))
+    )
+    with pytest.raises(native.ModelError, match="wrenches of 3 components; the floating base of "):
+        law(native_model(native, robots.load("hextilt")), allocation=cart)
+    up, zero = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+    for rotors, message in (
+        ([], "at least one rotor or thruster"),
+        ([native.Rotor(zero, zero)], "the axis of rotor 0 has length zero"),
+        ([native.Rotor(zero, np.nan * up)], "axis of rotor 0 must be finite"),
+        ([native.Rotor(np.inf * up, up)], "position of rotor 0 must be finite"),
+        ([native.Rotor(zero, up, np.nan)], "drag_ratio of rotor 0 must be finite"),
+        ([native.Rotor(zero, up), native.Rotor(zero, up, 0.0, 1.0, 0.0)], "limits of rotor 1 must"),
+    ):
+        with pytest.raises(native.ModelError, match=message):
+            native.Allocation(rotors)
+    with pytest.raises(native.ModelError, match="floating or planar base"):
+        native.Allocation([native.Rotor(zero, up)], "fixed")
+    with pytest.raises(native.ModelError, match=r"\(6,m\) or \(3,m\) matrix with m lower"):
+        native.Allocation.of_matrix(np.eye(4), np.zeros(4), np.ones(4))

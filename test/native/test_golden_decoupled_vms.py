@@ -1,0 +1,91 @@
+"""The golden files of the decoupled law hold what the Python controller gives today."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import Command, DecoupledVMSController, Reference, RobotState
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.allocation import Allocation, Rotor
+
+from .golden_decoupled_vms import expected
+from .golden_format import FOLDER, Line, read
+
+FILES = sorted(FOLDER.glob("decoupled_vms-*.txt"))
+REMEDY = "if the law was changed on purpose: cd test && python -m native.golden_decoupled_vms"
+
+
+class Given(Allocation):
+    """An allocation of which only the matrix and the limits are known."""
+
+    def __init__(self, matrix: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        up = np.array([0.0, 0.0, 1.0])
+        super().__init__([Rotor(up, up)])
+        self.matrix, self.lower, self.upper = matrix, lower, upper
+
+
+def law_of(lines: list[Line]) -> DecoupledVMSController:
+    first = {entry.key: entry for entry in reversed(lines)}
+    urdf, base, end_effector = first["robot"].text.split()
+    xml = (FOLDER / urdf).read_text()
+    gravity = first["gravity"].numbers
+    model = VMSModel.from_urdf(xml, base, end_effector, gravity)  # type: ignore[arg-type]
+    allocation = None
+    if "rotors" in first:
+        rows = [entry.numbers for entry in lines if entry.key == "rotors"]
+        allocation = Given(np.array(rows), first["lower"].numbers, first["upper"].numbers)
+    actuated = bool(first["base_actuated"].numbers[0])
+    return DecoupledVMSController(model, allocation=allocation, base_actuated=actuated)
+
+
+def resets(law: DecoupledVMSController, q: np.ndarray) -> bool:
+    try:
+        law.reset(RobotState(q, np.zeros(law.model.nv)))
+    except StateError:
+        return False
+    return True
+
+
+def assert_same(written: list[Line], told: Command) -> None:
+    for old, new in zip(written, expected(told), strict=True):
+        assert old.key == new.key
+        if old.key in ("status", "reason"):
+            assert old.text == new.text, REMEDY
+            continue
+        # What other processors and versions of numpy round differently, and twelve digits.
+        np.testing.assert_allclose(
+            new.numbers, old.numbers, rtol=1e-10, atol=1e-10, err_msg=f"{old.key}: {REMEDY}"
+        )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> None:
+    lines = read(file)
+    law = law_of(lines)
+    told = expected(law.update(RobotState(np.zeros(0), np.zeros(0)), Reference(), 0.0))
+    count, updates = len(told), 0
+    given: dict[str, np.ndarray] = {}
+    for i, entry in enumerate(lines):
+        if entry.key == "gain":
+            name, value = entry.text.split()
+            law.gains = replace(law.gains, **{name: float(value)})
+        elif entry.key == "reset":
+            assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
+        elif entry.key in ("q", "v", "pose", "twist", "joints"):
+            given[entry.key] = entry.numbers
+        elif entry.key == "dt":
+            q, v, pose = given.pop("q"), given.pop("v"), given.pop("pose", None)
+            pose = None if pose is None else pose.reshape(4, 4)
+            reference = Reference(pose=pose, **given)
+            given = {}
+            command = law.update(RobotState(q, v), reference, float(entry.numbers[0]))
+            assert_same(lines[i + 1 : i + 1 + count], command)
+            updates += 1
+    assert updates > 50
+
+
+def test_there_are_golden_files_of_planar_and_floating_bases() -> None:
+    bases = {read(file)[0].text.split()[1] for file in FILES}
+    assert bases == {"planar", "floating"}
