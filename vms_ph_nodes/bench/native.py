@@ -11,7 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io import robots
 
@@ -30,9 +35,6 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; the Python laws are run for some seconds each."""
     known = robots.get(robot)
     model = known.model(known.description(), base)
-    in_python = _in_python(model)
-    if not in_python:
-        raise VmsPhError(f"no law in C++ is for a robot on a {base} base yet; take a fixed one")
     program = native_build.build(tests=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
@@ -46,7 +48,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     if done.returncode:
         raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
     timings = [_of_line(line) for line in done.stdout.splitlines()]
-    return timings + [_timed(name, law, seconds) for name, law in in_python]
+    return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
 
 
 def _of_line(line: str) -> Timing:
@@ -56,13 +58,12 @@ def _of_line(line: str) -> Timing:
     return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, worst))
 
 
-def _in_python(model: VMSModel) -> list[tuple[str, Callable[[int], object]]]:
-    """Return the laws to time in Python that are for a robot, with a call of the k-th update."""
-    if model.base != "fixed":
-        return []
+def _in_python(model: VMSModel) -> Callable[[int], object]:
+    """Return the k-th update of the Python law for a robot, on a moving reference."""
     rng = np.random.default_rng(0)
     lower, upper = model.joints.lower, model.joints.upper
-    middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
+    middle = np.zeros(model.nv)
+    middle[model.b :] = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
     states = [
         RobotState(
             model.integrate(
@@ -72,10 +73,18 @@ def _in_python(model: VMSModel) -> list[tuple[str, Callable[[int], object]]]:
         )
         for _ in range(256)
     ]
-    law = TaskSpaceIDAPBC(model)
+    law: TaskSpaceIDAPBC | DecoupledVMSController
+    if model.base == "fixed":
+        law = TaskSpaceIDAPBC(model)
+        onward = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
+    else:
+        law = DecoupledVMSController(model)
+        onward = [
+            Reference(twist=np.full(6, speed), joints=model.joint_positions(state.q))
+            for speed, state in zip((0.1, -0.1), states, strict=False)
+        ]
     law.reset(states[0])
-    onward = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
-    return [(_REFERENCE, lambda k: law.update(states[k % 256], onward[k // 1000 % 2], 1e-3))]
+    return lambda k: law.update(states[k % 256], onward[k // 1000 % 2], 1e-3)
 
 
 def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:
