@@ -1,0 +1,62 @@
+// A robot seen from its centre of mass: what falls and what turns are told apart.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/tree.hpp"
+
+namespace vms_ph {
+
+/// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
+class Centroidal {
+ public:
+  Centroidal(const Model& model, bool gravity);
+
+  const Model& model;
+  const int k;                 ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
+  const double mass;           ///< kg
+  const Eigen::Vector3d fall;  ///< gravity that the centre of mass follows, m/s^2
+  const bool has_potential;    ///< whether there is other gravity, which acts on the shape
+  Tree tree;
+
+  /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
+  void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, Carried& x) noexcept;
+
+  /// From a frame at `at` with `velocity` to the inertial one, in place.
+  void to_inertial(const Eigen::Vector3d& at, const Eigen::Vector3d& velocity, Eigen::VectorXd& q,
+                   Eigen::VectorXd& v) const noexcept;
+
+  /// From base axes to inertial axes.
+  Eigen::Matrix3d rotation(const Eigen::VectorXd& q) const noexcept;
+
+  Eigen::Vector3d position(const Eigen::VectorXd& q) const noexcept;
+  void set_position(const Eigen::Vector3d& at, Eigen::VectorXd& q) const noexcept;
+
+  /// Put the centre of mass of q at the origin; the tree is placed there.
+  void settle(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
+
+  /// q after a displacement (nv,) along the exponential; `turn_only` leaves the position alone.
+  void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& reach, Eigen::VectorXd& out,
+                 bool turn_only = false) const noexcept;
+
+  /// Only the joints of q after a displacement (nv,).
+  void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& reach,
+                        Eigen::VectorXd& out) const noexcept;
+
+  /// Kinetic energy of a motion and the potential that does not fall, J.
+  double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
+
+  /// Generalised force (nv,) of everything that acts but gravity; the tree is placed there.
+  void external_force(const Ports& ports, const Eigen::VectorXd& v,
+                      Eigen::VectorXd& force) const noexcept;
+
+  /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
+  void add_works(const Ports& ports, const Eigen::VectorXd& v, double duration,
+                 Advance& books) const noexcept;
+
+ private:
+  void friction(const Ports& ports, int joint, double rate, double& force) const noexcept;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,53 @@
+// The energy- and momentum-conserving scheme, with no projection.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/integrators/centroidal.hpp"
+#include "vms_ph_native/integrators/implicit.hpp"
+
+namespace vms_ph {
+
+/// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
+/// of the shape force; see vms_ph_dynamics/integrators/{cayley,discrete_gradient}.py.
+class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
+ public:
+  DiscreteGradient(const Model& model, bool gravity);
+
+  int order() const override { return 2; }
+  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  Advance step(const Carried& x, const Ports& ports, double t, double dt,
+               Carried& next) noexcept override;
+  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+
+ private:
+  /// An energy, the size of its terms; the velocity is in `velocity_`.
+  struct Energy {
+    double value, scale;
+  };
+
+  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept override;
+  void guess(const Carried& x, double t, double dt, bool fresh) noexcept;
+  Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
+                const Eigen::VectorXd& pi) noexcept;
+  double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
+  void correct(double by) noexcept;
+  void polish(Advance& books) noexcept;
+  void seen(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
+  Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
+
+  Centroidal robot_;
+  Tree end_;  ///< placed at the end of the step, that of robot_ in the middle
+  FixedPoint free_, forced_;
+  Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
+  double typical_;
+  Eigen::VectorXd nothing_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_, weighted_;
+  // The step under way:
+  const Carried* from_ = nullptr;
+  const Ports* ports_ = nullptr;
+  Carried* to_ = nullptr;
+  double t_ = 0.0, dt_ = 0.0, square_ = 0.0;
+  Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,36 @@
+// Solving for the velocity in the middle: fixed point where it contracts, Newton elsewhere.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+
+#include "vms_ph_native/integrators/stepper.hpp"
+
+namespace vms_ph {
+
+/// Finds the unknown that a sweep leads to itself; see vms_ph_dynamics/integrators/implicit.py.
+class FixedPoint {
+ public:
+  /// What a guess of the unknown leads to; false when that is not finite.
+  class Sweep {
+   public:
+    virtual ~Sweep() = default;
+    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept = 0;
+  };
+
+  explicit FixedPoint(int size);
+
+  Eigen::VectorXd unknown;  ///< the guess, then the solution
+
+  /// Solve; the last sweep made is that of the solution. Writes iterations and failure.
+  bool solve(Sweep& sweep, Advance& books) noexcept;
+
+ private:
+  bool newton(Sweep& sweep, Advance& books) noexcept;
+
+  Eigen::VectorXd y_, following_, residual_, step_, moved_, left_;
+  Eigen::MatrixXd slope_;
+  Eigen::PartialPivLU<Eigen::MatrixXd> factors_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,36 @@
+// Runge-Kutta in velocities, then back to the momentum and the energy that physics keeps.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/integrators/centroidal.hpp"
+#include "vms_ph_native/integrators/projection.hpp"
+
+namespace vms_ph {
+
+/// See vms_ph_dynamics/integrators/projected_rk4.py.
+class ProjectedRK4 final : public Stepper {
+ public:
+  ProjectedRK4(const Model& model, bool gravity);
+
+  int order() const override { return 4; }
+  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  Advance step(const Carried& x, const Ports& ports, double t, double dt,
+               Carried& next) noexcept override;
+  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+
+ private:
+  void free(const Carried& x, double dt, Carried& next) noexcept;
+  void forced(const Carried& x, const Ports& ports, double t, double dt, Carried& next,
+              Advance& books) noexcept;
+
+  Centroidal robot_;
+  Projection projection_;
+  Eigen::VectorXd nothing_, q_, v_, a_, mean_, mean_a_, rate_, reach_, force_, moving_;
+  Eigen::VectorXd a2_, a3_, a4_;
+};
+
+/// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: the rate of u for which exp(u) moves with v.
+Screw inverse_differential(const Screw& u, const Screw& v);
+
+}  // namespace vms_ph

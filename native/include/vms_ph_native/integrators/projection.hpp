@@ -1,0 +1,29 @@
+// Back to the conserved momentum and energy after a step that kept them only nearly.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/integrators/centroidal.hpp"
+
+namespace vms_ph {
+
+/// See vms_ph_dynamics/integrators/projection.py. A workspace.
+class Projection {
+ public:
+  explicit Projection(Centroidal& robot);
+
+  /// Move (x.q, x.v) to the angular momentum and the energy that x carries; a step of dt s.
+  ///
+  /// Energy that is taken off the books is taken off x.energy. Says in `books` when it fails.
+  void project(Carried& x, double dt, Advance& books) noexcept;
+
+ private:
+  double rounding(const Carried& x, double terms) const noexcept;
+  void turn(Carried& x, double dt, Advance& books) noexcept;
+  Screw momentum_in_base(const Eigen::VectorXd& q, const Carried& x) const noexcept;
+
+  Centroidal& robot_;
+  Eigen::VectorXd start_, rates_, still_, slope_, along_, step_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,33 @@
+// The classical Runge-Kutta scheme in velocities, the explicit baseline.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/integrators/centroidal.hpp"
+
+namespace vms_ph {
+
+/// Configuration and velocity as numbers, accelerations by Pinocchio's articulated-body algorithm:
+/// what is written by hand. Quaternions and pairs are scaled to length one after the step. It
+/// carries (q, v) in the inertial frame and conserves nothing but to its order.
+class RK4 final : public Stepper {
+ public:
+  RK4(const Model& model, bool gravity);
+
+  int order() const override { return 4; }
+  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  Advance step(const Carried& x, const Ports& ports, double t, double dt,
+               Carried& next) noexcept override;
+  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+
+ private:
+  void coordinate_rate(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
+  void normalise(Eigen::VectorXd& q) const noexcept;
+
+  Centroidal robot_;
+  pinocchio::Model free_or_not_;
+  pinocchio::Data data_;
+  Eigen::VectorXd q_, v_, force_, a_, qdot_, mean_q_, mean_a_;
+};
+
+}  // namespace vms_ph

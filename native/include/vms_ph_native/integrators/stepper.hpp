@@ -1,0 +1,126 @@
+// What a time-stepping scheme is: a state it carries, ports held over a step, and steps of it.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/tree.hpp"
+
+namespace vms_ph {
+
+/// A parabola, known from the last instant at which a port acted. On a planar base within the plane.
+struct Fall {
+  double since = 0.0;                                   ///< that instant, s
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();     ///< of mass then, inertial frame, m
+  Eigen::Vector3d linear = Eigen::Vector3d::Zero();     ///< momentum then, inertial axes, kg m/s
+  double mass = 0.0;                                    ///< kg
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();    ///< m/s^2
+
+  Eigen::Vector3d centre_at(double t) const;
+  Eigen::Vector3d velocity_at(double t) const;
+  /// The parabola from t on, after an impulse and what it has moved by then.
+  Fall pushed(double t, const Eigen::Vector3d& displacement, const Eigen::Vector3d& impulse) const;
+};
+
+/// An energy as the sum of two numbers, so that a million small works leave no rounding.
+struct Budget {
+  double value = 0.0, rest = 0.0;  ///< J
+
+  void add(double work);
+};
+
+/// The unknown of an implicit scheme in the middle of the latest steps, the newest last.
+struct Past {
+  static constexpr int points = 4;
+  int count = 0;
+  std::array<double, points> times{};
+  std::array<Eigen::VectorXd, points> values;
+
+  void take(double t, const Eigen::Ref<const Eigen::VectorXd>& value);
+  /// The polynomial through the points, at another time.
+  void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const;
+};
+
+/// What a scheme carries from step to step: the motion seen from the centre of mass, the motion of
+/// that, and what is conserved. As in vms_ph_dynamics.integrators; on a fixed base nothing falls.
+struct Carried {
+  Eigen::VectorXd q;   ///< (nq,)
+  Eigen::VectorXd v;   ///< (nv,); of projected_rk4 and rk4
+  Eigen::VectorXd pi;  ///< (n,) joint momenta; of discrete_gradient
+  Fall fall;
+  Eigen::Vector3d angular = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
+  Budget energy;
+  double t = 0.0;  ///< s
+  Past past;
+};
+
+/// Efforts held over a step; see vms_ph_dynamics.structure.Ports.
+struct Ports {
+  bool any = false;  ///< whether anything acts but gravity
+  Eigen::VectorXd torque;        ///< (n,) N m or N; empty for none
+  Eigen::VectorXd wrench_base;   ///< (b,) base axes, linear first
+  bool has_tool = false;
+  Screw tool;                    ///< at the end effector in its axes
+  Eigen::VectorXd viscous, coulomb;  ///< (n,) friction; empty for none
+  double slip = 1.0;             ///< rad/s or m/s
+};
+
+enum class Failure : unsigned char {
+  none,
+  not_finite,          ///< the motion leaves the finite numbers
+  energy_off,          ///< by `amount`, too much for the `extent` of the shape
+  newton_stalls,       ///< at a residual of `amount`
+  newton_unfinished,   ///< in `extent` steps
+  energy_missed,       ///< the solution misses `amount`
+};
+
+/// The books of a step, or of many.
+struct Advance {
+  std::array<double, 3> supplied{};  ///< by the joint torques, at the base, at the end effector, J
+  double dissipated = 0.0;           ///< J
+  int iterations = 0;                ///< 0 for explicit schemes
+  Failure failure = Failure::none;
+  double amount = 0.0, extent = 0.0;
+
+  double net() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
+  void add(const Advance& part);
+  std::string reason() const;  ///< the failure in words
+};
+
+/// Many steps; `taken` of them, fewer than asked for when the next one fails.
+struct Ran {
+  long taken = 0;
+  Advance books;
+};
+
+/// A scheme for one robot: one thread at a time. After begin() nothing allocates or throws.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+
+  virtual int order() const = 0;
+
+  /// What is carried at a motion (q, v) in the inertial frame.
+  virtual Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
+
+  /// One step of dt s from time t.
+  ///
+  /// @param x     carried; not changed.
+  /// @param next  written; made by begin(), and another than x. Meaningless after a failure.
+  virtual Advance step(const Carried& x, const Ports& ports, double t, double dt,
+                       Carried& next) noexcept = 0;
+
+  /// The motion in the inertial frame.
+  virtual void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
+
+  /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
+  ///
+  /// @param x     where it begins; then where it ends.
+  /// @param room  as `next` of step().
+  Ran run(Carried& x, const Ports& ports, double t0, double dt, long first, long steps,
+          Carried& room) noexcept;
+};
+
+}  // namespace vms_ph

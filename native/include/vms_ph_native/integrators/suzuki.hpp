@@ -1,0 +1,29 @@
+// Higher order from a symmetric scheme: Suzuki's composition of five steps.
+#pragma once
+
+#include <memory>
+
+#include "vms_ph_native/integrators/stepper.hpp"
+
+namespace vms_ph {
+
+/// A symmetric scheme of order two, taken five times to a step of order four; the middle one of the
+/// five goes back in time. What the inner scheme keeps is kept.
+class Suzuki final : public Stepper {
+ public:
+  explicit Suzuki(std::unique_ptr<Stepper> inner) : inner_(std::move(inner)) {}
+
+  int order() const override { return 4; }
+  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  Advance step(const Carried& x, const Ports& ports, double t, double dt,
+               Carried& next) noexcept override;
+  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override {
+    inner_->motion(x, q, v);
+  }
+
+ private:
+  std::unique_ptr<Stepper> inner_;
+  Carried other_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,185 @@
+// The robot as numbers: mass matrix, bias and momenta with every quantity in the axes of the root.
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph {
+
+/// A twist or a wrench, linear part first.
+struct Screw {
+  Eigen::Vector3d linear = Eigen::Vector3d::Zero(), angular = Eigen::Vector3d::Zero();
+
+  Screw& operator+=(const Screw& other) {
+    linear += other.linear;
+    angular += other.angular;
+    return *this;
+  }
+  double dot(const Screw& other) const {
+    return linear.dot(other.linear) + angular.dot(other.angular);
+  }
+};
+
+/// The inertia of a body, or of many, about the origin of the root.
+struct SpatialInertia {
+  double mass = 0.0;
+  Eigen::Vector3d first = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
+  double xx = 0.0, xy = 0.0, xz = 0.0, yy = 0.0, yz = 0.0, zz = 0.0;  ///< kg m^2
+
+  SpatialInertia& operator+=(const SpatialInertia& other);
+  Screw operator*(const Screw& twist) const;
+};
+
+inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
+  mass += other.mass;
+  first += other.first;
+  xx += other.xx;
+  xy += other.xy;
+  xz += other.xz;
+  yy += other.yy;
+  yz += other.yz;
+  zz += other.zz;
+  return *this;
+}
+
+inline Screw SpatialInertia::operator*(const Screw& twist) const {
+  const Eigen::Vector3d& w = twist.angular;
+  const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(), xy * w.x() + yy * w.y() + yz * w.z(),
+                        xz * w.x() + yz * w.y() + zz * w.z());
+  return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
+}
+
+/// Passes over the joints of a robot with screws, momenta and inertias in the axes of its root: the
+/// base where that moves, the world where it does not.
+///
+/// In common axes composite inertias are plain sums and a row of the mass matrix costs one product a
+/// joint. The base is eliminated by way of the centre of mass, where its inertia is block-diagonal:
+/// what is left to factorise is the shape inertia [A (55)]. Up to some forty joints this takes less
+/// time than the articulated-body algorithm, which transforms a 6x6 inertia at every joint.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class Tree {
+ public:
+  /// @param field        gravity in root axes, as far as it acts on the shape, m/s^2.
+  /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
+  Tree(const Model& model, const Eigen::Vector3d& field);
+
+  const Model& model() const { return model_; }
+
+  /// Take the joint positions out of a configuration (nq,); the base pose is not looked at.
+  void place(const Eigen::VectorXd& q) noexcept;
+
+  // Of the configuration placed last:
+  double mass() const { return total_.mass; }
+  const Eigen::Vector3d& centre() const { return centre_; }  ///< of mass, root axes, m
+  double potential() const { return -field_.dot(total_.first); }  ///< of the field, J
+  double inertia_of(int joint) noexcept;                          ///< diagonal of the mass matrix
+
+  /// The twist of the base with which all joints locked it has a momentum.
+  Screw locked_twist(const Screw& momentum) const noexcept;
+
+  /// Wrench in root axes of one in the axes of the end effector.
+  Screw from_end_effector(const Screw& wrench) const noexcept;
+
+  /// Add to ``force`` (nv,) what a wrench on the end effector (root axes) does.
+  void add_wrench(const Screw& wrench, Eigen::VectorXd& force) const noexcept;
+
+  /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
+  double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
+
+  /// Whether the position of a joint is a pair (cos, sin).
+  bool is_pair(int joint) const { return joints_[static_cast<std::size_t>(joint)].pair; }
+
+  /// How many numbers of a configuration are the joints'.
+  int positions() const { return model_.nq() - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
+
+  /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
+  template <class Out>
+  void add_weight(double factor, Out&& out) const noexcept {
+    for (int i = 0; i < n_; ++i) out[i] += factor * weight(i);
+  }
+
+  /// Find twists and momenta of a velocity (nv,).
+  void move(const Eigen::VectorXd& v) noexcept;
+
+  // Of the velocity taken last:
+  const Screw& momentum() const { return momentum_; }  ///< of everything, about the root's origin
+  double kinetic() const { return kinetic_; }          ///< J
+  double joint_momentum(int joint) const noexcept;     ///< pi
+  double slope(int joint) const noexcept;              ///< dT/dq at fixed velocity
+
+  /// Acceleration (nv,) under generalised forces (nv,) and the field.
+  void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
+                  Eigen::VectorXd& out) noexcept;
+
+  /// Velocity (nv,) of a momentum: of everything about the root's origin, and of the joints (n,).
+  template <class Momenta>
+  void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
+    right_ = pi;
+    solve(momentum, out);
+  }
+
+  /// Replace n momenta of the shape by its rates: a product with the inverse shape inertia.
+  void solve_shape(double* rates) noexcept;
+
+  /// Rows of the base's linear velocity in the mass matrix, columns of joint k: (3,).
+  const Eigen::Vector3d& pull(int joint) noexcept;
+
+  /// The twist of the base in a velocity (nv,), and back.
+  Screw base_twist(const Eigen::VectorXd& v) const noexcept;
+  void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
+
+ private:
+  struct Joint {
+    int parent;         ///< index of another, -1 for the root
+    int at;             ///< of its position in q
+    bool turns, pair;   ///< about an axis; its position is a pair (cos, sin)
+    Eigen::Matrix3d fixed, cosine, sine;  ///< rotation = fixed + cos * cosine + sin * sine
+    Eigen::Vector3d offset, slide;        ///< translation = offset + position * slide
+    Eigen::Vector3d axis, along;          ///< angular and linear part of its screw, own axes
+    double mass;
+    Eigen::Vector3d lever;
+    Eigen::Matrix3d inertia;  ///< about its centre of mass
+    double armature;
+  };
+  struct Body {
+    Eigen::Matrix3d rotation;
+    Eigen::Vector3d origin;
+    Screw screw;
+    SpatialInertia own, composite;
+    Screw twist, momentum;  ///< the momentum that of its subtree
+    Screw acceleration, force;
+    Screw column, turned;  ///< of the mass matrix; with the base eliminated
+  };
+
+  double weight(int joint) const noexcept;
+  void factorise() noexcept;
+  void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
+  void substitute(double* x) const noexcept;
+  Screw restricted(const Screw& wrench) const noexcept;
+  Eigen::Vector3d turn_of(const Eigen::Vector3d& moment) const noexcept;
+
+  const Model& model_;
+  int n_, b_;
+  Eigen::Vector3d field_;
+  std::vector<Joint> joints_;
+  std::vector<Body> bodies_;
+  SpatialInertia root_, total_;
+  Eigen::VectorXd placed_;
+  bool is_placed_ = false, is_factorised_ = false;
+  Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
+  Eigen::Matrix3d turning_ = Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
+  std::vector<double> factor_, diagonal_;
+  Eigen::VectorXd right_;
+  Screw momentum_;
+  double kinetic_ = 0.0;
+  Eigen::VectorXd rates_;
+  int tool_body_;
+  Eigen::Matrix3d tool_rotation_;
+  Eigen::Vector3d tool_origin_;
+};
+
+}  // namespace vms_ph

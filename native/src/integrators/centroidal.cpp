@@ -1,0 +1,201 @@
+#include "vms_ph_native/integrators/centroidal.hpp"
+
+#include <cmath>
+
+#include <Eigen/Geometry>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+int dimensions(Base base) { return base == Base::floating ? 3 : base == Base::planar ? 2 : 0; }
+
+/// Gravity in the directions in which the base moves freely, or in the others.
+Vector3d gravity_of(const Model& model, bool gravity, bool free) {
+  Vector3d field = Vector3d::Zero();
+  const int k = dimensions(model.base());
+  for (int i = 0; gravity && i < 3; ++i) {
+    if ((i < k) == free) field[i] = model.pinocchio().gravity.linear()[i];
+  }
+  return field;
+}
+
+double mass_of(const Model& model) {
+  const auto& inertias = model.pinocchio().inertias;
+  double sum = 0.0;
+  for (std::size_t i = 1; i < inertias.size(); ++i) sum += inertias[i].mass();
+  return sum;
+}
+
+}  // namespace
+
+Centroidal::Centroidal(const Model& robot, bool gravity)
+    : model(robot),
+      k(dimensions(robot.base())),
+      mass(mass_of(robot)),
+      fall(gravity_of(robot, gravity, true)),
+      has_potential(!gravity_of(robot, gravity, false).isZero(0.0)),
+      tree(robot, gravity_of(robot, gravity, false)) {}
+
+Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
+  if (k == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+  Matrix3d turn = Matrix3d::Identity();
+  if (k == 2) {
+    turn(0, 0) = turn(1, 1) = q[2];
+    turn(1, 0) = q[3];
+    turn(0, 1) = -q[3];
+  }
+  return turn;
+}
+
+Vector3d Centroidal::position(const VectorXd& q) const noexcept {
+  Vector3d at = Vector3d::Zero();
+  for (int i = 0; i < k; ++i) at[i] = q[i];
+  return at;
+}
+
+void Centroidal::set_position(const Vector3d& at, VectorXd& q) const noexcept {
+  for (int i = 0; i < k; ++i) q[i] = at[i];
+}
+
+void Centroidal::settle(const Matrix3d& turn, VectorXd& q) const noexcept {
+  set_position(-(turn * tree.centre()), q);
+}
+
+void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, Carried& x) noexcept {
+  x.q = q;
+  x.v = v;
+  x.t = t;
+  x.fall = Fall{};
+  x.fall.since = t;
+  x.fall.mass = mass;
+  x.fall.gravity = fall;
+  x.energy = Budget{};
+  x.past.count = 0;
+  tree.place(q);
+  if (k > 0) {
+    const Matrix3d turn = rotation(q);
+    tree.move(v);
+    Vector3d linear = tree.momentum().linear;
+    if (k == 2) linear.z() = 0.0;
+    const Vector3d away = turn * tree.centre();
+    x.fall.linear = turn * linear;
+    x.fall.centre = position(q) + away;
+    if (k == 2) x.fall.centre.z() = 0.0;
+    for (int i = 0; i < k; ++i) x.v[i] -= linear[i] / mass;
+    set_position(-away, x.q);
+    tree.move(x.v);
+    const Screw& p = tree.momentum();
+    x.angular = turn * (p.angular - tree.centre().cross(p.linear));
+    if (k == 2) x.angular.head<2>().setZero();
+  }
+  x.energy.value = energy(x.q, x.v);
+}
+
+void Centroidal::to_inertial(const Vector3d& at, const Vector3d& velocity, VectorXd& q,
+                             VectorXd& v) const noexcept {
+  if (k == 0) return;
+  const Vector3d inside = rotation(q).transpose() * velocity;
+  for (int i = 0; i < k; ++i) {
+    v[i] += inside[i];
+    q[i] += at[i];
+  }
+}
+
+void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& reach,
+                                  VectorXd& out) const noexcept {
+  const int b = model.b(), n = model.n();
+  for (int i = 0, at = model.nq() - tree.positions(); i < n; ++i) {
+    const double step = reach[b + i];
+    if (!tree.is_pair(i)) {
+      out[at] = q[at] + step;
+      ++at;
+      continue;
+    }
+    const double c = std::cos(step), s = std::sin(step);
+    const double x = c * q[at] - s * q[at + 1], y = s * q[at] + c * q[at + 1];
+    const double scale = 0.5 * (3.0 - x * x - y * y);  // back to length one, to second order
+    out[at] = scale * x;
+    out[at + 1] = scale * y;
+    at += 2;
+  }
+}
+
+void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& out,
+                           bool turn_only) const noexcept {
+  integrate_joints(q, reach, out);
+  if (k == 0) return;
+  const Screw step = tree.base_twist(reach);
+  const Vector3d& w = step.angular;
+  const double square = w.squaredNorm(), angle = std::sqrt(square);
+  if (!turn_only) {
+    // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
+    const bool small = square < 1e-4;
+    const double bend = small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
+                              : (1.0 - std::cos(angle)) / square;
+    const double twist = small
+                             ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
+                             : (angle - std::sin(angle)) / (square * angle);
+    const Vector3d once = w.cross(step.linear);
+    const Vector3d moved = step.linear + bend * once + twist * w.cross(once);
+    set_position(position(q) + rotation(q) * moved, out);
+  }
+  if (k == 2) {
+    const double c = std::cos(w.z()), s = std::sin(w.z());
+    const double x = c * q[2] - s * q[3], y = s * q[2] + c * q[3];
+    const double scale = 0.5 * (3.0 - x * x - y * y);
+    out[2] = scale * x;
+    out[3] = scale * y;
+    return;
+  }
+  const double half = square < 1e-4 ? 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120))
+                                    : std::sin(0.5 * angle) / angle;
+  const Eigen::Quaterniond turn(std::cos(0.5 * angle), half * w.x(), half * w.y(), half * w.z());
+  const Eigen::Quaterniond now = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * turn;
+  out.segment<4>(3) = now.coeffs() * (0.5 * (3.0 - now.squaredNorm()));
+}
+
+double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {
+  tree.place(q);
+  tree.move(v);
+  return tree.kinetic() + tree.potential();
+}
+
+void Centroidal::friction(const Ports& ports, int joint, double rate,
+                          double& force) const noexcept {
+  if (ports.viscous.size() == 0) return;
+  force -= ports.viscous[joint] * rate;
+  if (ports.coulomb[joint] != 0.0) force -= ports.coulomb[joint] * std::tanh(rate / ports.slip);
+}
+
+void Centroidal::external_force(const Ports& ports, const VectorXd& v,
+                                VectorXd& force) const noexcept {
+  const int b = model.b();
+  force.setZero();
+  if (ports.torque.size() > 0) force.tail(model.n()) += ports.torque;
+  if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
+  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force);
+  for (int i = 0; i < model.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
+}
+
+void Centroidal::add_works(const Ports& ports, const VectorXd& v, double duration,
+                           Advance& books) const noexcept {
+  const int b = model.b(), n = model.n();
+  if (ports.torque.size() > 0) books.supplied[0] += duration * ports.torque.dot(v.tail(n));
+  if (ports.wrench_base.size() > 0) {
+    books.supplied[1] += duration * ports.wrench_base.dot(v.head(b));
+  }
+  if (ports.has_tool) {
+    books.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool), v);
+  }
+  for (int i = 0; i < n; ++i) {
+    double force = 0.0;
+    friction(ports, i, v[b + i], force);
+    books.dissipated -= duration * force * v[b + i];
+  }
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,241 @@
+#include "vms_ph_native/integrators/discrete_gradient.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <pinocchio/algorithm/joint-configuration.hpp>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+// As in the Python scheme, where the reasons stand.
+constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
+constexpr double kSmall = 1e-3, kWaiting = 1e-9;
+
+/// The angle of cay(turn) over the length of turn.
+double angle_ratio(const Vector3d& turn) {
+  const double square = turn.squaredNorm();
+  if (square < 1e-8) return 1.0 - square / 12.0;  // the next term is below 1e-18
+  const double length = std::sqrt(square);
+  return 2.0 * std::atan(0.5 * length) / length;
+}
+
+}  // namespace
+
+DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
+    : robot_(model, gravity),
+      end_(robot_.tree),
+      free_(model.nv() + 1),
+      forced_(model.nv() + 1 + (robot_.k > 0 ? 3 : 0)) {
+  const int nv = model.nv(), n = model.n();
+  end_.place(pinocchio::neutral(model.pinocchio()));
+  weights_ = VectorXd::Zero(n);
+  for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
+  typical_ = std::sqrt(weights_.mean());
+  nothing_ = reach_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
+  slope_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
+  q_mid_ = VectorXd::Zero(model.nq());
+}
+
+Carried DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double t) {
+  Carried x;
+  robot_.split(q, v, t, x);
+  x.pi = VectorXd::Zero(robot_.model.n());
+  for (int i = 0; i < robot_.model.n(); ++i) x.pi[i] = robot_.tree.joint_momentum(i);
+  for (auto& value : x.past.values) value = VectorXd::Zero(robot_.model.nv() + 1);
+  return x;
+}
+
+Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) const noexcept {
+  return robot_.rotation(q).transpose() * angular;
+}
+
+void DiscreteGradient::seen(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+  q = x.q;
+  end_.place(q);
+  if (robot_.k > 0) {
+    const Matrix3d rotation = robot_.rotation(q);
+    robot_.set_position(-(rotation * end_.centre()), q);
+  }
+  end_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
+}
+
+void DiscreteGradient::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+  q.resize(x.q.size());
+  v.resize(robot_.model.nv());
+  seen(x, q, v);
+  if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+}
+
+void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) noexcept {
+  const int nv = robot_.model.nv();
+  FixedPoint& solver = ports_->any ? forced_ : free_;
+  if (!fresh && x.past.count == Past::points) {
+    x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  } else {
+    seen(x, q_mid_, v_mid_);
+    end_.accelerate(v_mid_, nothing_, velocity_);
+    solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
+    solver.unknown[nv] = 0.0;
+  }
+  if (ports_->any && robot_.k > 0) solver.unknown.tail<3>() = x.fall.velocity_at(t + 0.5 * dt);
+}
+
+Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, double dt,
+                               Carried& next) noexcept {
+  const int nv = robot_.model.nv();
+  from_ = &x;
+  ports_ = &ports;
+  to_ = &next;
+  t_ = t;
+  dt_ = dt;
+  l0_ = in_base(x.q, x.angular);
+  Advance books;
+  FixedPoint& solver = ports.any ? forced_ : free_;
+  guess(x, t, dt, false);
+  if (!solver.solve(*this, books)) {
+    if (x.past.count == 0) return books;
+    // What was foreseen from the past (across a jump, or a change of step) may be no guess.
+    guess(x, t, dt, true);
+    if (!solver.solve(*this, books)) return books;
+  }
+  polish(books);
+  if (ports.any) robot_.add_works(ports, v_mid_, dt, books);
+  next.past.count = x.past.count;
+  next.past.times = x.past.times;
+  for (std::size_t i = 0; i < Past::points; ++i) next.past.values[i] = x.past.values[i];
+  next.past.take(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  return books;
+}
+
+bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexcept {
+  const Carried& x = *from_;
+  Carried& end = *to_;
+  Tree& middle = robot_.tree;
+  const int b = robot_.model.b(), n = robot_.model.n(), nv = b + n;
+  const auto y = unknown.head(nv);
+  reach_ = dt_ * y;
+  v_mid_ = y;
+  const Vector3d turn = middle.base_twist(reach_).angular;
+  middle.set_base({Vector3d::Zero(), (robot_.k == 3 ? angle_ratio(turn) : 1.0) * turn}, reach_);
+  end.q = x.q;
+  robot_.integrate(x.q, reach_, end.q, true);
+  reach_ *= 0.5;
+  q_mid_ = x.q;
+  robot_.integrate(x.q, reach_, q_mid_, true);
+  reach_ *= 2.0;
+  if (!std::isfinite(end.q.squaredNorm())) return false;
+  weighted_ = weights_.cwiseProduct(reach_.tail(n));
+  square_ = reach_.tail(n).dot(weighted_);
+
+  middle.place(q_mid_);
+  middle.move(v_mid_);
+  for (int i = 0; i < n; ++i) slope_[i] = middle.slope(i);
+  if (robot_.has_potential) middle.add_weight(-1.0, slope_);
+  end.pi = x.pi + dt_ * slope_;
+  end.angular = x.angular;
+  end.energy = x.energy;
+  end.fall = x.fall;
+  end.t = t_ + dt_;
+  if (ports_->any) {
+    const Matrix3d rotation = robot_.rotation(q_mid_);
+    Vector3d centre_velocity = Vector3d::Zero();
+    if (robot_.k > 0) {
+      centre_velocity = unknown.tail<3>();
+      robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
+    }
+    robot_.external_force(*ports_, v_mid_, force_);
+    if (robot_.k > 0) {
+      // The motion of the centre of mass is left out: what a force does at a fixed centre of mass.
+      const Screw acting = middle.base_twist(force_);
+      const Vector3d torque = acting.angular - middle.centre().cross(acting.linear);
+      for (int i = 0; i < n; ++i) {
+        force_[b + i] -= middle.pull(i).dot(acting.linear) / robot_.mass;
+      }
+      const Vector3d push = rotation * acting.linear, half = 0.5 * turn;
+      // In inertial axes, such that its work is w . torque.
+      const Vector3d leaned = torque - half.cross(torque) + half * half.dot(torque);
+      end.angular += dt_ * (robot_.rotation(end.q) * leaned) / (1.0 + half.squaredNorm());
+      end.energy.add(dt_ * (torque.dot(middle.base_twist(unknown).angular) +
+                            force_.tail(n).dot(y.tail(n))));
+      // A constant push over the step: half of what it adds to the velocity is the mean.
+      const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
+      following.tail<3>() = x.fall.velocity_at(t_ + 0.5 * dt_) + gain;
+      if (!push.isZero(0.0)) end.fall = x.fall.pushed(t_ + dt_, dt_ * gain, dt_ * push);
+    } else {
+      end.energy.add(dt_ * force_.dot(y));
+    }
+    end.pi += dt_ * force_.tail(n);
+  }
+  correct(unknown[nv]);
+  const Vector3d l1 = in_base(end.q, end.angular);
+  const Screw mean{Vector3d::Zero(), 0.5 * (l0_ + l1)};
+  pi_mean_ = 0.5 * (x.pi + end.pi);
+  middle.solve(mean, pi_mean_, velocity_);
+  following.head(nv) = velocity_;
+  const double newer = multiplier(following, l1);
+  following[nv] = newer;
+  if (newer != unknown[nv]) {
+    // The newer multiplier is taken at once: the sweeps contract twice as fast.
+    correct(newer - unknown[nv]);
+    pi_mean_ = 0.5 * (x.pi + end.pi);
+    middle.solve(mean, pi_mean_, velocity_);
+    following.head(nv) = velocity_;
+  }
+  return true;
+}
+
+/// Take `by` times the direction of the discrete gradient from the joint momenta.
+void DiscreteGradient::correct(double by) noexcept {
+  if (square_ != 0.0) to_->pi -= (by * typical_ / std::sqrt(square_)) * weighted_;
+}
+
+double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l1) noexcept {
+  if (square_ == 0.0) return 0.0;
+  const Carried& x = *from_;
+  const int b = robot_.model.b(), n = robot_.model.n();
+  const Energy here = energy(to_->q, l1, to_->pi);
+  // The energy that the midpoint rule misses: it vanishes with the reach, for any guess.
+  double gained = -slope_.dot(reach_.tail(n));
+  for (int i = 0; i < n; ++i) gained += following[b + i] * (to_->pi[i] - x.pi[i]);
+  double missed = here.value - x.energy.value - gained;
+  if (robot_.k > 0) missed -= robot_.tree.base_twist(following).angular.dot(l1 - l0_);
+  if (std::abs(missed) <= kRounding * here.scale) return 0.0;
+  return dt_ * missed / (typical_ * std::sqrt(square_));
+}
+
+DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
+                                                  const VectorXd& pi) noexcept {
+  end_.place(q);
+  end_.solve({Vector3d::Zero(), angular}, pi, velocity_);
+  const double kinetic = 0.5 * (angular.dot(end_.base_twist(velocity_).angular) +
+                                pi.dot(velocity_.tail(robot_.model.n())));
+  const double potential = robot_.has_potential ? end_.potential() : 0.0;
+  return {kinetic + potential, kinetic + std::abs(potential)};
+}
+
+/// Take away what rounding in the solution leaves of the energy; fail where there is more.
+void DiscreteGradient::polish(Advance& books) noexcept {
+  const int n = robot_.model.n();
+  const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);
+  const double gap = here.value - to_->energy.value;
+  if (std::abs(gap) <= kRounding * here.scale) return;
+  // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
+  const double slope = weighted_.dot(velocity_.tail(n));
+  end_.solve(Screw{}, weighted_, velocity_);
+  const double bend = weighted_.dot(velocity_.tail(n));
+  if (std::abs(2.0 * bend * gap) <= kSmall * slope * slope) {
+    // `slope` has the sign of the step.
+    const double root = std::sqrt(slope * slope - 2.0 * bend * gap);
+    to_->pi -= (2.0 * gap / (slope + std::copysign(root, slope))) * weighted_;
+  } else if (!(std::abs(gap) <= kWaiting * here.scale)) {
+    books.failure = Failure::energy_missed;
+    books.amount = gap;
+  }
+}
+
+}  // namespace vms_ph

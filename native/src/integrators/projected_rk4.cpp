@@ -1,0 +1,159 @@
+#include "vms_ph_native/integrators/projected_rk4.hpp"
+
+#include <cmath>
+
+#include <Eigen/Geometry>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+struct Stage {
+  double lead, weight;
+};
+constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.0, 1.0 / 6}};
+
+Screw commutator(const Screw& u, const Screw& v) {
+  return {u.angular.cross(v.linear) + u.linear.cross(v.angular), u.angular.cross(v.angular)};
+}
+
+}  // namespace
+
+Screw inverse_differential(const Screw& u, const Screw& v) {
+  const Screw once = commutator(u, v), twice = commutator(u, once);
+  return {v.linear + 0.5 * once.linear + twice.linear / 12.0,
+          v.angular + 0.5 * once.angular + twice.angular / 12.0};
+}
+
+ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
+    : robot_(model, gravity), projection_(robot_) {
+  nothing_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
+      VectorXd::Zero(model.nv());
+  q_ = VectorXd::Zero(model.nq());
+}
+
+Carried ProjectedRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+  Carried x;
+  robot_.split(q, v, t, x);
+  return x;
+}
+
+void ProjectedRK4::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+  q = x.q;
+  v = x.v;
+  if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+}
+
+Advance ProjectedRK4::step(const Carried& x, const Ports& ports, double t, double dt,
+                           Carried& next) noexcept {
+  Advance books;
+  next.fall = x.fall;
+  next.angular = x.angular;
+  next.energy = x.energy;
+  next.t = t + dt;
+  if (ports.any) {
+    forced(x, ports, t, dt, next, books);
+  } else {
+    free(x, dt, next);
+  }
+  if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
+    books.failure = Failure::not_finite;
+    return books;
+  }
+  projection_.project(next, dt, books);
+  return books;
+}
+
+/// Where no port acts no rate depends on the pose of the base.
+void ProjectedRK4::free(const Carried& x, double dt, Carried& next) noexcept {
+  Tree& tree = robot_.tree;
+  const auto accelerate = [&](double lead, const VectorXd& rate, const VectorXd& v, VectorXd& a) {
+    reach_ = lead * rate;
+    robot_.integrate_joints(x.q, reach_, q_);
+    tree.place(q_);
+    tree.accelerate(v, nothing_, a);
+  };
+  const double half = 0.5 * dt;
+  tree.place(x.q);
+  tree.accelerate(x.v, nothing_, a_);
+  v_ = x.v + half * a_;
+  accelerate(half, x.v, v_, a2_);
+  moving_ = x.v + half * a2_;
+  accelerate(half, v_, moving_, a3_);
+  v_ = x.v + dt * a3_;
+  accelerate(dt, moving_, v_, a4_);
+  a2_ += a3_;
+  reach_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
+  if (robot_.k == 3) {
+    // The commutator by which the exponentials of turns are of fourth order.
+    const Vector3d now = x.v.segment<3>(3), then = v_.segment<3>(3);
+    reach_.segment<3>(3) += (dt * dt / 12.0) * now.cross(then);
+  }
+  next.q = x.q;
+  robot_.integrate(x.q, reach_, next.q, true);
+  next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
+}
+
+void ProjectedRK4::forced(const Carried& x, const Ports& ports, double t, double dt, Carried& next,
+                          Advance& books) noexcept {
+  Tree& tree = robot_.tree;
+  const int k = robot_.k;
+  rate_.setZero();
+  a_.setZero();
+  mean_.setZero();
+  mean_a_.setZero();
+  Vector3d impulse = Vector3d::Zero(), turn = impulse, thrust = impulse;
+  for (int i = 0; i < 4; ++i) {
+    const auto [lead, weight] = kStages[i];
+    reach_ = (lead * dt) * rate_;
+    if (i == 0) {
+      q_ = x.q;
+    } else {
+      robot_.integrate(x.q, reach_, q_);
+    }
+    v_ = x.v + (lead * dt) * a_;
+    tree.place(q_);
+    robot_.external_force(ports, v_, force_);
+    moving_ = v_;
+    const Matrix3d rotation = robot_.rotation(q_);
+    if (k > 0) {
+      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(t + lead * dt);
+      for (int j = 0; j < k; ++j) moving_[j] += speed[j];
+    }
+    robot_.add_works(ports, moving_, weight * dt, books);
+    tree.accelerate(v_, force_, a_);
+    rate_ = v_;
+    if (k > 0) {
+      tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(v_)), rate_);
+      const Screw acting = tree.base_twist(force_);
+      const Vector3d push = rotation * acting.linear;
+      impulse += weight * dt * push;
+      turn += weight * dt * (rotation * acting.angular + robot_.position(q_).cross(push));
+      if (i < 3) thrust += (dt * dt / 6.0) * push;
+    }
+    mean_ += weight * rate_;
+    mean_a_ += weight * a_;
+  }
+  reach_ = dt * mean_;
+  next.q = x.q;
+  robot_.integrate(x.q, reach_, next.q);
+  next.v = x.v + dt * mean_a_;
+  if (k == 0) {
+    next.energy.add(books.net());
+    return;
+  }
+  // What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
+  // potential energy of that motion, so only differences by the impulse appear: no large numbers
+  // are subtracted after a long fall.
+  const Vector3d displacement = thrust / robot_.mass;
+  const Vector3d speed = x.fall.velocity_at(next.t) + impulse / (2.0 * robot_.mass);
+  const double to_centre = impulse.dot(speed) - robot_.mass * robot_.fall.dot(displacement);
+  if (!impulse.isZero(0.0)) next.fall = x.fall.pushed(next.t, displacement, impulse);
+  next.angular += turn - displacement.cross(impulse);
+  next.energy.add(books.net() - to_centre);
+}
+
+}  // namespace vms_ph

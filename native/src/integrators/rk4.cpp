@@ -1,0 +1,107 @@
+#include "vms_ph_native/integrators/rk4.hpp"
+
+#include <cmath>
+
+#include <Eigen/Geometry>
+
+#include <pinocchio/algorithm/aba.hpp>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::VectorXd;
+
+pinocchio::Model with_gravity(const Model& model, bool gravity) {
+  pinocchio::Model copy = model.pinocchio();
+  if (!gravity) copy.gravity.setZero();
+  return copy;
+}
+
+}  // namespace
+
+RK4::RK4(const Model& model, bool gravity)
+    : robot_(model, gravity), free_or_not_(with_gravity(model, gravity)), data_(free_or_not_) {
+  v_ = force_ = a_ = mean_a_ = VectorXd::Zero(model.nv());
+  q_ = qdot_ = mean_q_ = VectorXd::Zero(model.nq());
+}
+
+Carried RK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+  Carried x;
+  x.q = q;
+  x.v = v;
+  x.t = t;
+  return x;
+}
+
+void RK4::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+  q = x.q;
+  v = x.v;
+}
+
+void RK4::coordinate_rate(const VectorXd& q, const VectorXd& v) noexcept {
+  const int b = robot_.model.b(), n = robot_.model.n();
+  const Screw twist = robot_.tree.base_twist(v);
+  robot_.set_position(robot_.rotation(q) * twist.linear, qdot_);
+  if (robot_.k == 3) {
+    const Eigen::Quaterniond now(q[6], q[3], q[4], q[5]);
+    const Eigen::Vector3d half = 0.5 * twist.angular;
+    qdot_.segment<4>(3) = (now * Eigen::Quaterniond(0.0, half.x(), half.y(), half.z())).coeffs();
+  } else if (robot_.k == 2) {
+    qdot_[2] = -v[2] * q[3];
+    qdot_[3] = v[2] * q[2];
+  }
+  for (int i = 0, at = robot_.model.nq() - robot_.tree.positions(); i < n; ++i) {
+    if (robot_.tree.is_pair(i)) {
+      qdot_[at] = -v[b + i] * q[at + 1];
+      qdot_[at + 1] = v[b + i] * q[at];
+      ++at;
+    } else {
+      qdot_[at] = v[b + i];
+    }
+    ++at;
+  }
+}
+
+void RK4::normalise(VectorXd& q) const noexcept {
+  if (robot_.k == 3) q.segment<4>(3).normalize();
+  if (robot_.k == 2) q.segment<2>(2).normalize();
+  for (int i = 0, at = robot_.model.nq() - robot_.tree.positions(); i < robot_.model.n(); ++i) {
+    if (robot_.tree.is_pair(i)) q.segment<2>(at++).normalize();
+    ++at;
+  }
+}
+
+Advance RK4::step(const Carried& x, const Ports& ports, double, double dt, Carried& next) noexcept {
+  constexpr double leads[] = {0.0, 0.5, 0.5, 1.0};
+  constexpr double weights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  Advance books;
+  mean_q_.setZero();
+  mean_a_.setZero();
+  qdot_.setZero();
+  a_.setZero();
+  force_.setZero();
+  for (int i = 0; i < 4; ++i) {
+    q_ = x.q + (leads[i] * dt) * qdot_;
+    v_ = x.v + (leads[i] * dt) * a_;
+    if (i > 0) normalise(q_);
+    if (ports.any) {
+      robot_.tree.place(q_);
+      robot_.external_force(ports, v_, force_);
+      robot_.add_works(ports, v_, weights[i] * dt, books);
+    }
+    a_ = pinocchio::aba(free_or_not_, data_, q_, v_, force_);
+    coordinate_rate(q_, v_);
+    mean_q_ += weights[i] * qdot_;
+    mean_a_ += weights[i] * a_;
+  }
+  next.q = x.q + dt * mean_q_;
+  next.v = x.v + dt * mean_a_;
+  normalise(next.q);
+  next.t = x.t + dt;
+  if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
+    books.failure = Failure::not_finite;
+  }
+  return books;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,114 @@
+#include "vms_ph_native/integrators/stepper.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace vms_ph {
+
+Eigen::Vector3d Fall::centre_at(double t) const {
+  const double s = t - since;
+  return centre + s * (linear / mass + (0.5 * s) * gravity);
+}
+
+Eigen::Vector3d Fall::velocity_at(double t) const { return linear / mass + (t - since) * gravity; }
+
+Fall Fall::pushed(double t, const Eigen::Vector3d& displacement,
+                  const Eigen::Vector3d& impulse) const {
+  Fall after = *this;
+  after.since = t;
+  after.centre = centre_at(t) + displacement;
+  after.linear = mass * velocity_at(t) + impulse;
+  return after;
+}
+
+void Budget::add(double work) {
+  // Neumaier's sum.
+  const double small = rest + work, total = value + small;
+  const bool first = std::abs(value) >= std::abs(small);
+  const double larger = first ? value : small, lesser = first ? small : value;
+  rest = (larger - total) + lesser;
+  value = total;
+}
+
+void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
+  // Forget a point at this very time, then the oldest.
+  const auto drop = [this](int at) {
+    for (int i = at; i + 1 < count; ++i) {
+      const auto to = static_cast<std::size_t>(i);
+      times[to] = times[to + 1];
+      values[to].swap(values[to + 1]);
+    }
+    --count;
+  };
+  for (int i = count; i-- > 0;) {
+    if (times[static_cast<std::size_t>(i)] == t) drop(i);
+  }
+  if (count == points) drop(0);
+  const auto last = static_cast<std::size_t>(count++);
+  times[last] = t;
+  values[last] = value;
+}
+
+void Past::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
+  out.setZero();
+  for (std::size_t i = 0; i < points; ++i) {
+    double weight = 1.0;
+    for (std::size_t j = 0; j < points; ++j) {
+      if (j != i) weight *= (t - times[j]) / (times[i] - times[j]);
+    }
+    out += weight * values[i];
+  }
+}
+
+void Advance::add(const Advance& part) {
+  for (std::size_t i = 0; i < supplied.size(); ++i) supplied[i] += part.supplied[i];
+  dissipated += part.dissipated;
+}
+
+std::string Advance::reason() const {
+  char text[200] = "";
+  switch (failure) {
+    case Failure::none:
+      break;
+    case Failure::not_finite:
+      return "the motion within the step is not finite";
+    case Failure::energy_off:
+      std::snprintf(text, sizeof text,
+                    "the energy is off by %.3g J after the step, too much for the %.3g J of the "
+                    "shape: the step is too long for the motion",
+                    amount, extent);
+      break;
+    case Failure::newton_stalls:
+      std::snprintf(text, sizeof text, "Newton's iteration stalls at a residual of %.3g", amount);
+      break;
+    case Failure::newton_unfinished:
+      std::snprintf(text, sizeof text, "Newton's iteration has not converged in %.0f steps",
+                    extent);
+      break;
+    case Failure::energy_missed:
+      std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", amount);
+      break;
+  }
+  return text;
+}
+
+Ran Stepper::run(Carried& x, const Ports& ports, double t0, double dt, long first, long steps,
+                 Carried& room) noexcept {
+  Ran ran;
+  Carried* here = &x;
+  Carried* there = &room;
+  for (; ran.taken < steps; ++ran.taken) {
+    const double t = t0 + static_cast<double>(first + ran.taken) * dt;
+    const Advance part = step(*here, ports, t, dt, *there);
+    if (part.failure != Failure::none) break;
+    ran.books.add(part);
+    ran.books.iterations = std::max(ran.books.iterations, part.iterations);
+    std::swap(here, there);
+  }
+  if (here != &x) std::swap(x, room);
+  return ran;
+}
+
+}  // namespace vms_ph

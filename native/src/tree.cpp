@@ -1,0 +1,403 @@
+#include "vms_ph_native/tree.hpp"
+
+#include <cmath>
+#include <string>
+
+#include <pinocchio/algorithm/joint-configuration.hpp>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+Matrix3d skew(const Vector3d& a) {
+  Matrix3d m;
+  m << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
+  return m;
+}
+
+/// [V, S] of two twists.
+Screw bracket(const Screw& v, const Screw& s) {
+  return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
+}
+
+SpatialInertia inertia_at(double mass, const Vector3d& centre, const Matrix3d& rotation,
+                          const Matrix3d& about_centre) {
+  SpatialInertia y;
+  y.mass = mass;
+  y.first = mass * centre;
+  const Matrix3d half = rotation * about_centre;
+  const auto turned = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
+  const Vector3d square = y.first.cwiseProduct(centre);
+  y.xx = turned(0, 0) + square.y() + square.z();
+  y.yy = turned(1, 1) + square.x() + square.z();
+  y.zz = turned(2, 2) + square.x() + square.y();
+  y.xy = turned(0, 1) - y.first.x() * centre.y();
+  y.xz = turned(0, 2) - y.first.x() * centre.z();
+  y.yz = turned(1, 2) - y.first.y() * centre.z();
+  return y;
+}
+
+}  // namespace
+
+Tree::Tree(const Model& model, const Vector3d& field)
+    : model_(model), n_(model.n()), b_(model.b()), field_(field) {
+  const auto& m = model.pinocchio();
+  const int root = b_ == 0 ? 0 : 1;
+  pinocchio::Data data(m);
+  const auto start = pinocchio::neutral(m);
+  for (int i = root + 1; i < m.njoints; ++i) {
+    const auto id = static_cast<pinocchio::JointIndex>(i);
+    const int parent = static_cast<int>(m.parents[id]);
+    if (parent < root) {
+      throw ModelError("'" + m.names[id] + "' is not on the base of '" + m.name +
+                       "'; a robot is one tree");
+    }
+    const std::string kind = m.joints[id].shortname();
+    if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
+        kind.compare(0, 11, "JointModelH") != 0) {
+      throw ModelError("the joint '" + m.names[id] + "' (" + kind +
+                       ") neither turns about nor slides along an axis of its own");
+    }
+    m.joints[id].calc(data.joints[id], start);
+    const Eigen::Matrix<double, 6, 1> screw = data.joints[id].S().matrix().col(0);
+    const Matrix3d rotation = m.jointPlacements[id].rotation();
+    const auto& inertia = m.inertias[id];
+    Joint joint;
+    joint.parent = parent - root - 1;
+    joint.at = m.joints[id].idx_q();
+    joint.pair = m.joints[id].nq() == 2;
+    joint.along = screw.head<3>();
+    joint.axis = screw.tail<3>();
+    joint.turns = !joint.axis.isZero(0.0);
+    const Matrix3d across = skew(joint.axis), kept = joint.axis * joint.axis.transpose();
+    joint.fixed = joint.turns ? Matrix3d(rotation * kept) : rotation;
+    joint.cosine = rotation * (Matrix3d::Identity() - kept);
+    joint.sine = rotation * across;
+    joint.offset = m.jointPlacements[id].translation();
+    joint.slide = rotation * joint.along;
+    joint.mass = inertia.mass();
+    joint.lever = inertia.lever();
+    joint.inertia = inertia.inertia().matrix();
+    joint.armature = m.armature[m.joints[id].idx_v()];
+    joints_.push_back(joint);
+  }
+  bodies_.resize(joints_.size());
+  if (b_ > 0) {
+    const auto& inertia = m.inertias[1];
+    root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
+                       inertia.inertia().matrix());
+  }
+  const auto size = static_cast<std::size_t>(n_);
+  factor_.assign(size * size, 0.0);
+  diagonal_.assign(size, 0.0);
+  placed_ = VectorXd::Zero(model.nq());
+  right_ = rates_ = VectorXd::Zero(n_);
+  const auto& frame = m.frames[model.end_effector()];
+#if PINOCCHIO_MAJOR_VERSION >= 3
+  tool_body_ = static_cast<int>(frame.parentJoint) - root - 1;
+#else
+  tool_body_ = static_cast<int>(frame.parent) - root - 1;
+#endif
+  tool_rotation_ = frame.placement.rotation();
+  tool_origin_ = frame.placement.translation();
+}
+
+void Tree::place(const VectorXd& q) noexcept {
+  const auto joints = q.tail(positions());
+  auto last = placed_.tail(joints.size());
+  if (is_placed_ && joints == last) return;
+  last = joints;
+  is_placed_ = true;
+  is_factorised_ = false;
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Joint& joint = joints_[i];
+    Body& body = bodies_[i];
+    Matrix3d turn;
+    Vector3d shift = joint.offset;
+    if (joint.pair) {
+      turn = joint.fixed + q[joint.at] * joint.cosine + q[joint.at + 1] * joint.sine;
+    } else {
+      const double position = q[joint.at];
+      shift += position * joint.slide;
+      if (joint.turns) {
+        turn = joint.fixed + std::cos(position) * joint.cosine + std::sin(position) * joint.sine;
+      } else {
+        turn = joint.fixed;
+      }
+    }
+    if (joint.parent < 0) {
+      body.rotation = turn;
+      body.origin = shift;
+    } else {
+      const Body& parent = bodies_[static_cast<std::size_t>(joint.parent)];
+      body.rotation.noalias() = parent.rotation * turn;
+      body.origin = parent.origin + parent.rotation * shift;
+    }
+    body.screw.angular = body.rotation * joint.axis;
+    body.screw.linear = body.rotation * joint.along + body.origin.cross(body.screw.angular);
+    body.own = inertia_at(joint.mass, body.origin + body.rotation * joint.lever, body.rotation,
+                          joint.inertia);
+    body.composite = body.own;
+  }
+  total_ = root_;
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const int parent = joints_[i].parent;
+    (parent < 0 ? total_ : bodies_[static_cast<std::size_t>(parent)].composite) +=
+        bodies_[i].composite;
+  }
+  if (b_ == 0) return;
+  centre_ = total_.first / total_.mass;
+  const Vector3d square = total_.first.cwiseProduct(centre_);
+  const double zz = total_.zz - square.x() - square.y();
+  if (b_ == 3) {
+    turning_(2, 2) = 1.0 / zz;
+    return;
+  }
+  const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
+  const double xy = total_.xy + total_.first.x() * centre_.y();
+  const double xz = total_.xz + total_.first.x() * centre_.z();
+  const double yz = total_.yz + total_.first.y() * centre_.z();
+  const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
+  const double over = 1.0 / (xx * a + xy * b + xz * c);
+  turning_(0, 0) = over * a;
+  turning_(0, 1) = turning_(1, 0) = over * b;
+  turning_(0, 2) = turning_(2, 0) = over * c;
+  turning_(1, 1) = over * (xx * zz - xz * xz);
+  turning_(1, 2) = turning_(2, 1) = over * (xy * xz - xx * yz);
+  turning_(2, 2) = over * (xx * yy - xy * xy);
+}
+
+Screw Tree::base_twist(const VectorXd& v) const noexcept {
+  if (b_ == 6) return {v.head<3>(), v.segment<3>(3)};
+  if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
+  return {};
+}
+
+void Tree::set_base(const Screw& twist, VectorXd& v) const noexcept {
+  if (b_ == 6) {
+    v.head<3>() = twist.linear;
+    v.segment<3>(3) = twist.angular;
+  } else if (b_ == 3) {
+    v.head<2>() = twist.linear.head<2>();
+    v[2] = twist.angular.z();
+  }
+}
+
+/// What of a wrench a planar base feels.
+Screw Tree::restricted(const Screw& wrench) const noexcept {
+  if (b_ != 3) return wrench;
+  return {{wrench.linear.x(), wrench.linear.y(), 0.0}, {0.0, 0.0, wrench.angular.z()}};
+}
+
+Screw Tree::locked_twist(const Screw& momentum) const noexcept {
+  if (b_ == 0) return {};
+  const Screw p = restricted(momentum);
+  const Vector3d turn = turning_ * (p.angular - centre_.cross(p.linear));
+  return {p.linear / total_.mass + centre_.cross(turn), turn};
+}
+
+Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
+  Matrix3d rotation = tool_rotation_;
+  Vector3d origin = tool_origin_;
+  if (tool_body_ >= 0) {
+    const Body& body = bodies_[static_cast<std::size_t>(tool_body_)];
+    rotation = body.rotation * tool_rotation_;
+    origin = body.origin + body.rotation * tool_origin_;
+  }
+  const Vector3d linear = rotation * wrench.linear;
+  return {linear, rotation * wrench.angular + origin.cross(linear)};
+}
+
+void Tree::add_wrench(const Screw& wrench, VectorXd& force) const noexcept {
+  for (int i = tool_body_; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    force[b_ + i] += bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
+  }
+  if (b_ == 6) {
+    force.head<3>() += wrench.linear;
+    force.segment<3>(3) += wrench.angular;
+  } else if (b_ == 3) {
+    force.head<2>() += wrench.linear.head<2>();
+    force[2] += wrench.angular.z();
+  }
+}
+
+double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
+  double power = base_twist(v).dot(wrench);
+  for (int i = tool_body_; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    power += v[b_ + i] * bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
+  }
+  return power;
+}
+
+double Tree::weight(int joint) const noexcept {
+  const Body& body = bodies_[static_cast<std::size_t>(joint)];
+  const SpatialInertia& y = body.composite;
+  return -y.mass * body.screw.linear.dot(field_) - body.screw.angular.dot(y.first.cross(field_));
+}
+
+void Tree::move(const VectorXd& v) noexcept {
+  const Screw base = base_twist(v);
+  momentum_ = b_ == 0 ? Screw{} : root_ * base;
+  double twice = momentum_.dot(base);
+  rates_ = v.tail(n_);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Body& body = bodies_[i];
+    const double rate = rates_[static_cast<Eigen::Index>(i)];
+    const Screw& parent =
+        joints_[i].parent < 0 ? base : bodies_[static_cast<std::size_t>(joints_[i].parent)].twist;
+    body.twist.linear = parent.linear + rate * body.screw.linear;
+    body.twist.angular = parent.angular + rate * body.screw.angular;
+    body.momentum = body.own * body.twist;
+    twice += body.momentum.dot(body.twist) + joints_[i].armature * rate * rate;
+  }
+  kinetic_ = 0.5 * twice;
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const int parent = joints_[i].parent;
+    (parent < 0 ? momentum_ : bodies_[static_cast<std::size_t>(parent)].momentum) +=
+        bodies_[i].momentum;
+  }
+}
+
+double Tree::joint_momentum(int joint) const noexcept {
+  const auto i = static_cast<std::size_t>(joint);
+  return bodies_[i].screw.dot(bodies_[i].momentum) + joints_[i].armature * rates_[joint];
+}
+
+double Tree::slope(int joint) const noexcept {
+  // -S . (V x* h), see EQUATIONS: the power of the subtree's momentum in the bracket.
+  const Body& body = bodies_[static_cast<std::size_t>(joint)];
+  return bracket(body.twist, body.screw).dot(body.momentum);
+}
+
+void Tree::factorise() noexcept {
+  if (is_factorised_) return;
+  is_factorised_ = true;
+  const auto n = static_cast<std::size_t>(n_);
+  for (std::size_t i = 0; i < n; ++i) {
+    Body& body = bodies_[i];
+    const Screw reaction = body.composite * body.screw;
+    double* row = &factor_[i * n];
+    for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
+    diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+    }
+    if (b_ == 0) continue;
+    // About the centre of mass the inertia of the base has no coupling between push and turn.
+    body.column = restricted(reaction);
+    body.column.angular -= centre_.cross(body.column.linear);
+    body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
+    for (std::size_t j = 0; j <= i; ++j) row[j] -= bodies_[j].column.dot(body.turned);
+  }
+  // L D L^T, row by row; the diagonal holds 1/D.
+  for (std::size_t i = 0; i < n; ++i) {
+    double* row = &factor_[i * n];
+    double pivot = row[i];
+    for (std::size_t j = 0; j < i; ++j) {
+      const double* other = &factor_[j * n];
+      double sum = row[j];
+      for (std::size_t l = 0; l < j; ++l) sum -= row[l] * other[l];
+      row[j] = sum;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const double scaled = row[j] * factor_[j * n + j];
+      pivot -= scaled * row[j];
+      row[j] = scaled;
+    }
+    row[i] = 1.0 / pivot;
+  }
+}
+
+void Tree::substitute(double* x) const noexcept {
+  const auto n = static_cast<std::size_t>(n_);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = x[i];
+    for (std::size_t j = 0; j < i; ++j) sum -= factor_[i * n + j] * x[j];
+    x[i] = sum;
+  }
+  for (std::size_t i = 0; i < n; ++i) x[i] *= factor_[i * n + i];
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t j = 0; j < i; ++j) x[j] -= factor_[i * n + j] * x[i];
+  }
+}
+
+void Tree::solve_shape(double* rates) noexcept {
+  factorise();
+  substitute(rates);
+}
+
+double Tree::inertia_of(int joint) noexcept {
+  factorise();
+  return diagonal_[static_cast<std::size_t>(joint)];
+}
+
+const Vector3d& Tree::pull(int joint) noexcept {
+  factorise();
+  return bodies_[static_cast<std::size_t>(joint)].column.linear;
+}
+
+void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+  factorise();
+  Screw p;
+  if (b_ > 0) {
+    p = restricted(momentum);
+    p.angular -= centre_.cross(p.linear);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      right_[static_cast<Eigen::Index>(i)] -= bodies_[i].turned.dot(p);
+    }
+  }
+  substitute(right_.data());
+  if (b_ > 0) {
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      const double rate = right_[static_cast<Eigen::Index>(i)];
+      p.linear -= rate * bodies_[i].column.linear;
+      p.angular -= rate * bodies_[i].column.angular;
+    }
+    const Vector3d turn = turning_ * p.angular;
+    set_base({p.linear / total_.mass + centre_.cross(turn), turn}, out);
+  }
+  out.tail(n_) = right_;
+}
+
+void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
+  const Screw base = base_twist(v);
+  const Screw lift{-field_, Vector3d::Zero()};
+  // Newton and Euler with the joints and the base unaccelerated.
+  const auto reaction = [](const SpatialInertia& y, const Screw& twist, const Screw& a) {
+    Screw f = y * a;
+    const Screw h = y * twist;
+    f.linear += twist.angular.cross(h.linear);
+    f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
+    return f;
+  };
+  Screw whole = b_ == 0 ? Screw{} : reaction(root_, base, lift);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Body& body = bodies_[i];
+    const double rate = v[b_ + static_cast<Eigen::Index>(i)];
+    const bool first = joints_[i].parent < 0;
+    const Body& parent = first ? body : bodies_[static_cast<std::size_t>(joints_[i].parent)];
+    const Screw& twist = first ? base : parent.twist;
+    const Screw moved{rate * body.screw.linear, rate * body.screw.angular};
+    body.acceleration = first ? lift : parent.acceleration;
+    body.acceleration += bracket(twist, moved);
+    body.twist = twist;
+    body.twist += moved;
+    body.force = reaction(body.own, body.twist, body.acceleration);
+  }
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const int parent = joints_[i].parent;
+    const Body& body = bodies_[i];
+    const auto at = static_cast<Eigen::Index>(i);
+    right_[at] = force[b_ + at] - body.screw.dot(body.force);
+    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].force) += body.force;
+  }
+  Screw left = base_twist(force);
+  left.linear -= whole.linear;
+  left.angular -= whole.angular;
+  solve(left, out);
+}
+
+}  // namespace vms_ph
