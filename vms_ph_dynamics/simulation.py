@@ -78,6 +78,7 @@ class Simulation:
         control: Control | None,
         friction: bool = False,
         scheme: str | None = None,
+        native: bool | None = None,
     ) -> None:
         """Start at rest.
 
@@ -88,6 +89,7 @@ class Simulation:
             control: the law in the loop; None leaves the joints to the external torques.
             friction: whether the joints' viscous friction acts.
             scheme: of :data:`.integrators.SCHEMES`; the usual one when None.
+            native: whether it runs in C++, see :func:`.integrators.integrate`.
 
         Raises:
             StateError: there is no such scheme.
@@ -95,7 +97,7 @@ class Simulation:
         """
         self._form, self._home, self.dt = form, q, dt
         self._control = control
-        self._stepper = make_stepper(scheme or default_scheme(form.model), form)
+        self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
         model = form.model
         self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))

@@ -58,6 +58,7 @@ class Simulator(ManagedNode):
         robot = RobotParameters(self)
         self.step: float = declare(self, "step")
         self._scheme: str = declare(self, "scheme")
+        self._native: bool | None = None if declare(self, "native") else False
         self.rate: float = declare(self, "rate")
         self._speed: float = declare(self, "real_time_factor")
         friction: bool = declare(self, "joint_friction")
@@ -123,7 +124,9 @@ class Simulator(ManagedNode):
         fixed = self.model.base == "fixed"
         form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
         scheme = None if self._scheme == "auto" else self._scheme
-        return Simulation(form, self._home, self.step, control, self._friction, scheme)
+        return Simulation(
+            form, self._home, self.step, control, self._friction, scheme, self._native
+        )
 
     def _anchor(self) -> None:
         """Let simulated time zero be now."""

@@ -11,6 +11,7 @@
 #include "vms_ph_native/integrators/projected_rk4.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
+#include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -5,6 +5,8 @@
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
+#include "vms_ph_native/model.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -42,12 +44,15 @@ SpatialInertia inertia_at(double mass, const Vector3d& centre, const Matrix3d& r
 
 }  // namespace
 
-Tree::Tree(const Model& model, const Vector3d& field)
-    : model_(model), n_(model.n()), b_(model.b()), field_(field) {
+Tree::Tree(const Model& model, bool gravity)
+    : n_(model.n()), b_(model.b()), nq_(model.nq()), field_(Vector3d::Zero()),
+      fall_(Vector3d::Zero()), neutral_(pinocchio::neutral(model.pinocchio())) {
   const auto& m = model.pinocchio();
+  for (int i = 0; gravity && i < 3; ++i) {
+    (i < falling() ? fall_ : field_)[i] = m.gravity.linear()[i];
+  }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
-  const auto start = pinocchio::neutral(m);
   for (int i = root + 1; i < m.njoints; ++i) {
     const auto id = static_cast<pinocchio::JointIndex>(i);
     const int parent = static_cast<int>(m.parents[id]);
@@ -61,7 +66,7 @@ Tree::Tree(const Model& model, const Vector3d& field)
       throw ModelError("the joint '" + m.names[id] + "' (" + kind +
                        ") neither turns about nor slides along an axis of its own");
     }
-    m.joints[id].calc(data.joints[id], start);
+    m.joints[id].calc(data.joints[id], neutral_);
     const Eigen::Matrix<double, 6, 1> screw = data.joints[id].S().matrix().col(0);
     const Matrix3d rotation = m.jointPlacements[id].rotation();
     const auto& inertia = m.inertias[id];
@@ -83,12 +88,14 @@ Tree::Tree(const Model& model, const Vector3d& field)
     joint.inertia = inertia.inertia().matrix();
     joint.armature = m.armature[m.joints[id].idx_v()];
     joints_.push_back(joint);
+    whole_mass_ += joint.mass;
   }
   bodies_.resize(joints_.size());
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
     root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
                        inertia.inertia().matrix());
+    whole_mass_ += inertia.mass();
   }
   const auto size = static_cast<std::size_t>(n_);
   factor_.assign(size * size, 0.0);

@@ -10,7 +10,7 @@ from ..arrays import frozen
 from ..errors import ModelError, StateError
 from ..structure import Form, Ports
 from .events import Event, locate
-from .retry import take
+from .retry import take, take_many
 from .schemes import make_stepper
 from .step import Acting
 from .stepper import Advance, Carried, Observation, Steppable, Stepper
@@ -25,6 +25,7 @@ def integrate(
     dt: float,
     steps: int,
     scheme: str | Stepper = "projected_rk4",
+    native: bool | None = None,
     events: Sequence[Event] = (),
     every: int = 1,
     t0: float = 0.0,
@@ -43,6 +44,9 @@ def integrate(
         dt: s; may be negative.
         steps: how many.
         scheme: a name out of :data:`SCHEMES` or of those of the system, or a stepper.
+        native: whether the scheme runs in C++: True and False insist, None takes it where it is
+            installed and there is one for the scheme and the robot. Held efforts then run without
+            returning to Python between records; the results are the same to rounding.
         events: looked for at every step.
         every: records every so many steps; the audit sums up what lies between.
         t0: s.
@@ -51,25 +55,29 @@ def integrate(
         IntegrationError: a step fails however short it is.
         StateError: a wrong state, or a step or count that makes no sense.
         ModelError: a scheme that is not for this robot, or a system that has no schemes.
+            With ``native=True`` also where there is no compiled one.
     """
     if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
         raise StateError(
             "dt must be finite and not zero, steps not negative and every at least 1; given: "
             f"dt={dt}, steps={steps}, every={every}"
         )
-    stepper = scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme)
+    stepper = (
+        scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme, native)
+    )
     ports = stepper.nothing if ports is None else ports
     run = _Run(stepper, ports, tuple(events), stepper.begin(x0, t0), t0)
-    for k in range(steps):
-        run.go(t0 + k * dt, dt, t0 + (k + 1) * dt)
-        if run.ended or (k + 1) % every == 0 or k == steps - 1:
-            run.record()
+    for k in range(0, steps, every):
+        run.go(t0, dt, k, min(k + every, steps))
+        run.record()
         if run.ended:
             break
     return run.trajectory()
 
 
-def _stepper(form: Any, x0: Any, ports: Any, t0: float, scheme: str) -> Stepper:
+def _stepper(
+    form: Any, x0: Any, ports: Any, t0: float, scheme: str, native: bool | None
+) -> Stepper:
     if isinstance(form, Steppable):
         return form.stepper(scheme)
     if not isinstance(form, Form):
@@ -77,7 +85,7 @@ def _stepper(form: Any, x0: Any, ports: Any, t0: float, scheme: str) -> Stepper:
             "integrate takes a robot in one of its forms, the equations that ephs.assemble gives, "
             f"or a stepper as the scheme; given: {type(form).__name__} and the scheme '{scheme}'"
         )
-    return make_stepper(scheme, form, _gravity(form, x0, ports, t0))
+    return make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
 
 
 def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
@@ -110,20 +118,32 @@ class _Run:
         self.seen.append(self.stepper.observe(self.carried))
         self.values = self._values(self.t, self.carried)
 
-    def go(self, t: float, dt: float, end: float) -> None:
+    def go(self, t0: float, dt: float, first: int, end: int) -> None:
+        """Take the steps from one up to another, or to an event that ends the run."""
+        while first < end and not self.ended:
+            if self.events:
+                self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
+                first += 1
+                continue
+            advance, taken, notes = take_many(
+                self.stepper, self.carried, self.ports, t0, dt, first, end - first
+            )
+            first += taken
+            self._accept(advance, notes, t0 + first * dt)
+
+    def _step(self, t: float, dt: float, end: float) -> None:
         """Take one step, in parts where events take place."""
         while not self.ended:
             advance, notes = take(self.stepper, self.carried, self.ports, t, dt)
-            if self.events:
-                reached, happened = self._first_crossing(advance, t, dt)
-                if happened:
-                    advance, notes = take(self.stepper, self.carried, self.ports, t, reached)
-                    self._accept(advance, notes, t + reached)
-                    self._note(happened)
-                    t, dt = t + reached, end - (t + reached)
-                    if abs(dt) > 1e-12 * abs(end - t + reached):
-                        continue
-                    return
+            reached, happened = self._first_crossing(advance, t, dt)
+            if happened:
+                advance, notes = take(self.stepper, self.carried, self.ports, t, reached)
+                self._accept(advance, notes, t + reached)
+                self._note(happened)
+                t, dt = t + reached, end - (t + reached)
+                if abs(dt) > 1e-12 * abs(end - t + reached):
+                    continue
+                return
             self._accept(advance, notes, end)
             return
 

@@ -18,6 +18,30 @@ class Taken(NamedTuple):
     failures: tuple[FailedStep, ...]
 
 
+class TakenMany(NamedTuple):
+    """Several steps together, how many, and the failures on the way to them."""
+
+    advance: Advance
+    steps: int
+    failures: tuple[FailedStep, ...]
+
+
+def take_many(
+    stepper: Stepper, carried: Carried, ports: Any, t0: float, dt: float, first: int, steps: int
+) -> TakenMany:
+    """Return one step or more, the first from ``t0 + first dt``; see :meth:`Stepper.leap`.
+
+    Raises:
+        IntegrationError: the first fails even after many halvings.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return TakenMany(*stepper.leap(carried, ports, t0, dt, first, steps), ())
+    except StepFailure:
+        advance, failures = take(stepper, carried, ports, t0 + first * dt, dt)
+        return TakenMany(advance, 1, failures)
+
+
 def take(
     stepper: Stepper, carried: Carried, ports: Any, t: float, dt: float, halvings: int = _HALVINGS
 ) -> Taken:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from ..errors import StateError
 from ..model import VMSModel
 from ..structure import Form
+from .compiled import compiled
 from .composition import Suzuki
 from .discrete_gradient import DiscreteGradient, LieMidpoint, Variational
 from .projected_rk4 import ProjectedRK4
@@ -25,18 +26,27 @@ SCHEMES: Mapping[str, Callable[[Form, bool], RobotStepper]] = {
 """Schemes for robots: each takes a form and whether gravity acts."""
 
 
-def make_stepper(name: str, form: Form, gravity: bool = True) -> RobotStepper:
+def make_stepper(
+    name: str, form: Form, gravity: bool = True, native: bool | None = None
+) -> RobotStepper:
     """Return a scheme for a robot.
+
+    Args:
+        name: out of :data:`SCHEMES`.
+        form: the robot.
+        gravity: whether it acts.
+        native: whether the scheme runs in C++: True and False insist, None takes it where it is
+            installed and there is one for the scheme and the robot.
 
     Raises:
         StateError: there is no scheme of this name.
-        ModelError: the scheme is not for this robot.
+        ModelError: the scheme is not for this robot, or ``native=True`` and not there in C++.
     """
     try:
         kind = SCHEMES[name]
     except KeyError:
         raise StateError(f"there is no scheme '{name}'; there are {', '.join(SCHEMES)}") from None
-    return kind(form, gravity)
+    return compiled(name, kind(form, gravity), native)
 
 
 def default_scheme(model: VMSModel) -> str:

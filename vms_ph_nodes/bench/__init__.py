@@ -22,6 +22,7 @@ class Bench:
         robot, base: those it takes unless told otherwise.
         files: writes plots and tables about a robot on a base into a folder; None where there are
             none.
+        note: says what is missing and how to get it; empty where nothing is.
         run: measures by itself, given robot, base and seconds, what is no call; then no cases.
     """
 
@@ -32,6 +33,7 @@ class Bench:
     robot: str = "panda"
     base: str = "floating"
     files: Callable[[str, str, Path], list[Path]] | None = None
+    note: Callable[[], str] | None = None
     run: Callable[[str, str, float], list[Timing]] | None = None
 
 

@@ -9,8 +9,11 @@ import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.integrators import make_stepper, take
+from vms_ph_dynamics.integrators import make_stepper, native_module
+from vms_ph_dynamics.integrators.retry import take_many
 from vms_ph_dynamics.structure import PHState, Ports, StandardForm
+
+BY_HAND = "Pinocchio aba + RK4"
 
 Motion = tuple[Array, Array]
 """Configuration and velocity, as everywhere here."""
@@ -21,11 +24,11 @@ class Run:
     """A motion under way.
 
     Attributes:
-        step: takes one step.
+        steps: takes so many steps.
         motion: returns configuration and velocity now.
     """
 
-    step: Callable[[], object]
+    steps: Callable[[int], object]
     motion: Callable[[], Motion]
 
 
@@ -44,22 +47,49 @@ class Contender:
     start: Callable[[Array, Array, float], Run]
 
 
-def ours(model: VMSModel, scheme: str) -> Contender:
+def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
     """Return one of our schemes, on the momenta of the standard form; failing steps are halved."""
     form = StandardForm(model)
-    stepper = make_stepper(scheme, form)
+    stepper = make_stepper(scheme, form, native=native)
 
     def start(q: Array, v: Array, dt: float) -> Run:
         state: dict[str, Any] = {"x": stepper.begin(form.state(q, v), 0.0), "k": 0}
         nothing = Ports()
 
-        def step() -> None:
-            state["x"] = take(stepper, state["x"], nothing, state["k"] * dt, dt).advance.carried
-            state["k"] += 1
+        def steps(count: int) -> None:
+            end = state["k"] + count
+            while state["k"] < end:
+                k = state["k"]
+                done = take_many(stepper, state["x"], nothing, 0.0, dt, k, end - k)
+                state["x"], state["k"] = done.advance.carried, k + done.steps
 
-        return Run(step, lambda: stepper.motion(state["x"]))
+        return Run(steps, lambda: stepper.motion(state["x"]))
 
-    return Contender(scheme, True, start)
+    return Contender(in_cpp(scheme) if native else scheme, True, start)
+
+
+def in_cpp(name: str) -> str:
+    """Return what a contender is called where it runs in C++."""
+    return f"{name} (C++)"
+
+
+def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
+    """Yield the same in C++, quaternions integrated as numbers; nothing where that is not built."""
+    module = native_module()
+    if module is None or not model.is_plain:
+        return
+    robot = module.Model(model.pinocchio.saveToString(), model.end_effector)
+    scheme, nothing = module.Scheme(robot, "rk4"), module.Ports(robot)
+
+    def start(q: Array, v: Array, dt: float) -> Run:
+        state = {"x": scheme.begin(q, v)}
+
+        def steps(count: int) -> None:
+            state["x"], _, _ = scheme.run(state["x"], nothing, 0.0, dt, 0, count)
+
+        return Run(steps, lambda: scheme.motion(state["x"]))
+
+    yield Contender(in_cpp(BY_HAND), False, start)
 
 
 def by_hand(model: VMSModel) -> Contender:
@@ -71,8 +101,7 @@ def by_hand(model: VMSModel) -> Contender:
         state = {"q": q, "v": v}
         half = 0.5 * dt
 
-        def step() -> None:
-            q, v = state["q"], state["v"]
+        def step(q: Array, v: Array) -> Motion:
             a1 = pin.aba(m, data, q, v, nothing)
             v2 = v + half * a1
             a2 = pin.aba(m, data, pin.integrate(m, q, half * v), v2, nothing)
@@ -80,12 +109,18 @@ def by_hand(model: VMSModel) -> Contender:
             a3 = pin.aba(m, data, pin.integrate(m, q, half * v2), v3, nothing)
             v4 = v + dt * a3
             a4 = pin.aba(m, data, pin.integrate(m, q, dt * v3), v4, nothing)
-            state["q"] = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
-            state["v"] = v + (dt / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
+            q = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
+            return q, v + (dt / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
 
-        return Run(step, lambda: (state["q"], state["v"]))
+        def steps(count: int) -> None:
+            q, v = state["q"], state["v"]
+            for _ in range(count):
+                q, v = step(q, v)
+            state["q"], state["v"] = q, v
 
-    return Contender("Pinocchio aba + RK4", False, start)
+        return Run(steps, lambda: (state["q"], state["v"]))
+
+    return Contender(BY_HAND, False, start)
 
 
 def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
@@ -99,7 +134,7 @@ def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
 
         def start(q: Array, v: Array, dt: float, robot: "MujocoRobot" = robot) -> Run:
             robot.begin(q, v, dt)
-            return Run(robot.step, robot.motion)
+            return Run(robot.steps, robot.motion)
 
         yield Contender(f"MuJoCo {integrator}", False, start)
 

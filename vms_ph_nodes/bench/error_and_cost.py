@@ -26,6 +26,7 @@ SECONDS = 2.0
 STEPS = (100, 200, 400, 1000, 2000)
 EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
 _REFERENCE = 8000
+_BEST = "projected_rk4"
 _SAMPLES = 50
 _REPEATS = 3
 
@@ -60,7 +61,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
         contenders: one of them is the reference: ``projected_rk4`` at a very short step.
         folder: for the files.
     """
-    best = next(c for c in contenders if c.name == "projected_rk4")
+    best = next(c for c in contenders if c.name == _BEST)
     q, v = moving(model)
     reference = _ends(best, q, v, _REFERENCE)[-1]
     results = []
@@ -81,10 +82,10 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
 def _ends(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
     run = contender.start(q, v, SECONDS / steps)
     seen = [run.motion()]
-    for k in range(steps):
-        run.step()
-        if (k + 1) % max(1, steps // _SAMPLES) == 0:
-            seen.append(run.motion())
+    every = max(1, steps // _SAMPLES)
+    for _ in range(steps // every):
+        run.steps(every)
+        seen.append(run.motion())
     return seen
 
 
@@ -99,8 +100,7 @@ def _measure(
     for _ in range(_REPEATS):
         run = contender.start(q, v, dt)
         begun = time.process_time()
-        for _ in range(steps):
-            run.step()
+        run.steps(steps)
         costs.append((time.process_time() - begun) / SECONDS)
     seen = [_seen(model, *motion) for motion in motions]
     kinetic = np.array([s[0] for s in seen])

@@ -3,18 +3,30 @@
 from pathlib import Path
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.integrators import SCHEMES
+from vms_ph_dynamics.integrators import COMPILED, SCHEMES, has_compiled, native_module
+from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
 
 from . import Bench
-from .contenders import Contender, by_hand, from_mujoco, moving, ours
+from .contenders import (
+    BY_HAND,
+    Contender,
+    by_hand,
+    by_hand_in_cpp,
+    from_mujoco,
+    in_cpp,
+    moving,
+    ours,
+)
 from .timing import Case
 
-# As many times the plain scheme on momenta, in the same language, as a step may cost.
+# As many times the plain scheme, in the same language, as a step may cost.
 _LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
+# The plain schemes: in Python on momenta, in C++ a bare loop over Pinocchio's algorithm.
 _PLAIN = "rk4"
 _STEP = 1e-3
+_STEPS = 50
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
@@ -23,22 +35,38 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     xml = known.description()
     model = known.model(xml, base)
     found = [ours(model, scheme) for scheme in SCHEMES if model.fluid is None]
-    return model, [*found, by_hand(model), *from_mujoco(model, xml)]
+    form = StandardForm(model)
+    compiled = [ours(model, name, native=True) for name in COMPILED if has_compiled(name, form)]
+    plain = [by_hand(model), *by_hand_in_cpp(model)]
+    return model, [*found, *compiled, *plain, *from_mujoco(model, xml)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:
     model, all_of_them = contenders(robot, base)
     q, v = moving(model)
-    return [
-        Case(c.name, c.start(q, v, _STEP).step, limit=_LIMITS.get(c.name) if c.ours else None)
-        for c in all_of_them
-    ]
+    names = {c.name for c in all_of_them}
+    cases = []
+    for c in all_of_them:
+        run = c.start(q, v, _STEP)
+        scheme = next((s for s in COMPILED if c.name == in_cpp(s)), None)
+        plain = in_cpp(BY_HAND) if scheme and in_cpp(BY_HAND) in names else None
+        limit = _LIMITS.get(scheme or c.name)
+        cases.append(
+            Case(c.name, lambda run=run: run.steps(_STEPS), limit, per=_STEPS, reference=plain)
+        )
+    return cases
 
 
 def _files(robot: str, base: str, folder: Path) -> list[Path]:
     from .error_and_cost import compare
 
     return compare(*contenders(robot, base), folder)
+
+
+def _note() -> str:
+    if native_module() is not None:
+        return ""
+    return "without the compiled schemes: the C++ core is not installed; ./vms native builds it"
 
 
 BENCH = Bench(
@@ -48,4 +76,5 @@ BENCH = Bench(
     cases=_cases,
     robot="satellite_panda",
     files=_files,
+    note=_note,
 )

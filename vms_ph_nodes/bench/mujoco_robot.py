@@ -49,9 +49,9 @@ class MujocoRobot:
         data.qpos[self._joints_q] = robot.joint_positions(q)
         data.qvel[self._joints_v] = v[robot.b :]
 
-    def step(self) -> None:
-        """Take a step."""
-        mujoco.mj_step(self._model, self._data)
+    def steps(self, count: int) -> None:
+        """Take so many steps without returning to Python in between."""
+        mujoco.mj_step(self._model, self._data, count)
 
     def motion(self) -> tuple[Array, Array]:
         """Return configuration and velocity."""

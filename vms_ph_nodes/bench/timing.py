@@ -27,6 +27,7 @@ class Case:
         seconds: what it may take at most, s; None where nothing is promised.
         per: how many units of work one call does; times are told per unit.
         tail: what 99 of 100 calls may take at most, s; None where nothing is promised.
+        reference: the name of the case that this one is compared with; the subject's when None.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Case:
     limit: float | None = None
     seconds: float | None = None
     per: int = 1
+    reference: str | None = None
     tail: float | None = None
 
 

@@ -10,7 +10,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from ..bench import Bench, Timing
+    from ..bench import Bench, Case, Timing
 
 
 def bench(
@@ -64,19 +64,20 @@ def _write(chosen: "Bench", robot: str, base: str, out: Path, quiet: bool) -> No
             typer.echo(f"written: {file}")
 
 
-def _reference(chosen: "Bench", timings: "list[Timing]") -> float:
-    return next(t.median for t in timings if t.case.name == chosen.reference)
+def _reference(chosen: "Bench", timings: "list[Timing]", case: "Case") -> float:
+    name = case.reference or chosen.reference
+    return next(t.median for t in timings if t.case.name == name)
 
 
 def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> dict[str, object]:
-    one = _reference(chosen, timings)
     cases = [
         {
             "name": t.case.name,
             "median": t.median,
             "lower_quartile": t.lower,
             "upper_quartile": t.upper,
-            "ratio": t.median / one,
+            "ratio": t.median / _reference(chosen, timings, t.case),
+            "reference": t.case.reference or chosen.reference,
             "ratio_limit": t.case.limit,
             "limit": t.case.seconds,
             **_tail(t),
@@ -88,6 +89,7 @@ def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -
         "robot": robot,
         "base": base,
         "reference": chosen.reference,
+        "note": chosen.note() if chosen.note else "",
         "versions": _versions(),
         "cases": cases,
     }
@@ -104,7 +106,6 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     from rich.console import Console
     from rich.table import Table
 
-    one = _reference(chosen, timings)
     title = f"{chosen.title}: {robot}, {base} base"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
@@ -113,7 +114,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     for name in (*columns, "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")
     for t in timings:
-        ratio = t.median / one
+        ratio = t.median / _reference(chosen, timings, t.case)
         limit, over = "", False
         if t.case.limit is not None:
             limit, over = f"{t.case.limit:g}", ratio > t.case.limit
@@ -130,7 +131,13 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions().items())
-    console.print(f"ratios to {chosen.reference}; {machine}", highlight=False)
+    to = chosen.reference
+    for own in dict.fromkeys(t.case.reference for t in timings if t.case.reference):
+        those = ", ".join(t.case.name for t in timings if t.case.reference == own)
+        to += f", of {those} to {own}"
+    console.print(f"ratios to {to}; {machine}", highlight=False)
+    if chosen.note and (note := chosen.note()):
+        console.print(note, highlight=False)
 
 
 def _versions() -> dict[str, str]:

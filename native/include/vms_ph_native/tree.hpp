@@ -5,9 +5,9 @@
 
 #include <Eigen/Core>
 
-#include "vms_ph_native/model.hpp"
-
 namespace vms_ph {
+
+class Model;
 
 /// A twist or a wrench, linear part first.
 struct Screw {
@@ -63,11 +63,20 @@ inline Screw SpatialInertia::operator*(const Screw& twist) const {
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
  public:
-  /// @param field        gravity in root axes, as far as it acts on the shape, m/s^2.
+  /// @param gravity      whether it acts: in the directions in which the base moves freely the centre
+  ///                     of mass falls, which is left out; the rest is a field that acts on the shape.
   /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
-  Tree(const Model& model, const Eigen::Vector3d& field);
+  Tree(const Model& model, bool gravity);
 
-  const Model& model() const { return model_; }
+  int b() const { return b_; }        ///< dimension of the base velocity: 0, 3 or 6
+  int n() const { return n_; }        ///< number of joints
+  int nv() const { return b_ + n_; }
+  int nq() const { return nq_; }
+  int falling() const { return b_ == 6 ? 3 : b_ == 3 ? 2 : 0; }  ///< free dimensions of the fall
+  const Eigen::Vector3d& fall() const { return fall_; }          ///< of the centre of mass, m/s^2
+  bool has_potential() const { return !field_.isZero(0.0); }
+  double whole_mass() const { return whole_mass_; }              ///< kg
+  const Eigen::VectorXd& neutral() const { return neutral_; }    ///< configuration, joints at zero
 
   /// Take the joint positions out of a configuration (nq,); the base pose is not looked at.
   void place(const Eigen::VectorXd& q) noexcept;
@@ -94,7 +103,7 @@ class Tree {
   bool is_pair(int joint) const { return joints_[static_cast<std::size_t>(joint)].pair; }
 
   /// How many numbers of a configuration are the joints'.
-  int positions() const { return model_.nq() - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
+  int positions() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
   template <class Out>
@@ -162,9 +171,10 @@ class Tree {
   Screw restricted(const Screw& wrench) const noexcept;
   Eigen::Vector3d turn_of(const Eigen::Vector3d& moment) const noexcept;
 
-  const Model& model_;
-  int n_, b_;
-  Eigen::Vector3d field_;
+  int n_, b_, nq_;
+  Eigen::Vector3d field_, fall_;
+  double whole_mass_ = 0.0;
+  Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
   std::vector<Body> bodies_;
   SpatialInertia root_, total_;

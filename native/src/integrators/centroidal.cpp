@@ -11,34 +11,14 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-int dimensions(Base base) { return base == Base::floating ? 3 : base == Base::planar ? 2 : 0; }
-
-/// Gravity in the directions in which the base moves freely, or in the others.
-Vector3d gravity_of(const Model& model, bool gravity, bool free) {
-  Vector3d field = Vector3d::Zero();
-  const int k = dimensions(model.base());
-  for (int i = 0; gravity && i < 3; ++i) {
-    if ((i < k) == free) field[i] = model.pinocchio().gravity.linear()[i];
-  }
-  return field;
-}
-
-double mass_of(const Model& model) {
-  const auto& inertias = model.pinocchio().inertias;
-  double sum = 0.0;
-  for (std::size_t i = 1; i < inertias.size(); ++i) sum += inertias[i].mass();
-  return sum;
-}
-
 }  // namespace
 
-Centroidal::Centroidal(const Model& robot, bool gravity)
-    : model(robot),
-      k(dimensions(robot.base())),
-      mass(mass_of(robot)),
-      fall(gravity_of(robot, gravity, true)),
-      has_potential(!gravity_of(robot, gravity, false).isZero(0.0)),
-      tree(robot, gravity_of(robot, gravity, false)) {}
+Centroidal::Centroidal(const Model& model, bool gravity)
+    : tree(model, gravity),
+      k(tree.falling()),
+      mass(tree.whole_mass()),
+      fall(tree.fall()),
+      has_potential(tree.has_potential()) {}
 
 Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
   if (k == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
@@ -107,8 +87,8 @@ void Centroidal::to_inertial(const Vector3d& at, const Vector3d& velocity, Vecto
 
 void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& reach,
                                   VectorXd& out) const noexcept {
-  const int b = model.b(), n = model.n();
-  for (int i = 0, at = model.nq() - tree.positions(); i < n; ++i) {
+  const int b = tree.b(), n = tree.n();
+  for (int i = 0, at = tree.nq() - tree.positions(); i < n; ++i) {
     const double step = reach[b + i];
     if (!tree.is_pair(i)) {
       out[at] = q[at] + step;
@@ -173,17 +153,17 @@ void Centroidal::friction(const Ports& ports, int joint, double rate,
 
 void Centroidal::external_force(const Ports& ports, const VectorXd& v,
                                 VectorXd& force) const noexcept {
-  const int b = model.b();
+  const int b = tree.b();
   force.setZero();
-  if (ports.torque.size() > 0) force.tail(model.n()) += ports.torque;
+  if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
   if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force);
-  for (int i = 0; i < model.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
+  for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
 }
 
 void Centroidal::add_works(const Ports& ports, const VectorXd& v, double duration,
                            Advance& books) const noexcept {
-  const int b = model.b(), n = model.n();
+  const int b = tree.b(), n = tree.n();
   if (ports.torque.size() > 0) books.supplied[0] += duration * ports.torque.dot(v.tail(n));
   if (ports.wrench_base.size() > 0) {
     books.supplied[1] += duration * ports.wrench_base.dot(v.head(b));

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include <pinocchio/algorithm/joint-configuration.hpp>
-
 namespace vms_ph {
 namespace {
 
@@ -29,24 +27,24 @@ double angle_ratio(const Vector3d& turn) {
 DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
     : robot_(model, gravity),
       end_(robot_.tree),
-      free_(model.nv() + 1),
-      forced_(model.nv() + 1 + (robot_.k > 0 ? 3 : 0)) {
-  const int nv = model.nv(), n = model.n();
-  end_.place(pinocchio::neutral(model.pinocchio()));
+      free_(end_.nv() + 1),
+      forced_(end_.nv() + 1 + (robot_.k > 0 ? 3 : 0)) {
+  const int nv = end_.nv(), n = end_.n();
+  end_.place(end_.neutral());
   weights_ = VectorXd::Zero(n);
   for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
   typical_ = std::sqrt(weights_.mean());
   nothing_ = reach_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   slope_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
-  q_mid_ = VectorXd::Zero(model.nq());
+  q_mid_ = VectorXd::Zero(end_.nq());
 }
 
 Carried DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double t) {
   Carried x;
   robot_.split(q, v, t, x);
-  x.pi = VectorXd::Zero(robot_.model.n());
-  for (int i = 0; i < robot_.model.n(); ++i) x.pi[i] = robot_.tree.joint_momentum(i);
-  for (auto& value : x.past.values) value = VectorXd::Zero(robot_.model.nv() + 1);
+  x.pi = VectorXd::Zero(robot_.tree.n());
+  for (int i = 0; i < robot_.tree.n(); ++i) x.pi[i] = robot_.tree.joint_momentum(i);
+  for (auto& value : x.past.values) value = VectorXd::Zero(robot_.tree.nv() + 1);
   return x;
 }
 
@@ -66,13 +64,13 @@ void DiscreteGradient::seen(const Carried& x, VectorXd& q, VectorXd& v) noexcept
 
 void DiscreteGradient::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
   q.resize(x.q.size());
-  v.resize(robot_.model.nv());
+  v.resize(robot_.tree.nv());
   seen(x, q, v);
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) noexcept {
-  const int nv = robot_.model.nv();
+  const int nv = robot_.tree.nv();
   FixedPoint& solver = ports_->any ? forced_ : free_;
   if (!fresh && x.past.count == Past::points) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
@@ -87,7 +85,7 @@ void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) 
 
 Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, double dt,
                                Carried& next) noexcept {
-  const int nv = robot_.model.nv();
+  const int nv = robot_.tree.nv();
   from_ = &x;
   ports_ = &ports;
   to_ = &next;
@@ -116,7 +114,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
   const Carried& x = *from_;
   Carried& end = *to_;
   Tree& middle = robot_.tree;
-  const int b = robot_.model.b(), n = robot_.model.n(), nv = b + n;
+  const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
   reach_ = dt_ * y;
   v_mid_ = y;
@@ -197,7 +195,7 @@ void DiscreteGradient::correct(double by) noexcept {
 double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l1) noexcept {
   if (square_ == 0.0) return 0.0;
   const Carried& x = *from_;
-  const int b = robot_.model.b(), n = robot_.model.n();
+  const int b = robot_.tree.b(), n = robot_.tree.n();
   const Energy here = energy(to_->q, l1, to_->pi);
   // The energy that the midpoint rule misses: it vanishes with the reach, for any guess.
   double gained = -slope_.dot(reach_.tail(n));
@@ -213,14 +211,14 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
   end_.place(q);
   end_.solve({Vector3d::Zero(), angular}, pi, velocity_);
   const double kinetic = 0.5 * (angular.dot(end_.base_twist(velocity_).angular) +
-                                pi.dot(velocity_.tail(robot_.model.n())));
+                                pi.dot(velocity_.tail(robot_.tree.n())));
   const double potential = robot_.has_potential ? end_.potential() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
 /// Take away what rounding in the solution leaves of the energy; fail where there is more.
 void DiscreteGradient::polish(Advance& books) noexcept {
-  const int n = robot_.model.n();
+  const int n = robot_.tree.n();
   const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);
   const double gap = here.value - to_->energy.value;
   if (std::abs(gap) <= kRounding * here.scale) return;

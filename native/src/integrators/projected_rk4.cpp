@@ -31,8 +31,8 @@ Screw inverse_differential(const Screw& u, const Screw& v) {
 ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
     : robot_(model, gravity), projection_(robot_) {
   nothing_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
-      VectorXd::Zero(model.nv());
-  q_ = VectorXd::Zero(model.nq());
+      VectorXd::Zero(robot_.tree.nv());
+  q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
 Carried ProjectedRK4::begin(const VectorXd& q, const VectorXd& v, double t) {

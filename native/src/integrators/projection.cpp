@@ -16,8 +16,8 @@ constexpr double kRest = 1e-9;
 }  // namespace
 
 Projection::Projection(Centroidal& robot) : robot_(robot) {
-  const int nv = robot.model.nv(), n = robot.model.n();
-  start_ = Eigen::VectorXd::Zero(robot.model.nq());
+  const int nv = robot.tree.nv(), n = robot.tree.n();
+  start_ = Eigen::VectorXd::Zero(robot.tree.nq());
   rates_ = slope_ = Eigen::VectorXd::Zero(n);
   still_ = along_ = step_ = Eigen::VectorXd::Zero(nv);
 }
@@ -71,7 +71,7 @@ void Projection::project(Carried& x, double dt, Advance& books) noexcept {
 /// Move along the gradient of the energy, in shape and shape velocity, to the energy given.
 void Projection::turn(Carried& x, double dt, Advance& books) noexcept {
   Tree& tree = robot_.tree;
-  const int b = robot_.model.b(), n = robot_.model.n();
+  const int b = robot_.tree.b(), n = robot_.tree.n();
   const double energy = x.energy.value;
   start_ = x.q;
   rates_ = x.v.tail(n);

@@ -6,6 +6,8 @@
 
 #include <pinocchio/algorithm/aba.hpp>
 
+#include "vms_ph_native/model.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -19,8 +21,18 @@ pinocchio::Model with_gravity(const Model& model, bool gravity) {
 
 }  // namespace
 
+struct RK4::Algorithm {
+  explicit Algorithm(pinocchio::Model m) : model(std::move(m)), data(model) {}
+
+  pinocchio::Model model;
+  pinocchio::Data data;
+};
+
+RK4::~RK4() = default;
+
 RK4::RK4(const Model& model, bool gravity)
-    : robot_(model, gravity), free_or_not_(with_gravity(model, gravity)), data_(free_or_not_) {
+    : robot_(model, gravity),
+      algorithm_(std::make_unique<Algorithm>(with_gravity(model, gravity))) {
   v_ = force_ = a_ = mean_a_ = VectorXd::Zero(model.nv());
   q_ = qdot_ = mean_q_ = VectorXd::Zero(model.nq());
 }
@@ -39,7 +51,7 @@ void RK4::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
 }
 
 void RK4::coordinate_rate(const VectorXd& q, const VectorXd& v) noexcept {
-  const int b = robot_.model.b(), n = robot_.model.n();
+  const int b = robot_.tree.b(), n = robot_.tree.n();
   const Screw twist = robot_.tree.base_twist(v);
   robot_.set_position(robot_.rotation(q) * twist.linear, qdot_);
   if (robot_.k == 3) {
@@ -50,7 +62,7 @@ void RK4::coordinate_rate(const VectorXd& q, const VectorXd& v) noexcept {
     qdot_[2] = -v[2] * q[3];
     qdot_[3] = v[2] * q[2];
   }
-  for (int i = 0, at = robot_.model.nq() - robot_.tree.positions(); i < n; ++i) {
+  for (int i = 0, at = robot_.tree.nq() - robot_.tree.positions(); i < n; ++i) {
     if (robot_.tree.is_pair(i)) {
       qdot_[at] = -v[b + i] * q[at + 1];
       qdot_[at + 1] = v[b + i] * q[at];
@@ -65,7 +77,7 @@ void RK4::coordinate_rate(const VectorXd& q, const VectorXd& v) noexcept {
 void RK4::normalise(VectorXd& q) const noexcept {
   if (robot_.k == 3) q.segment<4>(3).normalize();
   if (robot_.k == 2) q.segment<2>(2).normalize();
-  for (int i = 0, at = robot_.model.nq() - robot_.tree.positions(); i < robot_.model.n(); ++i) {
+  for (int i = 0, at = robot_.tree.nq() - robot_.tree.positions(); i < robot_.tree.n(); ++i) {
     if (robot_.tree.is_pair(i)) q.segment<2>(at++).normalize();
     ++at;
   }
@@ -89,7 +101,7 @@ Advance RK4::step(const Carried& x, const Ports& ports, double, double dt, Carri
       robot_.external_force(ports, v_, force_);
       robot_.add_works(ports, v_, weights[i] * dt, books);
     }
-    a_ = pinocchio::aba(free_or_not_, data_, q_, v_, force_);
+    a_ = pinocchio::aba(algorithm_->model, algorithm_->data, q_, v_, force_);
     coordinate_rate(q_, v_);
     mean_q_ += weights[i] * qdot_;
     mean_a_ += weights[i] * a_;

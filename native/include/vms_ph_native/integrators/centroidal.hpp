@@ -13,12 +13,11 @@ class Centroidal {
  public:
   Centroidal(const Model& model, bool gravity);
 
-  const Model& model;
+  Tree tree;
   const int k;                 ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;           ///< kg
   const Eigen::Vector3d fall;  ///< gravity that the centre of mass follows, m/s^2
   const bool has_potential;    ///< whether there is other gravity, which acts on the shape
-  Tree tree;
 
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, Carried& x) noexcept;

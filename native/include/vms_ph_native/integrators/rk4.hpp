@@ -1,6 +1,8 @@
 // The classical Runge-Kutta scheme in velocities, the explicit baseline.
 #pragma once
 
+#include <memory>
+
 #include <Eigen/Core>
 
 #include "vms_ph_native/integrators/centroidal.hpp"
@@ -13,6 +15,7 @@ namespace vms_ph {
 class RK4 final : public Stepper {
  public:
   RK4(const Model& model, bool gravity);
+  ~RK4() override;
 
   int order() const override { return 4; }
   Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
@@ -25,8 +28,8 @@ class RK4 final : public Stepper {
   void normalise(Eigen::VectorXd& q) const noexcept;
 
   Centroidal robot_;
-  pinocchio::Model free_or_not_;
-  pinocchio::Data data_;
+  struct Algorithm;  ///< Pinocchio's model and workspace
+  std::unique_ptr<Algorithm> algorithm_;
   Eigen::VectorXd q_, v_, force_, a_, qdot_, mean_q_, mean_a_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "vms_ph_native/integrators/stepper.hpp"
 

@@ -1,0 +1,82 @@
+// A step of any scheme takes nothing from the heap: free, forced, failing, or by Newton's iteration.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocations.hpp"
+#include "vms_ph_native/integrators/discrete_gradient.hpp"
+#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/suzuki.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace {
+
+/// Four links on hinges that turn about x and y in turns.
+std::string robot() {
+  const std::string inertial =
+      "<inertial><origin xyz='0.05 0.02 0.2'/><mass value='2'/>"
+      "<inertia ixx='0.03' iyy='0.04' izz='0.02' ixy='0.001' ixz='0' iyz='0'/></inertial>";
+  std::string xml = "<robot name='chain'>";
+  for (int i = 0; i < 5; ++i) {
+    xml += "<link name='l" + std::to_string(i) + "'>" + inertial + "</link>";
+  }
+  for (int i = 0; i < 4; ++i) {
+    xml += "<joint name='j" + std::to_string(i) + "' type='" +
+           (i == 3 ? "continuous" : "revolute") + "'><origin xyz='0 0 0.4'/><parent link='l" +
+           std::to_string(i) + "'/><child link='l" + std::to_string(i + 1) + "'/><axis xyz='" +
+           (i % 2 == 0 ? "1 0 0" : "0 1 0") +
+           "'/><limit lower='-3' upper='3' effort='9' velocity='9'/></joint>";
+  }
+  return xml + "</robot>";
+}
+
+}  // namespace
+
+int main() {
+  using vms_ph::Base;
+  int bad = 0;
+  for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
+    const vms_ph::Model model = vms_ph::Model::from_urdf(robot(), base);
+    std::vector<std::pair<const char*, std::unique_ptr<vms_ph::Stepper>>> schemes;
+    schemes.emplace_back("rk4", std::make_unique<vms_ph::RK4>(model, true));
+    schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
+    schemes.emplace_back("discrete_gradient",
+                         std::make_unique<vms_ph::DiscreteGradient>(model, true));
+    schemes.emplace_back("discrete_gradient_4",
+                         std::make_unique<vms_ph::Suzuki>(
+                             std::make_unique<vms_ph::DiscreteGradient>(model, true)));
+    Eigen::VectorXd q = Eigen::VectorXd::Zero(model.nq());
+    if (base == Base::floating) q[6] = 1.0;
+    if (base == Base::planar) q[2] = 1.0;
+    q[model.nq() - 2] = 1.0;
+    const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(model.nv(), -0.7, 0.9);
+    vms_ph::Ports forced;
+    forced.any = forced.has_tool = true;
+    forced.torque = Eigen::VectorXd::Ones(model.n());
+    forced.wrench_base = Eigen::VectorXd::Ones(model.b());
+    forced.tool.linear.setOnes();
+    forced.viscous = forced.coulomb = Eigen::VectorXd::Constant(model.n(), 0.1);
+    vms_ph::Ports stiff = forced;
+    stiff.viscous.setConstant(1e4);  // no fixed point contracts: Newton's iteration
+    const vms_ph::Ports nothing;
+    for (auto& [name, scheme] : schemes) {
+      vms_ph::Carried x = scheme->begin(q, v, 0.0), room = x;
+      Eigen::VectorXd q_then = q, v_then = v;
+      for (const vms_ph::Ports* ports : {&nothing, &forced, &stiff}) {
+        const long before = allocations();
+        const vms_ph::Ran ran = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
+        scheme->motion(x, q_then, v_then);
+        const long after = allocations();
+        std::printf("%s, base of %d: %ld steps, %ld allocations\n", name, model.b(), ran.taken,
+                    after - before);
+        if (after != before || (ports != &stiff && ran.taken != 50)) ++bad;
+        if (!std::isfinite(q_then.sum() + v_then.sum())) ++bad;
+        x = scheme->begin(q, v, 0.0);
+      }
+    }
+  }
+  return bad;
+}

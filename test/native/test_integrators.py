@@ -1,0 +1,263 @@
+"""The compiled schemes: the same motion as in Python, and what physics keeps over long runs."""
+
+from types import ModuleType
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from dynamics.conftest import random_tree, state_of
+from dynamics.integrators.conftest import centred, moving, panda_on, seen
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.integrators import COMPILED, Event, IntegrationError, integrate, make_stepper
+from vms_ph_dynamics.integrators import compiled as compiled_module
+from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports, StandardForm
+from vms_ph_io import robots
+
+pytestmark = pytest.mark.usefixtures("native")
+
+SPACE = Ports(gravity=False)
+EXACT = ("projected_rk4", "discrete_gradient")
+STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.01])
+
+
+def both(form: DecoupledForm, x: PHState, ports: object, **how: object) -> list:  # type: ignore[type-arg]
+    """The same run in C++ and in Python."""
+    return [integrate(form, x, ports, native=native, **how) for native in (True, False)]  # type: ignore[arg-type]
+
+
+def assert_same(one, other, rtol: float = 1e-12) -> None:  # type: ignore[no-untyped-def]
+    """Trajectories and books agree, in proportion to the largest number of each kind."""
+    assert not one.failures
+    assert not other.failures
+    model = one._stepper.model
+    for x, y in zip(one.states, other.states, strict=True):
+        reach = 1.0 + np.abs(x.q).max()
+        np.testing.assert_allclose(model.difference(x.q, y.q), 0.0, atol=rtol * reach)
+        np.testing.assert_allclose(x.z, y.z, rtol=0, atol=rtol * (1.0 + np.abs(y.z).max()))
+    works = np.stack([*other.audit.supplied.values(), other.audit.dissipated])
+    ours = np.stack([*one.audit.supplied.values(), one.audit.dissipated])
+    assert one.audit.supplied.keys() == other.audit.supplied.keys()
+    np.testing.assert_allclose(ours, works, rtol=0, atol=rtol * (1.0 + np.abs(works).max()))
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+@given(seed=st.integers(0, 2**31), gravity=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_a_random_robot_moves_the_same_way_in_both_languages(
+    scheme: str, seed: int, gravity: bool
+) -> None:
+    model = random_tree(seed)
+    rng = np.random.default_rng(seed)
+    form = DecoupledForm(model)
+    x = form.state(*state_of(model, rng))
+    ports = Ports(
+        rng.uniform(-1, 1, model.n),
+        rng.uniform(-1, 1, model.b),
+        rng.uniform(-1, 1, 6),
+        gravity=gravity,
+        friction=Friction(rng.uniform(0, 0.1, model.n), rng.uniform(0, 0.1, model.n), 0.1),
+    )
+    for acting in (Ports(gravity=gravity), ports):
+        assert_same(*both(form, x, acting, dt=1e-3, steps=10, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_an_arm_pushed_and_pulled_moves_the_same_way_in_both_languages(
+    base: str, scheme: str
+) -> None:
+    form, x = moving(panda_on(base, (1.0, -2.0, -9.0)))
+    ports = Ports(
+        STRENGTH,
+        None if base == "fixed" else np.linspace(2.0, -1.0, form.model.b),
+        np.array([5.0, 0.0, 3.0, 0.0, 0.2, 0.0]),
+        friction=Friction(0.1 * STRENGTH, 0.05 * STRENGTH),
+    )
+    one, other = both(form, x, ports, dt=1e-3, steps=100, scheme=scheme, every=20)
+    assert_same(one, other)
+    np.testing.assert_array_equal(one.audit.iterations > 0, scheme != "projected_rk4")
+    # The books close in C++ as they do in Python: projected, or by the discrete gradient.
+    assert np.abs(one.audit.residual).max() < 1e-12 * np.abs(one.energy).max()
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+@pytest.mark.parametrize("name", ["panda", "satellite_panda"])
+def test_a_law_of_time_and_state_acts_in_a_compiled_run_as_in_any(name: str, scheme: str) -> None:
+    model = robots.load(name)
+    form = StandardForm(model)
+    x = form.state(*state_of(model, np.random.default_rng(2)))
+
+    def spring(t: float, x: PHState) -> Ports:
+        return Ports(-0.1 * np.sin(3 * t) * np.ones(model.n))
+
+    assert_same(*both(form, x, spring, dt=1e-3, steps=20, scheme=scheme, every=5))
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+def test_a_run_may_begin_with_a_law_and_go_on_with_held_efforts(scheme: str) -> None:
+    form, x = moving(panda_on("floating"))
+    held = Ports(STRENGTH)
+    ends = []
+    for native in (True, False):
+        stepper = make_stepper(scheme, form, native=native)
+        carried = stepper.begin(x, 0.0)
+        for k in range(12):
+            ports = held if k >= 6 else lambda t, x: held
+            carried = stepper.step(carried, ports, 1e-3 * k, 1e-3).carried
+        ends.append(np.concatenate(stepper.motion(carried)))
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "ports", [Ports(), Ports(STRENGTH, friction=Friction(STRENGTH, 0 * STRENGTH))]
+)
+@pytest.mark.parametrize("scheme", COMPILED)
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_the_order_of_a_compiled_scheme_is_what_it_says(
+    base: str, scheme: str, ports: Ports
+) -> None:
+    form, x = moving(panda_on(base))
+
+    def end(name: str, steps: int, native: bool) -> PHState:
+        run = integrate(
+            form, x, ports, dt=0.3 / steps, steps=steps, scheme=name, every=steps, native=native
+        )
+        assert not run.failures
+        return run.states[-1]
+
+    reference = end("rkmk4", 400, False)
+    counts = (15, 30, 60)
+    errors = []
+    for steps in counts:
+        there = end(scheme, steps, True)
+        apart = form.model.difference(reference.q, there.q)
+        errors.append(np.linalg.norm(np.concatenate([apart, reference.z - there.z])))
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    order = 2 if scheme == "discrete_gradient" else 4
+    assert order - 0.3 < slope < order + 1.0
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+@pytest.mark.parametrize("scheme", EXACT)
+def test_a_free_floating_arm_keeps_energy_and_momentum_over_many_steps(
+    scheme: str, dt: float
+) -> None:
+    form, x = centred(panda_on("floating", (0.0, 0.0, 0.0)))
+    steps, samples = 200_000, 100
+    run = integrate(
+        form, x, SPACE, dt=dt, steps=steps, scheme=scheme, every=steps // samples, native=True
+    )
+    assert not run.failures
+    first, later = seen(form, x), [seen(form, state) for state in run.states]
+    energy = np.array([abs(s.kinetic / first.kinetic - 1) for s in later])
+    momentum = np.array(
+        [np.abs([*(s.angular - first.angular), *(s.linear - first.linear)]).max() for s in later]
+    )
+    print(f"{scheme} dt={dt:g}: energy {energy.max():.1e}, momentum {momentum.max():.1e}")
+    assert energy.max() < (1e-13 if scheme == "projected_rk4" else {1e-3: 1e-11, 1e-2: 1e-10}[dt])
+    assert momentum.max() < 1e-11
+    # Without growth: the second half is no worse than the first, but for rounding.
+    half = samples // 2
+    assert energy[half:].max() < energy[:half].max() + 3e-15
+    assert momentum[half:].max() < momentum[:half].max() + 3e-15
+
+
+@pytest.mark.parametrize("scheme", EXACT)
+def test_a_fixed_arm_under_gravity_keeps_its_energy_over_many_steps(scheme: str) -> None:
+    form, x = moving(panda_on("fixed"))
+    run = integrate(form, x, dt=1e-3, steps=100_000, scheme=scheme, every=1000, native=True)
+    first, later = seen(form, x), [seen(form, state) for state in run.states]
+    largest = max(s.kinetic for s in later)
+    drift = max(abs(s.energy - first.energy) for s in later) / (largest + abs(first.potential))
+    print(f"{scheme}: {drift:.1e}, {len(run.failures)} steps halved")
+    assert drift < (1e-13 if scheme == "projected_rk4" else 1e-11)
+
+
+@pytest.mark.parametrize("scheme", EXACT)
+@pytest.mark.parametrize("base", ["planar", "floating"])
+def test_a_falling_robot_keeps_its_parabola_and_its_internal_energy(base: str, scheme: str) -> None:
+    gravity = np.array([1.0, -2.0, 0.0]) if base == "planar" else np.array([1.0, -2.0, -9.0])
+    form, x = moving(panda_on(base, tuple(gravity)))
+    run = integrate(form, x, dt=1e-3, steps=20_000, scheme=scheme, every=500, native=True)
+    assert not run.failures
+    model, first = form.model, seen(form, x)
+    data = model.pinocchio.createData()
+    before = first.internal(model.total_mass)
+    for t, state in zip(run.t, run.states, strict=True):
+        now = seen(form, state)
+        straight = first.centre + t * first.linear / model.total_mass + 0.5 * t**2 * gravity
+        # Relative to the kilometres that the robot falls.
+        apart = np.abs(now.centre - straight).max() / max(1.0, np.abs(straight).max())
+        assert apart < 1e-12
+        # Kinetic energy seen from the centre of mass.
+        q, v = np.array(state.q), np.array(form.velocity(state))
+        pin.centerOfMass(model.pinocchio, data, q, v)
+        k = 2 if base == "planar" else 3
+        turn = np.array(data.oMi[1].rotation)
+        v[:k] -= (turn.T @ np.array(data.vcom[0]))[:k]
+        internal = pin.computeKineticEnergy(model.pinocchio, data, q, v)
+        assert abs(internal / before - 1) < (1e-13 if scheme == "projected_rk4" else 1e-11)
+
+
+def test_a_step_that_is_too_long_is_reported_and_halved_as_in_python() -> None:
+    form, x = moving(panda_on("floating"))
+    fast = form.state(x.q, 30.0 * np.array(form.velocity(x)))
+    one, other = both(form, fast, Ports(), dt=2e-2, steps=6)
+    assert one.failures
+    assert [(f.t, f.dt) for f in one.failures] == [(f.t, f.dt) for f in other.failures]
+    assert "too much for the" in one.failures[0].reason
+    np.testing.assert_allclose(one.energy, one.energy[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+def test_a_step_that_cannot_succeed_ends_in_a_sentence(scheme: str) -> None:
+    form, x = moving(panda_on("fixed"))
+    with pytest.raises(IntegrationError, match="fails even at dt"):
+        integrate(form, x, Ports(1e200 * np.ones(7)), dt=1e-2, steps=5, scheme=scheme, native=True)
+
+
+def test_events_are_found_in_a_compiled_run() -> None:
+    form, x = moving(panda_on("floating"))
+    crossing = Event("elbow", lambda t, x: x.q[10] + 0.85, terminal=True)
+    one, other = both(form, x, Ports(), dt=1e-2, steps=100, events=[crossing])
+    assert [e.event for e in one.events] == ["elbow"]
+    np.testing.assert_allclose(one.events[0].t, other.events[0].t, rtol=1e-12)
+
+
+def test_who_insists_on_a_compiled_scheme_is_told_why_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    form, x = moving(panda_on("fixed"))
+    with pytest.raises(ModelError, match="no compiled 'variational', only projected_rk4"):
+        integrate(form, x, dt=1e-3, steps=1, scheme="variational", native=True)
+    mimic = robots.load("panda_gripper") if "panda_gripper" in robots.names() else None
+    if mimic is not None and mimic.projection is not None:
+        with pytest.raises(ModelError, match="joints that mimic others"):
+            make_stepper("projected_rk4", StandardForm(mimic), native=True)
+    monkeypatch.setattr(compiled_module, "native_module", lambda: None)
+    with pytest.raises(ModelError, match=r"not installed; ./vms native builds"):
+        integrate(form, x, dt=1e-3, steps=1, native=True)
+    assert not integrate(form, x, dt=1e-3, steps=1).failures
+
+
+def test_gravity_cannot_be_switched_within_a_compiled_run() -> None:
+    form, x = moving(panda_on("fixed"))
+    stepper = make_stepper("projected_rk4", form, native=True)
+    with pytest.raises(StateError, match="gravity must stay"):
+        stepper.step(stepper.begin(x, 0.0), SPACE, 0.0, 1e-3)
+
+
+def test_rotors_on_the_joints_take_part_in_the_energy(native: ModuleType) -> None:
+    arm = panda_on("floating", (0.0, 0.0, 0.0)).pinocchio.copy()
+    armature = np.zeros(arm.nv)
+    armature[6:] = 0.1
+    arm.armature = armature
+    form, x = centred(VMSModel.from_pinocchio(arm, "panda_link8"))
+    for scheme in COMPILED:
+        one, other = both(form, x, SPACE, dt=1e-3, steps=50, scheme=scheme)
+        assert_same(one, other)
+        np.testing.assert_allclose(one.energy, one.energy[0], rtol=1e-13)

@@ -1,0 +1,169 @@
+"""Schemes that are also there in C++, many steps at a time, behind the same interface."""
+
+from copy import copy
+from types import ModuleType
+from typing import Any
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..model import VMSModel
+from ..structure import Form, PHState, Ports
+from .budget import Budget
+from .cayley import CayleyState
+from .centroidal import CentroidalState, Fall
+from .prediction import Past
+from .robot_stepper import RobotStepper
+from .step import Acting
+from .stepper import Advance, Carried, Leap, StepFailure
+
+COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
+"""Names of the schemes that there are in C++."""
+
+_PORTS = ("joint_torque", "base", "end_effector")
+
+# Steps that are taken before Python is asked whether the user wants to end: some tenth of a second.
+_AT_ONCE = 10_000
+
+
+def native_module() -> ModuleType | None:
+    """Return the C++ core, None where it is not installed."""
+    try:
+        import vms_ph_native
+    except ImportError:
+        return None
+    return vms_ph_native if hasattr(vms_ph_native, "Scheme") else None
+
+
+def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
+    """Return the compiled counterpart of a scheme, or the scheme itself where there is none.
+
+    Args:
+        name: of the scheme.
+        inner: the scheme in Python.
+        native: True to insist on the compiled one, False to refuse it, None to take what there is.
+
+    Raises:
+        ModelError: one is insisted on that does not exist.
+    """
+    if native is False:
+        return inner
+    module = native_module()
+    reason = _obstacle(name, inner.model, module)
+    if reason is None:
+        try:
+            return CompiledStepper(name, inner, module)
+        except ValueError as error:  # the core's ModelError: it knows fewer robots
+            reason = str(error)
+    if native:
+        raise ModelError(f"native=True: {reason}; without it the scheme in Python is taken")
+    return inner
+
+
+def _obstacle(name: str, model: VMSModel, module: ModuleType | None) -> str | None:
+    if name not in COMPILED:
+        return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
+    if not model.is_plain:
+        return f"'{model.name}' has joints that mimic others or a fluid, which C++ does not cover"
+    if module is None:
+        return "the C++ core is not installed; ./vms native builds and installs it"
+    return None
+
+
+class CompiledStepper(RobotStepper):
+    """A scheme in C++, for efforts that are held; where they are a function, the one in Python.
+
+    Both carry the same, so that one run may have both.
+    """
+
+    def __init__(self, name: str, inner: RobotStepper, module: Any) -> None:
+        """Take a scheme in Python and its name."""
+        super().__init__(inner.form, inner.gravity)
+        self.order = inner.order
+        self._inner, self._native = inner, module
+        self._robot = module.Model(self.model._pin.saveToString(), self.model.end_effector)
+        self._core = module.Scheme(self._robot, name, inner.gravity)
+        self._free = module.Ports(self._robot)
+        self._has_past = name != "projected_rk4"
+
+    def begin(self, state: PHState, t: float) -> Carried:
+        """Return what the core carries."""
+        return self._core.begin(state.q, self.form.velocity(state), t)
+
+    def motion(self, carried: Carried) -> tuple[Array, Array]:
+        """Return configuration and velocity in the inertial frame."""
+        return self._core.motion(carried)
+
+    def step(self, carried: Carried, ports: Acting, t: float, dt: float) -> Advance:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        if not isinstance(ports, Ports):
+            part = self._inner.step(self._to_python(carried), ports, t, dt)
+            return part._replace(carried=self._to_core(part.carried, carried))
+        after, books = self._core.step(carried, self._held(ports), t, dt)
+        if books.failed:
+            raise StepFailure(books.reason)
+        return _advance(after, books)
+
+    def leap(
+        self, carried: Carried, ports: Acting, t0: float, dt: float, first: int, steps: int
+    ) -> Leap:
+        """Return the result of many steps; see :meth:`Stepper.leap`."""
+        if not isinstance(ports, Ports):
+            return super().leap(carried, ports, t0, dt, first, steps)
+        after, books, taken = self._core.run(
+            carried, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
+        )
+        if taken == 0:
+            # The first of them fails: by itself it says why.
+            return super().leap(carried, ports, t0, dt, first, steps)
+        return Leap(_advance(after, books), taken)
+
+    def _held(self, ports: Ports) -> Any:
+        self.checked(ports)
+        if ports.is_free:
+            return self._free
+        friction = ports.friction
+        return self._native.Ports(
+            self._robot,
+            ports.torque,
+            ports.wrench_base,
+            ports.wrench_end_effector,
+            None if friction is None else friction.viscous,
+            None if friction is None else friction.coulomb,
+            1.0 if friction is None else friction.slip,
+        )
+
+    def _to_python(self, x: Carried) -> CentroidalState | CayleyState:
+        b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
+        fall = Fall(
+            x.fall.since, x.fall.centre[:k], x.fall.linear[:k], x.fall.mass, x.fall.gravity[:k]
+        )
+        angular, energy = x.angular[3 - (b - k) :], Budget(*x.energy)
+        if not self._has_past:
+            return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
+        times, values = zip(*x.past, strict=True) if x.past else ((), ())
+        return CayleyState(x.q, fall, angular, x.pi, energy, x.t, Past(times, values))
+
+    def _to_core(self, x: CentroidalState | CayleyState, like: Carried) -> Carried:
+        b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
+        core = copy(like)
+        core.q, core.t, core.energy = x.q, x.t, tuple(x.energy)
+        core.fall.since = x.fall.since
+        core.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
+        core.fall.linear = [*x.fall.linear, *[0.0] * (3 - k)]
+        core.angular = [*[0.0] * (3 - (b - k)), *x.angular]
+        if isinstance(x, CentroidalState):
+            core.v = x.v
+        else:
+            core.pi = x.pi
+            core.past = list(zip(x.past.times, x.past.values, strict=True))
+        return core
+
+
+def _advance(after: Carried, books: Any) -> Advance:
+    supplied = dict(zip(_PORTS, books.supplied, strict=True))
+    return Advance(after, supplied, books.dissipated, books.iterations)
+
+
+def has_compiled(name: str, form: Form) -> bool:
+    """Return whether a scheme is there in C++, installed and for this robot."""
+    return _obstacle(name, form.model, native_module()) is None
