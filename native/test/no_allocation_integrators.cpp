@@ -62,10 +62,11 @@ int main() {
     vms_ph::Ports stiff = forced;
     stiff.viscous.setConstant(1e4);  // no fixed point contracts: Newton's iteration
     const vms_ph::Ports nothing;
+    const vms_ph::Ports* const all[] = {&nothing, &forced, &stiff};
     for (auto& [name, scheme] : schemes) {
       vms_ph::Carried x = scheme->begin(q, v, 0.0), room = x;
       Eigen::VectorXd q_then = q, v_then = v;
-      for (const vms_ph::Ports* ports : {&nothing, &forced, &stiff}) {
+      for (const vms_ph::Ports* ports : all) {
         const long before = allocations();
         const vms_ph::Ran ran = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
         scheme->motion(x, q_then, v_then);

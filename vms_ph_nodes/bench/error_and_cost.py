@@ -23,7 +23,7 @@ from vms_ph_dynamics.integrators import IntegrationError
 from .contenders import Contender, Motion, moving
 
 SECONDS = 2.0
-STEPS = (100, 200, 400, 1000, 2000)
+STEPS = (50, 100, 200, 400, 1000, 2000)
 EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
 _REFERENCE = 8000
 _BEST = "projected_rk4"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/Geometry>
+
 namespace vms_ph {
 namespace {
 
