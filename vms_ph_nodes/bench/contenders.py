@@ -40,11 +40,13 @@ class Contender:
         name: what it is called in tables.
         ours: whether it is of this project.
         start: makes a run from configuration, velocity and step, s.
+        in_bulk: whether it takes many steps without returning to Python.
     """
 
     name: str
     ours: bool
     start: Callable[[Array, Array, float], Run]
+    in_bulk: bool = False
 
 
 def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
@@ -65,7 +67,7 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
 
         return Run(steps, lambda: stepper.motion(state["x"]))
 
-    return Contender(in_cpp(scheme) if native else scheme, True, start)
+    return Contender(in_cpp(scheme) if native else scheme, True, start, native)
 
 
 def in_cpp(name: str) -> str:
@@ -89,7 +91,7 @@ def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
 
         return Run(steps, lambda: scheme.motion(state["x"]))
 
-    yield Contender(in_cpp(BY_HAND), False, start)
+    yield Contender(in_cpp(BY_HAND), False, start, in_bulk=True)
 
 
 def by_hand(model: VMSModel) -> Contender:
@@ -136,7 +138,7 @@ def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
             robot.begin(q, v, dt)
             return Run(robot.steps, robot.motion)
 
-        yield Contender(f"MuJoCo {integrator}", False, start)
+        yield Contender(f"MuJoCo {integrator}", False, start, in_bulk=True)
 
 
 def moving(model: VMSModel) -> Motion:
