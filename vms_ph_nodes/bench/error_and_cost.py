@@ -20,13 +20,14 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.integrators import IntegrationError
 
-from .contenders import Contender, Motion, moving
+from .contenders import Contender, Motion, in_cpp, moving
 
 SECONDS = 2.0
 STEPS = (50, 100, 200, 400, 1000, 2000)
 EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
 _REFERENCE = 8000
 _BEST = "projected_rk4"
+_CPP = in_cpp("")
 _SAMPLES = 50
 _REPEATS = 3
 
@@ -160,7 +161,7 @@ def _table(results: Sequence[Result]) -> str:
             continue
         trajectory, energy = _at_cost(mine, one.cost)
         rows.append(
-            f"| {name} | {here.cost * here.dt * 1e6:.0f} | {here.trajectory:.1e} "
+            f"| {name} | {here.cost * here.dt * 1e6:.3g} | {here.trajectory:.1e} "
             f"| {here.energy:.1e} | {here.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
         )
     return "\n".join(rows) + "\n"
@@ -169,12 +170,24 @@ def _table(results: Sequence[Result]) -> str:
 def _plot(results: Sequence[Result], our_names: set[str], file: Path) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 5.5), layout="constrained", dpi=110)
+    figure = Figure(figsize=(14, 5.5), layout="constrained", dpi=110)
     left, right = figure.subplots(1, 2)
-    for name in dict.fromkeys(r.name for r in results):
+    names = list(dict.fromkeys(r.name for r in results))
+    # A scheme has one colour in both languages; what runs in C++ has the stronger line.
+    schemes = list(dict.fromkeys(name.removesuffix(_CPP) for name in names))
+    for name in names:
         mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-        style: dict[str, Any] = {"marker": "o" if name in our_names else "x", "label": name}
-        style["linestyle"] = "-" if name in our_names else "--"
+        ours, fast = name in our_names, name.endswith(_CPP) or name.startswith("MuJoCo")
+        style: dict[str, Any] = {
+            "label": name,
+            "color": f"C{schemes.index(name.removesuffix(_CPP))}",
+            "marker": "o" if ours else "x",
+            "linestyle": "-" if ours else "--",
+            "linewidth": 2.0 if fast else 0.8,
+            "markersize": 6.0 if fast else 3.5,
+        }
+        if schemes.index(name.removesuffix(_CPP)) > 9:
+            style["color"] = "black"
         cost = [r.cost for r in mine]
         left.loglog(cost, [max(r.trajectory, 1e-16) for r in mine], **style)
         right.loglog(cost, [max(r.energy, 1e-16) for r in mine], **style)
@@ -183,5 +196,5 @@ def _plot(results: Sequence[Result], our_names: set[str], file: Path) -> None:
     for axes in (left, right):
         axes.set_xlabel("processor time for a simulated second (s)")
         axes.grid(True, which="major", alpha=0.3)
-    left.legend(fontsize=8)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center", fontsize=8)
     figure.savefig(file)

@@ -1,9 +1,11 @@
 // The robot as numbers: mass matrix, bias and momenta with every quantity in the axes of the root.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 
 namespace vms_ph {
 

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/Geometry>
-
 namespace vms_ph {
 namespace {
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include <Eigen/Geometry>
-
 namespace vms_ph {
 namespace {
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include <Eigen/Geometry>
-
 #include <pinocchio/algorithm/aba.hpp>
 
 #include "vms_ph_native/model.hpp"
