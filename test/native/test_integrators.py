@@ -17,6 +17,7 @@ from vms_ph_dynamics.integrators import COMPILED, Event, IntegrationError, integ
 from vms_ph_dynamics.integrators import compiled as compiled_module
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports, StandardForm
 from vms_ph_io import robots
+from vms_ph_nodes.simulation import External, Simulation
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -263,6 +264,22 @@ def test_who_insists_on_a_compiled_scheme_is_told_why_there_is_none(
     with pytest.raises(ModelError, match=r"not installed; ./vms native builds"):
         integrate(form, x, dt=1e-3, steps=1, native=True)
     assert not integrate(form, x, dt=1e-3, steps=1).failures
+
+
+def test_the_simulator_moves_its_robot_the_same_way_in_both_languages() -> None:
+    model = robots.load("satellite_panda")
+    ends = []
+    for native in (None, False):
+        simulation = Simulation(
+            StandardForm(model), model.neutral_configuration(), 1e-3, None, native=native
+        )
+        simulation.advance(1, External(np.ones(model.n), np.r_[1.0, np.zeros(5)]))
+        simulation.advance(40, External(np.zeros(model.n), np.r_[1.0, np.zeros(5)], False))
+        simulation.advance(40, External(np.zeros(model.n), np.zeros(6)))
+        sample = simulation.sample()
+        ends.append(np.concatenate([sample.q, sample.v, list(sample.work.values())]))
+    assert np.abs(ends[0]).max() > 0.0
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
 
 
 def test_gravity_cannot_be_switched_within_a_compiled_run() -> None:
