@@ -49,9 +49,10 @@ Scheme make(const std::shared_ptr<Model>& model, const std::string& name, bool g
 
 VectorXd sized(const std::optional<VectorXd>& value, int size, const char* what) {
   if (!value) return {};
-  if (value->size() != size || !value->allFinite()) {
+  // Numbers that are not finite are for the step to report: it fails.
+  if (value->size() != size) {
     throw vms_ph::ModelError(std::string(what) + " must be " + std::to_string(size) +
-                             " finite numbers; given: " + std::to_string(value->size()));
+                             " numbers; given: " + std::to_string(value->size()));
   }
   return *value;
 }

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ..arrays import Array
-from ..errors import ModelError
+from ..errors import ModelError, StateError
 from ..model import VMSModel
 from ..structure import Form, PHState, Ports
 from .budget import Budget
@@ -122,15 +122,18 @@ class CompiledStepper(RobotStepper):
         if ports.is_free:
             return self._free
         friction = ports.friction
-        return self._native.Ports(
-            self._robot,
-            ports.torque,
-            ports.wrench_base,
-            ports.wrench_end_effector,
-            None if friction is None else friction.viscous,
-            None if friction is None else friction.coulomb,
-            1.0 if friction is None else friction.slip,
-        )
+        try:
+            return self._native.Ports(
+                self._robot,
+                ports.torque,
+                ports.wrench_base,
+                ports.wrench_end_effector,
+                None if friction is None else friction.viscous,
+                None if friction is None else friction.coulomb,
+                1.0 if friction is None else friction.slip,
+            )
+        except ValueError as error:
+            raise StateError(str(error)) from None
 
     def _to_python(self, x: Carried) -> CentroidalState | CayleyState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
