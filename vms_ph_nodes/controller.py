@@ -35,6 +35,9 @@ from .references import ReferenceTopics
 from .refusals import Refusals
 from .robot_parameters import RobotParameters
 
+# Of an energy tank that is just empty, J.
+_ROUNDING = 1e-9
+
 
 class ControllerNode(ManagedNode):
     """Hosts the controller named by the parameter ``controller``."""
@@ -217,8 +220,25 @@ class ControllerNode(ManagedNode):
                 smallest_singular_value=command.smallest_singular_value,
             )
         )
-        level = OK if command.status is Status.OK else WARN
-        self._health.report(level, command.reason or "running", {"status": command.status.name})
+        self._diagnose(command)
+
+    def _diagnose(self, command: Command) -> None:
+        """Say on /diagnostics how it goes, and what holds passivity."""
+        energy = command.energy
+        passivity, level = "by the law; no energy tank watches it", OK
+        values: dict[str, object] = {"status": command.status.name}
+        if getattr(self.controller.gains, "tank_capacity", 0.0) > 0.0:
+            passivity = "held by the energy tank"
+            if energy.tank_level < -_ROUNDING:
+                passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
+            values["tank level (J)"] = f"{energy.tank_level:.3e}"
+            values["generated (J)"] = f"{energy.generated:.3e}"
+        values["passivity"] = passivity
+        values["closed-loop energy (J)"] = f"{energy.closed_loop:.3e}"
+        if command.status is not Status.OK:
+            level = WARN
+        self._health.report(level, command.reason or "running", values)
+        self._health.tick()
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ class EnergyMonitor(Node):
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
-        self._health = Health(self)
+        self._health = Health(self, lives_on="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
@@ -106,6 +106,7 @@ class EnergyMonitor(Node):
         message = "energy balanced" if balanced else f"{audit.drift:.3g} J from nowhere"
         values = {"drift (J)": f"{audit.drift:.3e}", "residual (W)": f"{audit.residual:.3e}"}
         self._health.report(OK if balanced else WARN, message, values)
+        self._health.tick()
 
 
 def main() -> None:

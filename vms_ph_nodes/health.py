@@ -11,8 +11,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from .rhythm import Rhythm
+
 PERIOD = 0.25  # s between heartbeats
 SILENCE = 1.5  # s after which a node counts as lost; a busy machine delays heartbeats
+QUIET = 2.0  # s without what a node lives on, after which it says so
 TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -31,8 +34,17 @@ def node_name(status: DiagnosticStatus) -> str:
 class Health:
     """Publishes the status of a node and watches its peers."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, lives_on: str = "") -> None:
+        """Begin.
+
+        Args:
+            node: whose health it is.
+            lives_on: what the node works on, in words; once :meth:`tick` has been called, it warns
+                when that stays away.
+        """
         self._node = node
+        self._lives_on = lives_on
+        self._rhythm = Rhythm()
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._level, self._message, self._values = OK, "running", {}
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -48,13 +60,17 @@ class Health:
         self._level, self._message = level, message
         self._values = dict(values or {})
 
+    def tick(self) -> None:
+        """Count one piece of work; the next heartbeats tell how many there are a second."""
+        self._rhythm.tick()
+
     def farewell(self) -> None:
         """Tell the others that this node ends on purpose."""
         self._publish([self._status(self._name, OK, _FAREWELL)])
 
     def _beat(self) -> None:
-        statuses = [self._status(self._name, self._level, self._message, self._values)]
         now = self._clock.now().nanoseconds
+        statuses = [self._own(now)]
         silent = {name: (now - at) / 1e9 for name, at in self._heard.items()}
         lost = {name: seconds for name, seconds in silent.items() if seconds > SILENCE}
         if self._name == min([self._name, *(n for n in self._heard if n not in lost)]):
@@ -68,6 +84,16 @@ class Health:
                 for name, seconds in lost.items()
             ]
         self._publish(statuses)
+
+    def _own(self, now: int) -> DiagnosticStatus:
+        frequency, quiet = self._rhythm.look(now)
+        if not self._rhythm.has_begun:
+            return self._status(self._name, self._level, self._message, self._values)
+        level, message = self._level, self._message
+        if self._lives_on and quiet > QUIET:
+            level, message = max(level, WARN), f"no {self._lives_on} for {quiet:.1f} s"
+        values = {**self._values, "frequency (Hz)": f"{frequency:.1f}"}
+        return self._status(self._name, level, message, values)
 
     def _listen(self, message: DiagnosticArray) -> None:
         now = self._clock.now().nanoseconds

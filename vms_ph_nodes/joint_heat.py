@@ -40,7 +40,7 @@ class JointHeatNode(Node):
         self._ambient: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        self._health = Health(self)
+        self._health = Health(self, lives_on="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
@@ -87,6 +87,7 @@ class JointHeatNode(Node):
         if dt > _LONGEST:
             self._health.report(WARN, f"{dt:.1f} s without joint states; their heat is not known")
             return
+        self._health.tick()
         found = self._heat.update(before[1], rates, dt)
         if now - self._published >= self._period:
             self._published = now

@@ -37,7 +37,7 @@ class MarkerPublisher(Node):
         )
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
-        self._health = Health(self)
+        self._health = Health(self, lives_on="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
@@ -63,6 +63,7 @@ class MarkerPublisher(Node):
         shapes = self._shapes.of(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes))
         self._health.report(OK, f"{len(shapes)} shapes")
+        self._health.tick()
 
 
 def main() -> None:

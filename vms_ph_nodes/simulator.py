@@ -184,6 +184,7 @@ class Simulator(ManagedNode):
     def _publish(self) -> None:
         stamp = self.stamp()
         self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
+        self._health.tick()
         if self._loop is not None:
             self._loop.published(stamp)
 

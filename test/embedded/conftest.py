@@ -7,6 +7,7 @@ by `pytest -c /dev/null --confcutdir test/embedded test/embedded/contract`.
 from __future__ import annotations
 
 import fcntl
+import gc
 import itertools
 import os
 import subprocess
@@ -32,6 +33,12 @@ except ImportError:
 
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The contract suite also runs without the settings of this repository.
+    config.addinivalue_line("markers", "wire: starts real processes that talk DDS")
+
 
 TIMEOUT = 20.0  # s; generous, because nothing waits for it unless something is wrong
 
@@ -94,7 +101,10 @@ class Ros:
     def close(self) -> None:
         for node in self.nodes:
             node.destroy_node()
+        self.nodes.clear()
         self.executor.shutdown()
+        # rclpy's managed nodes refer to themselves in circles, and stay in the graph until found.
+        gc.collect()
 
 
 @pytest.fixture

@@ -28,7 +28,9 @@ def test_the_nodes_are_timed_as_processes() -> None:
     result = CliRunner().invoke(
         make_app(), ["bench", "nodes", "--seconds", "0", "--json"], catch_exceptions=False
     )
-    cases = {case["name"]: case for case in json.loads(result.output)["cases"]}
+    document = json.loads(result.output)
+    assert document["versions"]["ROS"]
+    cases = {case["name"]: case for case in document["cases"]}
     assert cases.keys() == {"closed_loop", "energy_monitor", "marker_publisher", "model_server"}
     assert cases["closed_loop"]["median"] > cases["model_server"]["median"] > 0
 

@@ -124,3 +124,21 @@ def test_a_controller_on_its_own_holds_a_robot_that_another_process_simulates(
     assert yaml.safe_load(state.output.partition("---")[0])["closed_loop_energy"] < 1e-6
     assert controller.interrupt() == 0
     assert simulator.interrupt() == 0
+
+
+def test_diagnostics_tell_frequencies_what_holds_passivity_and_what_has_stopped(
+    start: Start,
+) -> None:
+    robot = start("launch", "panda", "markers:=false")
+    watch = start("topic", "echo", "/diagnostics")
+    watch.await_output(
+        r"name: '?energy_monitor: vms_ph node'?\s+message: energy balanced(.|\n)*?"
+        r"key: frequency \(Hz\)\s+value: '?(9\d|10\d)\."
+    )
+    watch.await_output("no energy tank watches it")
+    assert start("param", "set", "/controller", "tank_capacity", "5.0").wait(30) == 0
+    watch.await_output("held by the energy tank")
+    assert _change(start, "simulator", "deactivate")
+    watch.await_output(r"level: 1\s+name: '?energy_monitor: vms_ph node'?\s+message: no joint sta")
+    assert _change(start, "simulator", "activate")
+    assert robot.interrupt() == 0

@@ -19,11 +19,12 @@ class Bench:
         title: one line.
         reference: the name of the case that the others are compared with.
         cases: makes them for a robot on a base; both are names.
-        robot, base: those it takes unless told otherwise.
+        robot, base: those it takes unless told otherwise; no base where a robot brings its own.
         files: writes plots and tables about a robot on a base into a folder; None where there are
             none.
         note: says what is missing and how to get it; empty where nothing is.
         run: measures by itself, given robot, base and seconds, what is no call; then no cases.
+        versions: what it ran on beside Python and libraries; None where that is all.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Bench:
     files: Callable[[str, str, Path], list[Path]] | None = None
     note: Callable[[], str] | None = None
     run: Callable[[str, str, float], list[Timing]] | None = None
+    versions: Callable[[], dict[str, str]] | None = None
 
 
 # In the order in which they are listed; each module has a BENCH.

@@ -114,11 +114,19 @@ def _spent(started: "dict[str, subprocess.Popen[bytes]]") -> dict[str, float]:
     return spent
 
 
+def _runtime() -> dict[str, str]:
+    import rclpy
+
+    found = rclpy.get_rmw_implementation_identifier()
+    return {"ROS": "embedded" if "vms_ph_embedded" in str(rclpy.__file__) else f"rclpy on {found}"}
+
+
 BENCH = Bench(
     id="nodes",
     title="processor time of the nodes per second, topics at 100 Hz",
     reference="closed_loop",
     cases=lambda robot, base: [],
-    base="fixed",
+    base="",
     run=_run,
+    versions=_runtime,
 )

@@ -37,8 +37,10 @@ def bench(
     if not subject:
         raise VmsPhError("what is to be timed? vms-ph bench --list names what can be")
     chosen = get(subject)
+    if base and not chosen.base:
+        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; leave --base away")
     robot, base = robot or chosen.robot, base or chosen.base
-    if base not in ("fixed", "planar", "floating"):
+    if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
     if chosen.run is not None:
         timings = chosen.run(robot, base, seconds)
@@ -90,7 +92,7 @@ def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -
         "base": base,
         "reference": chosen.reference,
         "note": chosen.note() if chosen.note else "",
-        "versions": _versions(),
+        "versions": _versions(chosen),
         "cases": cases,
     }
 
@@ -106,7 +108,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     from rich.console import Console
     from rich.table import Table
 
-    title = f"{chosen.title}: {robot}, {base} base"
+    title = f"{chosen.title}: {robot}" + (f", {base} base" if base else "")
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
     jitter = any(t.tail is not None for t in timings)
@@ -130,7 +132,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
         table.add_row(t.case.name, *row, *map(_time, tail), shown)
     console = Console()
     console.print(table)
-    machine = ", ".join(f"{name} {version}" for name, version in _versions().items())
+    machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
     to = chosen.reference
     for own in dict.fromkeys(t.case.reference for t in timings if t.case.reference):
         those = ", ".join(t.case.name for t in timings if t.case.reference == own)
@@ -140,7 +142,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
         console.print(note, highlight=False)
 
 
-def _versions() -> dict[str, str]:
+def _versions(chosen: "Bench") -> dict[str, str]:
     import platform
 
     import numpy
@@ -150,6 +152,7 @@ def _versions() -> dict[str, str]:
         "Python": platform.python_version(),
         "numpy": numpy.__version__,
         "pinocchio": pinocchio.__version__,
+        **({} if chosen.versions is None else chosen.versions()),
     }
 
 

@@ -21,20 +21,22 @@ def test_a_timer_fires_at_its_period(ros):
 
 
 def test_a_slow_callback_does_not_shift_the_schedule(ros):
-    stamps = []
+    period, stamps = 0.2, []
 
     def slow():
         stamps.append(time.monotonic())
         if len(stamps) == 1:
-            time.sleep(0.13)  # lets a period pass, and part of the next
+            time.sleep(1.5 * period)  # lets a period pass, and part of the next
 
-    ros.node().create_timer(0.05, slow)
+    started = time.monotonic()
+    ros.node().create_timer(period, slow)
     assert ros.spin_until(lambda: len(stamps) == 4)
-    since = [stamp - stamps[0] for stamp in stamps]
-    # The call that was due meanwhile comes late and once; then the old schedule goes on.
-    assert since[1] == pytest.approx(0.13, abs=0.03)
-    assert since[2] == pytest.approx(0.15, abs=0.03)
-    assert since[3] == pytest.approx(0.20, abs=0.03)
+    # The call that was due meanwhile comes late and once; then the old schedule goes on. A schedule
+    # that had moved would be half a period behind.
+    assert stamps[1] - stamps[0] == pytest.approx(1.5 * period, abs=0.3 * period)
+    behind = [(stamp - started) % period for stamp in stamps[2:]]
+    assert max(behind) < 0.3 * period
+    assert 0.7 * period < stamps[3] - stamps[2] < 1.3 * period
 
 
 def test_a_cancelled_timer_rests_until_it_is_reset(ros):
