@@ -11,13 +11,15 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.bag import BagMessage, BagReader, bag_info
 
 from .conversions import NANOSECONDS, to_stamp
 from .health import OK, Health
 from .message_text import load_interface
 from .parameters import declare
-from .process import run
+from .process import run, spoken
+
+with spoken():
+    from vms_ph_io.bag import BagMessage, BagReader, bag_info
 
 # How often to look for messages that are due, s; an early message waits at most this long.
 _TICK = 0.002

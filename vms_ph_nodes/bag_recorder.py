@@ -6,12 +6,14 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from vms_ph_io import share_directory
-from vms_ph_io.bag import BagError, BagWriter, MessageTypes
-from vms_ph_io.bag import QosProfile as BagQos
 
 from .health import ERROR, OK, WARN, Health
 from .parameters import declare
-from .process import run
+from .process import run, spoken
+
+with spoken():
+    from vms_ph_io.bag import BagError, BagWriter, MessageTypes
+    from vms_ph_io.bag import QosProfile as BagQos
 
 # How often to look for topics that were not there before, s.
 _LOOK = 0.2

@@ -2,14 +2,26 @@
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics.errors import VmsPhError
+
+
+@contextmanager
+def spoken() -> Iterator[None]:
+    """End the process with one sentence where something is missing that a program imports."""
+    try:
+        yield
+    except VmsPhError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
 
 
 def run(make: Callable[[], Node | list[Node]]) -> None:
@@ -36,7 +48,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except VmsPhError as error:
+    except (VmsPhError, ParameterException) as error:
         print(f"error: {error}", file=sys.stderr)
         code = 1
     finally:

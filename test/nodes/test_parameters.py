@@ -97,3 +97,14 @@ def test_a_value_that_is_not_accepted_ends_the_node_with_a_sentence(
     assert program.wait(20) == 1
     assert said in program.output
     assert "Traceback" not in program.output
+
+
+@pytest.mark.wire
+@pytest.mark.parametrize("value", ["-1.0", "much"])
+def test_a_value_refused_at_the_start_is_told_in_one_sentence(start: Start, value: str) -> None:
+    words = ("--ros-args", "-p", "robot:=panda", "-p", f"drift_tolerance:={value}")
+    program = start("run", "energy_monitor", *words)
+    assert program.wait(30) == 1
+    assert program.output.startswith("error: ")
+    assert "drift_tolerance" in program.output
+    assert "Traceback" not in program.output

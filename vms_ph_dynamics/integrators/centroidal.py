@@ -28,6 +28,8 @@ class Fall(NamedTuple):
     """A parabola, known from the last instant at which a port acted.
 
     Not summed step by step: a million equal summands leave a million roundings of the same sign.
+    A time may be given as an instant and what has passed since: of a step added to a long time and
+    taken from it again, the digits are lost that tell thrust from weight.
 
     Attributes:
         since: that instant, s.
@@ -43,19 +45,20 @@ class Fall(NamedTuple):
     mass: float
     gravity: Array
 
-    def centre_at(self, t: float) -> Array:
-        """Return the centre of mass at a time, (k,), m."""
-        s = t - self.since
+    def centre_at(self, t: float, passed: float = 0.0) -> Array:
+        """Return the centre of mass at the time ``t + passed``, (k,), m."""
+        s = (t - self.since) + passed
         return self.centre + s * (self.linear / self.mass + (0.5 * s) * self.gravity)
 
-    def velocity_at(self, t: float) -> Array:
+    def velocity_at(self, t: float, passed: float = 0.0) -> Array:
         """Return its velocity, (k,), m/s."""
-        return self.linear / self.mass + (t - self.since) * self.gravity
+        return self.linear / self.mass + ((t - self.since) + passed) * self.gravity
 
-    def pushed(self, t: float, displacement: Array, impulse: Array) -> "Fall":
-        """Return the parabola from ``t`` on, after an impulse and what it has moved by then."""
-        linear = self.mass * self.velocity_at(t) + impulse
-        return Fall(t, self.centre_at(t) + displacement, linear, self.mass, self.gravity)
+    def pushed(self, t: float, displacement: Array, impulse: Array, passed: float = 0.0) -> "Fall":
+        """Return the parabola from then on, after an impulse and what it has moved by then."""
+        linear = self.mass * self.velocity_at(t, passed) + impulse
+        centre = self.centre_at(t, passed) + displacement
+        return Fall(t + passed, centre, linear, self.mass, self.gravity)
 
 
 class CentroidalState(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import Array
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
-from .centroidal import Centroidal, CentroidalState, Fall
+from .centroidal import Centroidal, CentroidalState
 from .moving_base import base_rotation, cross, inverse_differential
 from .projection import project
 from .rk4 import STAGES
@@ -96,7 +96,7 @@ class ProjectedRK4(RobotStepper):
             u = s * rate
             q = robot.integrate(x.q, u) if lead else x.q
             v = x.v + s * a if lead else x.v
-            acting, d = self._acting_in_space(ports, t + s, q, v, x.fall)
+            acting, d = self._acting_in_space(ports, t, s, q, v, x)
             force = acting.external_force(d)
             a = robot.acceleration(q, v, force)
             rate = inverse_differential(model.base, u, v) if k and lead else v
@@ -111,34 +111,41 @@ class ProjectedRK4(RobotStepper):
                 turn = turn + weight * dt * (moment + robot.moment(q[:k], push))
                 if stage < 3:
                     thrust = thrust + (dt * dt / 6.0) * push
-        ahead = self._carried_on(x, works, t + dt, impulse, turn, thrust / robot.mass)
+        ahead = self._carried_on(x, works, t, dt, impulse, turn, thrust / robot.mass)
         return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, works
 
     def _acting_in_space(
-        self, ports: Acting, t: float, q: Array, v: Array, fall: Fall
+        self, ports: Acting, t: float, s: float, q: Array, v: Array, x: CentroidalState
     ) -> tuple[Ports, Evaluation]:
+        """Return what acts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
         if self.robot.k:
-            q, v = self.robot.inertial(q, v, fall.centre_at(t), fall.velocity_at(t))
-        return self.acting(ports, t, q, v), Evaluation(self.model, q, v)
+            centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
+            q, v = self.robot.inertial(q, v, centre, velocity)
+        return self.acting(ports, t + s, q, v), Evaluation(self.model, q, v)
 
     def _carried_on(
         self,
         x: CentroidalState,
         works: Works,
         t: float,
+        dt: float,
         impulse: Array,
         turn: Array,
         displacement: Array,
     ) -> CentroidalState:
-        """Advance momenta, centre of mass and energy to ``t`` by what came through the ports."""
+        """Advance momenta, centre of mass and energy by ``dt``, by what came through the ports."""
         robot = self.robot
         if robot.k == 0:
-            return x._replace(energy=x.energy.plus(works.net), t=t)
+            return x._replace(energy=x.energy.plus(works.net), t=t + dt)
         # What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
-        speed = x.fall.velocity_at(t) + impulse / (2.0 * robot.mass)
+        speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
         to_centre = float(impulse @ speed - robot.mass * robot.fall @ displacement)
-        fall = x.fall.pushed(t, displacement, impulse) if impulse.any() else x.fall
+        fall = x.fall
+        if impulse.any():
+            fall = fall.pushed(x.t, displacement, impulse, dt)._replace(since=t + dt)
         angular = x.angular + turn - robot.moment(displacement, impulse)
-        return CentroidalState(x.q, x.v, fall, angular, x.energy.plus(works.net - to_centre), t)
+        return CentroidalState(
+            x.q, x.v, fall, angular, x.energy.plus(works.net - to_centre), t + dt
+        )

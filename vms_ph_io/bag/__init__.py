@@ -1,13 +1,18 @@
 """Bags: recorded topics, in the format of rosbag2 with MCAP files. Nothing here needs ROS 2."""
 
 from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.info import BagInfo, TopicInfo, bag_info
-from vms_ph_io.bag.messages import BagMessage, BagTopic
-from vms_ph_io.bag.qos import QosProfile
-from vms_ph_io.bag.reader import BagReader
-from vms_ph_io.bag.recover import Recovery, recover
-from vms_ph_io.bag.types import MessageDefinition, MessageTypes
-from vms_ph_io.bag.writer import BagWriter
+from vms_ph_io.bag.needs import require_packages
+
+# Before the imports that would fail with the name of a module and no word on what to do.
+require_packages()
+
+from vms_ph_io.bag.info import BagInfo, TopicInfo, bag_info  # noqa: E402
+from vms_ph_io.bag.messages import BagMessage, BagTopic  # noqa: E402
+from vms_ph_io.bag.qos import QosProfile  # noqa: E402
+from vms_ph_io.bag.reader import BagReader  # noqa: E402
+from vms_ph_io.bag.recover import Recovery, recover  # noqa: E402
+from vms_ph_io.bag.types import MessageDefinition, MessageTypes  # noqa: E402
+from vms_ph_io.bag.writer import BagWriter  # noqa: E402
 
 __all__ = [
     "BagError",

@@ -1,0 +1,34 @@
+"""What a user reads where the packages for bags are not installed, as with ROS 2 from rosdep."""
+
+import subprocess
+import sys
+
+import pytest
+
+ABSENT = "import sys; sys.modules[{name!r}] = None; "
+
+
+def run(name: str, code: str) -> "subprocess.CompletedProcess[str]":
+    words = [sys.executable, "-c", ABSENT.format(name=name) + code]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+INFO = "sys.argv = ['vms-ph', 'bag', 'info', 'x']; from vms_ph_nodes.cli import main; main()"
+
+
+# Without ROS 2 the nodes have their messages from rosbags, so there they need it for all they do.
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("mcap", INFO),
+        ("rosbags", INFO),
+        ("mcap", "from vms_ph_nodes.bag_recorder import main; main()"),
+        ("mcap", "from vms_ph_nodes.bag_player import main; main()"),
+    ],
+)
+def test_a_missing_package_is_told_with_what_brings_it(name: str, code: str) -> None:
+    done = run(name, code)
+    assert done.returncode == 1
+    assert f"pip install {name}`" in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
