@@ -10,7 +10,7 @@ from vms_ph_dynamics.arrays import Array
 
 from .shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
 
-_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.03  # m
+_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m
 
 
 def to_markers(header: Header, shapes: list[Shape]) -> MarkerArray:

@@ -51,7 +51,7 @@ class Scales:
     velocity: float = 0.5
     inertia: float = 0.02
     power: float = 0.02
-    energy: float = 0.5
+    energy: float = 2.0
     longest: float = 1.0
 
 
@@ -88,6 +88,11 @@ class Bar:
 
 
 Shape = Arrow | Ellipsoid | Bar
+
+# From the root to the first of the bars, and from one to the next, m: beside a base of a metre, and
+# so far apart that what is written at them can be read.
+_BARS = np.array([-0.4, -0.95, 0.0])
+_APART = np.array([0.22, 0.22, 0.0])
 
 
 class Shapes:
@@ -155,17 +160,16 @@ class Shapes:
             yield self._flow(f"power {name}", place, centre, power)
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
-        corner = d.placement(self._root)[:3, 3] + np.array([-0.6, 0.5, 0.0])
+        first = d.placement(self._root)[:3, 3] + _BARS
         base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
         energies = (
-            ("kinetic energy", d.kinetic_energy, _LINEAR),
-            ("kinetic energy, base", base, _LOCKED),
-            ("kinetic energy, shape", d.kinetic_energy - base, _TASK),
+            ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
+            ("kinetic energy, base", "base", base, _LOCKED),
+            ("kinetic energy, shape", "shape", d.kinetic_energy - base, _TASK),
         )
-        for k, (name, value, colour) in enumerate(energies):
+        for k, (name, word, value, colour) in enumerate(energies):
             height = min(self._scales.energy * value, self._scales.longest)
-            place = corner + np.array([0.0, -0.12 * k, 0.0])
-            yield Bar(name, place, max(height, 1e-3), f"{name}\n{value:.3g} J", colour)
+            yield Bar(name, first + k * _APART, max(height, 1e-3), f"{word}\n{value:.3g} J", colour)
 
     def _flow(self, name: str, place: Array, centre: Array, power: float) -> Arrow:
         inward = centre - place

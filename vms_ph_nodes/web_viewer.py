@@ -124,10 +124,12 @@ class WebViewer(Node):
         self._energy = Strip(
             server,
             "closed-loop energy (J)",
-            ("total", "shaped potential", "kinetic, task", "kinetic, null space"),
+            ("total", "shaped potential", "kinetic, task or base", "kinetic, null or shape"),
         )
         self._power = Strip(
-            server, "power into the robot (W)", ("joint torques", "end effector", "-friction")
+            server,
+            "power into the robot (W)",
+            ("joint torques", "end effector", "-friction", "base"),
         )
         self._marker_scene = MarkerScene(server)
         self._error = Strip(server, "task error (mm)", ("distance to the reference",))
@@ -152,7 +154,9 @@ class WebViewer(Node):
 
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
-        self._power.add(time, message.joint_torque, message.end_effector, -message.dissipated)
+        self._power.add(
+            time, message.joint_torque, message.end_effector, -message.dissipated, message.base
+        )
         self._last_power = message
 
     def _on_control(self, message: ControllerState) -> None:
@@ -161,8 +165,9 @@ class WebViewer(Node):
             time,
             message.closed_loop_energy,
             message.shaped_potential,
-            message.kinetic_task,
-            message.kinetic_null,
+            # A law splits its energy in the one way or in the other.
+            message.kinetic_task + message.kinetic_base,
+            message.kinetic_null + message.kinetic_shape,
         )
         self._error.add(time, 1e3 * message.task_error)
 
@@ -189,9 +194,10 @@ class WebViewer(Node):
             strip.draw()
         power = getattr(self, "_last_power", None)
         if power is not None:
+            base = f"+ base {power.base_work:+.4f} " if power.base_work else ""
             self._summary.content = (
                 f"**stored** {power.stored:+.4f} J = joints {power.joint_torque_work:+.4f} "
-                f"+ end effector {power.end_effector_work:+.4f} "
+                f"+ end effector {power.end_effector_work:+.4f} {base}"
                 f"− friction {power.dissipated_work:.4f} J  \n"
                 f"**from nowhere** {power.drift:+.1e} J, residual {power.residual:+.1e} W"
             )
