@@ -55,7 +55,7 @@ def _bar(header: Header, bar: Bar) -> Marker:
 
 def _label(header: Header, bar: Bar) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height + 2 * _TEXT]))
+    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height + 3 * _TEXT]))
     marker.scale.z = _TEXT
     marker.text = bar.text
     return marker
