@@ -28,8 +28,9 @@ def test_a_slow_callback_does_not_shift_the_schedule(ros):
         if len(stamps) == 1:
             time.sleep(1.5 * period)  # lets a period pass, and part of the next
 
+    node = ros.node()
     started = time.monotonic()
-    ros.node().create_timer(period, slow)
+    node.create_timer(period, slow)
     assert ros.spin_until(lambda: len(stamps) == 4)
     # The call that was due meanwhile comes late and once; then the old schedule goes on. A schedule
     # that had moved would be half a period behind.
