@@ -23,7 +23,8 @@ void EnergyRouting::anchor(Evaluation& d) noexcept {
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
   const MatrixV product = reference_ * kernel.transpose();
-  const Eigen::JacobiSVD<MatrixV> svd(product, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const Eigen::JacobiSVD<MatrixV, Eigen::NoQRPreconditioner> svd(
+      product, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const MatrixV turn = svd.matrixU() * svd.matrixV().transpose();
   Z_.noalias() = turn * kernel;
   return svd.singularValues()[product.rows() - 1];
