@@ -180,7 +180,7 @@ def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> 
         ([], "at least one rotor or thruster"),
         ([native.Rotor(zero, zero)], "the axis of rotor 0 has length zero"),
         ([native.Rotor(zero, np.nan * up)], "axis of rotor 0 must be finite"),
-        ([native.Rotor(np.inf * up, up)], "position of rotor 0 must be finite"),
+        ([native.Rotor(np.full(3, np.inf), up)], "position of rotor 0 must be finite"),
         ([native.Rotor(zero, up, np.nan)], "drag_ratio of rotor 0 must be finite"),
         ([native.Rotor(zero, up), native.Rotor(zero, up, 0.0, 1.0, 0.0)], "limits of rotor 1 must"),
     ):
