@@ -1,12 +1,17 @@
 """Single updates of the control laws in C++ and in Python: how long, and with how much jitter.
 
-The C++ ones are timed by ``native/benchmark``, a program without Python.
+The C++ ones are timed by ``native/benchmark``, a program without Python. A second one hosts the law
+in Python, in a thread of its own; it is timed with the priorities of a control loop as well, where
+they are allowed.
 """
 
+import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +32,9 @@ from .timing import Case, Tail, Timing
 _UPDATES = 100_000
 _REFERENCE = "the law in Python, moving reference"
 
+_PRIORITY = 50  # that of ros2_control
+_NOT_ALLOWED = 3  # exit code of the host's program
+
 # The promise: what a controller manager at 1 kHz can give away.
 _P99 = 100e-6
 
@@ -39,16 +47,41 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(known.description())
-        done = subprocess.run(
-            [program / "benchmark/vms_ph_benchmark", file, base, model.end_effector, str(_UPDATES)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
-    timings = [_of_line(line) for line in done.stdout.splitlines()]
+        asked = [file, base, model.end_effector, _UPDATES]
+        lines = _output(program / "benchmark/vms_ph_benchmark", *asked)
+        timings = [_of_line(line) for line in lines]
+        law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
+        kind = f"{law.__module__}.{law.__name__}"
+        home = model.configuration(known.home)
+        host = program / "benchmark/python_host/vms_ph_host_benchmark"
+        for priority in (0, _PRIORITY):
+            for line in _output(host, *asked, priority, kind, *home.tolist()):
+                timings.append(_hosted(line, priority))
     return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
+
+
+def _output(program: Path, *arguments: object) -> list[str]:
+    """Return the lines that a program prints; none where a priority is not allowed."""
+    done = subprocess.run(
+        [program, *map(str, arguments)],
+        env={**os.environ, "VMS_PH_PYTHON": sys.prefix, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, _NOT_ALLOWED):
+        raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
+    return done.stdout.splitlines()
+
+
+def _hosted(line: str, priority: int) -> Timing:
+    """Return a line of the host, with its late answers in the name."""
+    line, _, late = line.rpartition("\t")
+    _, _, numbers = line.partition("\t")
+    how = "real-time priority" if priority else "ordinary priority"
+    timing = _of_line(f"the law hosted, {how}, {late} late\t{numbers}")
+    # What is promised is promised of the laws in C++.
+    return replace(timing, case=replace(timing.case, tail=None))
 
 
 def _of_line(line: str) -> Timing:

@@ -2,7 +2,10 @@
 // tabs between: its name, then median, lower and upper quartile, 99th percentile, 99.9th, and the
 // longest, in ns; then how many answers came too late for a period of a millisecond.
 //
-//   vms_ph_host_benchmark FILE.urdf BASE END_EFFECTOR UPDATES MODULE.CLASS Q...
+//   vms_ph_host_benchmark FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...
+//
+// With a SCHED_FIFO priority above zero, for the calling thread and that of Python; it ends with 3
+// where there may be none.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +14,8 @@
 #include <fstream>
 #include <iterator>
 #include <vector>
+
+#include <pthread.h>
 
 #include "vms_ph_native/python_controller.hpp"
 
@@ -35,14 +40,21 @@ int run(int count, char** words) {
   robot.base = words[2];
   robot.end_effector = words[3];
   const int updates = std::max(10, std::atoi(words[4]));
-  const std::string kind = words[5];
+  sched_param priority{};
+  priority.sched_priority = std::atoi(words[5]);
+  const std::string kind = words[6];
+  // Python's thread is made by this one, and gets its priority.
+  if (priority.sched_priority > 0 && pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) {
+    std::fprintf(stderr, "a real-time priority is not allowed here\n");
+    return 3;
+  }
   vms_ph::PythonController law(kind, robot);
-  if (count - 6 != law.nq()) {
-    std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(), count - 6);
+  if (count - 7 != law.nq()) {
+    std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(), count - 7);
     return 2;
   }
   Eigen::VectorXd home(law.nq());
-  for (int i = 0; i < law.nq(); ++i) home[i] = std::atof(words[6 + i]);
+  for (int i = 0; i < law.nq(); ++i) home[i] = std::atof(words[7 + i]);
   const auto states = around(home, law.n(), law.nv());
   if (!law.reset(states[0])) {
     std::fprintf(stderr, "the posture is none of this robot: %s\n", law.log().c_str());
@@ -78,8 +90,8 @@ int run(int count, char** words) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count < 7) {
-    std::fprintf(stderr, "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES MODULE.CLASS Q...\n", words[0]);
+  if (count < 8) {
+    std::fprintf(stderr, "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...\n", words[0]);
     return 2;
   }
   try {

@@ -17,7 +17,8 @@ struct RobotState {
   Eigen::VectorXd v;  ///< (nv,) velocity
 
   /// Whether it is a state of this robot, and finite.
-  bool is_usable(const Model& model) const noexcept {
+  template <class Robot>  // a Model, whose header many hosts of controllers do without
+  bool is_usable(const Robot& model) const noexcept {
     return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum());
   }
 };
