@@ -1,5 +1,6 @@
 """What tests share: robots, golden data, random states."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# Whatever is installed: the schemes in Python are to be tested here, and in native/ those in C++.
+sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,14 +17,16 @@ def native_folder() -> Path:
     return native_build.build(tests=True)
 
 
-@pytest.fixture(scope="session")
-def native(native_folder: Path) -> ModuleType:
+@pytest.fixture(scope="package")
+def native(native_folder: Path) -> Iterator[ModuleType]:
     """The module ``vms_ph_native`` of this checkout, not one that was installed before."""
+    hidden = sys.modules.pop("vms_ph_native", None)
     sys.path.insert(0, str(native_folder))
     try:
-        return importlib.import_module("vms_ph_native")
+        yield importlib.import_module("vms_ph_native")
     finally:
         sys.path.remove(str(native_folder))
+        sys.modules["vms_ph_native"] = hidden  # type: ignore[assignment]
 
 
 def native_model(native: ModuleType, model: VMSModel) -> object:

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from dynamics.conftest import random_tree, state_of
-from dynamics.integrators.conftest import centred, moving, panda_on
+from dynamics.integrators.conftest import centred, hover_late, moving, panda_on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +15,9 @@ from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.friction import Friction
 from vms_ph_dynamics.integrators import COMPILED, Event, IntegrationError, integrate, make_stepper
 from vms_ph_dynamics.integrators import compiled as compiled_module
+from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports, StandardForm
 from vms_ph_io import robots
-from vms_ph_nodes.simulation import External, Simulation
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -204,6 +204,11 @@ def test_a_fixed_arm_under_gravity_keeps_its_energy_over_many_steps(scheme: str)
     largest = max(s.kinetic for s in seen) + abs(seen[0].potential)
     print(f"{scheme}: {np.ptp(energy) / largest:.1e}")
     assert np.ptp(energy) < (1e-13 if scheme == "projected_rk4" else 1e-11) * largest
+
+
+@pytest.mark.parametrize("scheme", COMPILED)
+def test_hovering_costs_no_failing_step_late_in_a_long_run(scheme: str) -> None:
+    hover_late(scheme, native=True)
 
 
 @pytest.mark.parametrize("scheme", EXACT)

@@ -149,7 +149,7 @@ class CayleyStepper(RobotStepper):
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(carried.q, carried.angular)
         # Of the parabola, the velocity in the middle is the mean one.
-        drift = carried.fall.velocity_at(t + 0.5 * dt)
+        drift = carried.fall.velocity_at(carried.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
             centre_velocity = drift if free else unknown[nv + 1 :]
@@ -215,9 +215,9 @@ class CayleyStepper(RobotStepper):
         if len(unknown) > nv + 1:
             # A constant push over the step: half of what it adds to the velocity is the mean.
             gain = (0.5 * dt / robot.mass) * middle.push
-            following[nv + 1 :] = fall.velocity_at(t + 0.5 * dt) + gain
+            following[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + gain
             if middle.push.any():
-                fall = fall.pushed(t + dt, dt * gain, dt * middle.push)
+                fall = fall.pushed(x.t, dt * gain, dt * middle.push, dt)._replace(since=t + dt)
         end = CayleyState(q_end, fall, angular, pi, energy, t + dt, x.past)
         here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
         following[nv] = multiplier = self._multiplier(x, end, here)

@@ -80,7 +80,7 @@ void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) 
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->any && robot_.k > 0) solver.unknown.tail<3>() = x.fall.velocity_at(t + 0.5 * dt);
+  if (ports_->any && robot_.k > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
 Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, double dt,
@@ -162,8 +162,11 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
                             force_.tail(n).dot(y.tail(n))));
       // A constant push over the step: half of what it adds to the velocity is the mean.
       const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
-      following.tail<3>() = x.fall.velocity_at(t_ + 0.5 * dt_) + gain;
-      if (!push.isZero(0.0)) end.fall = x.fall.pushed(t_ + dt_, dt_ * gain, dt_ * push);
+      following.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + gain;
+      if (!push.isZero(0.0)) {
+        end.fall = x.fall.pushed(x.t, dt_, dt_ * gain, dt_ * push);
+        end.fall.since = end.t;
+      }
     } else {
       end.energy.add(dt_ * force_.dot(y));
     }

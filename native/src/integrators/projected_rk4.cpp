@@ -118,7 +118,7 @@ void ProjectedRK4::forced(const Carried& x, const Ports& ports, double t, double
     moving_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
     if (k > 0) {
-      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(t + lead * dt);
+      const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, lead * dt);
       for (int j = 0; j < k; ++j) moving_[j] += speed[j];
     }
     robot_.add_works(ports, moving_, weight * dt, books);
@@ -147,9 +147,12 @@ void ProjectedRK4::forced(const Carried& x, const Ports& ports, double t, double
   // potential energy of that motion, so only differences by the impulse appear: no large numbers
   // are subtracted after a long fall.
   const Vector3d displacement = thrust / robot_.mass;
-  const Vector3d speed = x.fall.velocity_at(next.t) + impulse / (2.0 * robot_.mass);
+  const Vector3d speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
   const double to_centre = impulse.dot(speed) - robot_.mass * robot_.fall.dot(displacement);
-  if (!impulse.isZero(0.0)) next.fall = x.fall.pushed(next.t, displacement, impulse);
+  if (!impulse.isZero(0.0)) {
+    next.fall = x.fall.pushed(x.t, dt, displacement, impulse);
+    next.fall.since = next.t;
+  }
   next.angular += turn - displacement.cross(impulse);
   next.energy.add(books.net() - to_centre);
 }

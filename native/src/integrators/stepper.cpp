@@ -7,19 +7,21 @@
 
 namespace vms_ph {
 
-Eigen::Vector3d Fall::centre_at(double t) const {
-  const double s = t - since;
+Eigen::Vector3d Fall::centre_at(double t, double passed) const {
+  const double s = (t - since) + passed;
   return centre + s * (linear / mass + (0.5 * s) * gravity);
 }
 
-Eigen::Vector3d Fall::velocity_at(double t) const { return linear / mass + (t - since) * gravity; }
+Eigen::Vector3d Fall::velocity_at(double t, double passed) const {
+  return linear / mass + ((t - since) + passed) * gravity;
+}
 
-Fall Fall::pushed(double t, const Eigen::Vector3d& displacement,
+Fall Fall::pushed(double t, double passed, const Eigen::Vector3d& displacement,
                   const Eigen::Vector3d& impulse) const {
   Fall after = *this;
-  after.since = t;
-  after.centre = centre_at(t) + displacement;
-  after.linear = mass * velocity_at(t) + impulse;
+  after.since = t + passed;
+  after.centre = centre_at(t, passed) + displacement;
+  after.linear = mass * velocity_at(t, passed) + impulse;
   return after;
 }
 

@@ -10,7 +10,8 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.structure import DecoupledForm, Form, PHState
+from vms_ph_dynamics.integrators import make_stepper, take
+from vms_ph_dynamics.structure import DecoupledForm, Form, PHState, Ports
 from vms_ph_io import robots
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -103,3 +104,25 @@ def centred(model: VMSModel) -> tuple[DecoupledForm, PHState]:
     v[:k] -= model.evaluate(q, v).p[:k] / model.total_mass
     q[:k] -= seen(form, x).centre[:k]
     return form, form.state(q, v)
+
+
+def hover_late(scheme: str, native: bool = False) -> None:
+    """Hold a robot still at a late hour: t + dt - t is dt to ten digits only then.
+
+    That is more than the energies of a robot at rest.
+    """
+    model = panda_on("floating")
+    form = DecoupledForm(model)
+    q = model.random_configuration(np.random.default_rng(1))
+    rest = model.evaluate(q, np.zeros(model.nv))
+    hover = Ports(rest.g[6:], rest.g[:6])
+    start, dt = 5000.0, 1e-3
+    stepper = make_stepper(scheme, form, native=native)
+    carried = stepper.begin(form.state(q, np.zeros(model.nv)), start)
+    for step in range(200):
+        taken = take(stepper, carried, hover, start + step * dt, dt)
+        assert not taken.failures
+        carried = taken.advance.carried
+    reached, v = stepper.motion(carried)
+    assert np.abs(v).max() < 1e-9
+    np.testing.assert_allclose(model.difference(q, reached), 0.0, atol=1e-9)

@@ -5,10 +5,10 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.friction import Friction
-from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate, make_stepper, take
+from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 
-from .conftest import moving, panda_on
+from .conftest import hover_late, moving, panda_on
 
 STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.02])
 EXACT = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
@@ -134,18 +134,6 @@ def test_a_robot_that_hovers_stays_where_it_is_without_a_failing_step() -> None:
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-14)
 
 
-def test_hovering_costs_no_failing_step_late_in_a_long_run_either() -> None:
-    # There t + dt - t is dt to ten digits only, which is more than the energies of a robot at rest.
-    model = panda_on("floating")
-    form = DecoupledForm(model)
-    q = model.random_configuration(np.random.default_rng(1))
-    rest = model.evaluate(q, np.zeros(model.nv))
-    hover = Ports(rest.g[6:], rest.g[:6])
-    stepper, start, dt = make_stepper("projected_rk4", form), 5000.0, 1e-3
-    carried = stepper.begin(form.state(q, np.zeros(model.nv)), start)
-    for step in range(200):
-        taken = take(stepper, carried, hover, start + step * dt, dt)
-        assert not taken.failures
-        carried = taken.advance.carried
-    assert abs(carried.energy.value) < 1e-20
-    assert np.abs(stepper.motion(carried)[1]).max() < 1e-9
+@pytest.mark.parametrize("scheme", EXACT)
+def test_hovering_costs_no_failing_step_late_in_a_long_run_either(scheme: str) -> None:
+    hover_late(scheme)

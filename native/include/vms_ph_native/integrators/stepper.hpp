@@ -11,6 +11,9 @@
 namespace vms_ph {
 
 /// A parabola, known from the last instant at which a port acted. On a planar base within the plane.
+///
+/// A time may be given as an instant and what has passed since: of a step added to a long time and
+/// taken from it again, the digits are lost that tell thrust from weight.
 struct Fall {
   double since = 0.0;                                   ///< that instant, s
   Eigen::Vector3d centre = Eigen::Vector3d::Zero();     ///< of mass then, inertial frame, m
@@ -18,10 +21,11 @@ struct Fall {
   double mass = 0.0;                                    ///< kg
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();    ///< m/s^2
 
-  Eigen::Vector3d centre_at(double t) const;
-  Eigen::Vector3d velocity_at(double t) const;
-  /// The parabola from t on, after an impulse and what it has moved by then.
-  Fall pushed(double t, const Eigen::Vector3d& displacement, const Eigen::Vector3d& impulse) const;
+  Eigen::Vector3d centre_at(double t, double passed = 0.0) const;
+  Eigen::Vector3d velocity_at(double t, double passed = 0.0) const;
+  /// The parabola from then on, after an impulse and what it has moved by then.
+  Fall pushed(double t, double passed, const Eigen::Vector3d& displacement,
+              const Eigen::Vector3d& impulse) const;
 };
 
 /// An energy as the sum of two numbers, so that a million small works leave no rounding.
