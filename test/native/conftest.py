@@ -12,6 +12,13 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_nodes import native_build
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The first test waits for the compiler, on a busy machine for many minutes.
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(1800))
+
+
 @pytest.fixture(scope="session")
 def native_folder() -> Path:
     return native_build.build(tests=True)

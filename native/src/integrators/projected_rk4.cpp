@@ -53,7 +53,7 @@ Advance ProjectedRK4::step(const Carried& x, const Ports& ports, double t, doubl
   next.energy = x.energy;
   next.t = t + dt;
   if (ports.any) {
-    forced(x, ports, t, dt, next, books);
+    forced(x, ports, dt, next, books);
   } else {
     free(x, dt, next);
   }
@@ -95,7 +95,7 @@ void ProjectedRK4::free(const Carried& x, double dt, Carried& next) noexcept {
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-void ProjectedRK4::forced(const Carried& x, const Ports& ports, double t, double dt, Carried& next,
+void ProjectedRK4::forced(const Carried& x, const Ports& ports, double dt, Carried& next,
                           Advance& books) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;

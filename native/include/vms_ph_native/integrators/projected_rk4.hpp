@@ -21,7 +21,7 @@ class ProjectedRK4 final : public Stepper {
 
  private:
   void free(const Carried& x, double dt, Carried& next) noexcept;
-  void forced(const Carried& x, const Ports& ports, double t, double dt, Carried& next,
+  void forced(const Carried& x, const Ports& ports, double dt, Carried& next,
               Advance& books) noexcept;
 
   Centroidal robot_;
