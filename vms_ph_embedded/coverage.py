@@ -35,6 +35,7 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 - `received_timestamp` of a message is 0.
 - Of the services of standard packages there are those of rcl_interfaces, lifecycle_msgs
   and std_srvs.
+- No ros2_control: the launcher reads its launch files and says that they need a ROS 2.
 - Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
 

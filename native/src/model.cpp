@@ -1,5 +1,6 @@
 #include "vms_ph_native/model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -48,6 +49,15 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
   }
   throw ModelError("the robot '" + model.name + "' has no frame '" + name +
                    "'; give the name of a link or joint of its URDF");
+}
+
+// The name of the joint whose element is open at a place in the text of a URDF.
+std::string name_of_joint_around(const std::string& xml, std::size_t at) {
+  const auto joint = xml.rfind("<joint", at);
+  const auto name = joint == std::string::npos ? joint : xml.find("name", joint);
+  const auto begin = name == std::string::npos ? name : xml.find_first_of("\"'", name);
+  if (begin == std::string::npos || begin > at) return "";
+  return xml.substr(begin + 1, xml.find(xml[begin], begin + 1) - begin - 1);
 }
 
 // URDF writers put 0 where they mean "not given", Pinocchio the largest double.
@@ -106,9 +116,12 @@ pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
 Model Model::from_urdf(const std::string& xml, Base base, const std::string& end_effector,
                        const std::vector<std::string>& locked_joints,
                        const Eigen::Vector3d& gravity) {
-  if (xml.find("<mimic") != std::string::npos) {
-    throw ModelError("joints that mimic others are not covered by the native controllers; lock "
-                     "them in the URDF, or use a Python controller");
+  for (auto at = xml.find("<mimic"); at != std::string::npos; at = xml.find("<mimic", at + 1)) {
+    const std::string name = name_of_joint_around(xml, at);
+    if (std::find(locked_joints.begin(), locked_joints.end(), name) == locked_joints.end()) {
+      throw ModelError("the joint '" + name + "' mimics another, which is not covered by the "
+                       "native controllers; lock it, or use a Python controller");
+    }
   }
   pinocchio::Model model;
   try {

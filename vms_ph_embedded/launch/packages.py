@@ -47,6 +47,13 @@ def find_share(package: str, environment: Mapping[str, str] = os.environ) -> Pat
     return prefix / "share" / package
 
 
+# What this launcher can read but not run.
+_ONLY_IN_ROS = {
+    "controller_manager": "; ros2_control loads C++ plugins and runs in a ROS 2 only: source one "
+    "that has it, or take the launch file of the robot without ros2_control in its name",
+}
+
+
 def node_modules(package: str) -> dict[str, str]:
     """The programs of a package whose programs are Python modules: name to module.
 
@@ -104,5 +111,6 @@ def find_executable(
         raise LookupError(
             f"executable {executable!r} of package {package!r} is neither in "
             f"{folder or 'lib/' + package + ' of a prefix in AMENT_PREFIX_PATH'} nor on the PATH"
+            f"{_ONLY_IN_ROS.get(package, '')}"
         )
     return (found,)

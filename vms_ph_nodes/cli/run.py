@@ -10,6 +10,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 EXECUTABLES = (
     "closed_loop",
+    "describe",
     "simulator",
     "controller",
     "energy_monitor",

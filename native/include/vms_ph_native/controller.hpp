@@ -1,7 +1,6 @@
 // What a controller is: from state, reference and time step to a command with its energy.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,15 +11,14 @@
 
 namespace vms_ph {
 
+class Model;
+
 struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
 
   /// Whether it is a state of this robot, and finite.
-  template <class Robot>  // a Model, whose header many hosts of controllers do without
-  bool is_usable(const Robot& model) const noexcept {
-    return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum());
-  }
+  bool is_usable(const Model& model) const noexcept;
 };
 
 /// What is wanted of the robot; what is not there means: stay as you were told before.

@@ -1,0 +1,82 @@
+// The energies of a state and how they divide; see vms_ph/msg/Energy.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph {
+
+/// Energies in J; base and shape, and task and null space, each add up to the kinetic energy.
+struct Energies {
+  double kinetic = 0.0, potential = 0.0;
+  double kinetic_base = 0.0, kinetic_shape = 0.0;
+  double kinetic_task = 0.0, kinetic_null = 0.0;  ///< NaN at a singular configuration
+  double total() const { return kinetic + potential; }
+};
+
+/// Computes them, with workspaces of its own. The task is the position of the end effector.
+class EnergySplit {
+ public:
+  explicit EnergySplit(const Model& model);
+  EnergySplit(const EnergySplit&) = delete;
+  EnergySplit& operator=(const EnergySplit&) = delete;
+
+  /// @param state  of the robot; NaN where it is not finite.
+  const Energies& of(const RobotState& state) noexcept;
+
+ private:
+  Model model_;
+  Evaluation at_;
+  Matrix3V task_;
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3> weighted_;
+  Eigen::LLT<MatrixV> factor_;
+  Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen_;
+  Energies energies_;
+};
+
+/// Power through the ports in W and its integrals in J; positive into the robot.
+struct PowerBalance {
+  double joint_torque = 0.0, base = 0.0, dissipated = 0.0;
+  double joint_torque_work = 0.0, base_work = 0.0, dissipated_work = 0.0;
+  double stored = 0.0;    ///< total energy less that of the first sample
+  double residual = 0.0;  ///< W, since the last sample
+  double drift() const { return stored - joint_torque_work - base_work + dissipated_work; }
+};
+
+/// Integrates the powers of samples by the trapezoidal rule, as energy_audit.py does.
+class PowerAudit {
+ public:
+  /// @param friction  the viscous friction of the URDF dissipates.
+  PowerAudit(const Model& model, bool friction);
+
+  /// Begin anew with the next sample.
+  void reset() noexcept;
+
+  /// Account for a sample.
+  ///
+  /// Efforts are held between samples: those that acted until now and those that act from now on
+  /// are both taken in, each for its side of the jump, and the powers reported are their mean.
+  /// @param energy  total, J.
+  /// @param dt      since the last sample, s.
+  const PowerBalance& add(const RobotState& state, const Command& before, const Command& after,
+                          double energy, double dt) noexcept;
+
+ private:
+  struct Rates {
+    double joint_torque, base;
+  };
+  Rates rates(const RobotState& state, const Command& command) const noexcept;
+
+  int b_, n_;
+  Eigen::VectorXd damping_;
+  bool begun_ = false;
+  double first_ = 0.0, dissipated_ = 0.0;
+  Rates last_{0.0, 0.0};
+  PowerBalance balance_;
+};
+
+}  // namespace vms_ph

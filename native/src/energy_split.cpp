@@ -1,0 +1,90 @@
+#include "vms_ph_native/energy_split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace vms_ph {
+namespace {
+
+// Below this smallest singular value the task inertia, and with it the split, loses its meaning.
+constexpr double kSingular = 1e-3;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+EnergySplit::EnergySplit(const Model& model)
+    : model_(model), at_(model_), task_(3, model_.nv()), weighted_(model_.nv(), 3),
+      factor_(model_.nv()) {}
+
+const Energies& EnergySplit::of(const RobotState& state) noexcept {
+  if (!state.q.allFinite() || !state.v.allFinite()) {
+    energies_ = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    return energies_;
+  }
+  at_.set(state.q, state.v);
+  energies_.kinetic = at_.kinetic_energy();
+  energies_.potential = at_.potential_energy();
+  energies_.kinetic_base = 0.0;
+  if (const int b = model_.b(); b > 0) {
+    const auto p = at_.momentum().head(b);
+    energies_.kinetic_base = 0.5 * p.dot(at_.M_b_inverse() * p);
+  }
+  energies_.kinetic_shape = energies_.kinetic - energies_.kinetic_base;
+
+  task_ = at_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED).topRows<3>();
+  const Eigen::Matrix3d gram = task_ * task_.transpose();
+  eigen_.computeDirect(gram, Eigen::EigenvaluesOnly);
+  if (std::sqrt(std::max(eigen_.eigenvalues()[0], 0.0)) <= kSingular) {
+    energies_.kinetic_task = energies_.kinetic_null = kNaN;
+    return energies_;
+  }
+  // eta^T (J M^-1 J^T)^-1 eta / 2 is what the task holds, the rest is of its null space [D (26)].
+  factor_.compute(at_.M());
+  weighted_ = task_.transpose();
+  factor_.solveInPlace(weighted_);
+  const Eigen::Matrix3d mobility = task_ * weighted_;
+  const Eigen::Vector3d rate = task_ * state.v;
+  energies_.kinetic_task = 0.5 * rate.dot(mobility.llt().solve(rate));
+  energies_.kinetic_null = energies_.kinetic - energies_.kinetic_task;
+  return energies_;
+}
+
+PowerAudit::PowerAudit(const Model& model, bool friction)
+    : b_(model.b()), n_(model.n()), damping_(Eigen::VectorXd::Zero(model.n())) {
+  if (friction) damping_ = model.pinocchio().damping.tail(n_);
+}
+
+void PowerAudit::reset() noexcept {
+  begun_ = false;
+  balance_ = {};
+}
+
+PowerAudit::Rates PowerAudit::rates(const RobotState& state, const Command& command) const noexcept {
+  return {command.torque.dot(state.v.tail(n_)), command.wrench_base.dot(state.v.head(b_))};
+}
+
+const PowerBalance& PowerAudit::add(const RobotState& state, const Command& before,
+                                    const Command& after, double energy, double dt) noexcept {
+  const Rates until = rates(state, before), from = rates(state, after);
+  const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
+  PowerBalance& r = balance_;
+  if (!begun_) {
+    begun_ = true;
+    first_ = energy;
+  } else if (dt > 0.0) {
+    const double drift = r.drift();
+    r.joint_torque_work += 0.5 * dt * (last_.joint_torque + until.joint_torque);
+    r.base_work += 0.5 * dt * (last_.base + until.base);
+    r.dissipated_work += 0.5 * dt * (dissipated_ + dissipated);
+    r.stored = energy - first_;
+    r.residual = (r.drift() - drift) / dt;
+  }
+  r.joint_torque = 0.5 * (until.joint_torque + from.joint_torque);
+  r.base = 0.5 * (until.base + from.base);
+  r.dissipated = dissipated_ = dissipated;
+  last_ = from;
+  return r;
+}
+
+}  // namespace vms_ph

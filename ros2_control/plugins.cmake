@@ -1,0 +1,70 @@
+# The plugins of ros2_control over native/; included by the package where ros2_control is found.
+find_package(nav_msgs REQUIRED)
+find_package(tf2_msgs REQUIRED)
+
+# Pinocchio from a Python wheel is told by its prefix. It is searched behind all that ROS has brought:
+# the wheel has a urdfdom, a console_bridge and a tinyxml2 of its own.
+set(VMS_PH_PINOCCHIO_PREFIX "" CACHE PATH "folder of a Pinocchio that is on no search path")
+if(VMS_PH_PINOCCHIO_PREFIX)
+  file(GLOB Boost_DIR ${VMS_PH_PINOCCHIO_PREFIX}/lib/cmake/Boost-*)
+  list(APPEND CMAKE_PREFIX_PATH ${VMS_PH_PINOCCHIO_PREFIX})
+endif()
+find_package(pinocchio REQUIRED)  # here, so that its targets are seen from here and from native/
+set(VMS_PH_BINDINGS OFF)  # the Python module is built by ./vms native
+set(VMS_PH_PYTHON_HOST ON)
+add_subdirectory(native)
+
+foreach(schema controller_shell decoupled_vms_controller python_controller robot_broadcaster
+    task_space_ida_pbc)
+  generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
+endforeach()
+
+set(sources
+  controller_shell decoupled_vms_controller gain_parameters plant python_controller reference_ports robot_broadcaster robot_setup
+  servo simulated_system state_reader task_space_ida_pbc telemetry)
+list(TRANSFORM sources PREPEND ros2_control/src/)
+list(TRANSFORM sources APPEND .cpp)
+add_library(vms_ph_ros2_control SHARED ${sources})
+target_compile_features(vms_ph_ros2_control PRIVATE cxx_std_17)
+target_compile_options(vms_ph_ros2_control PRIVATE -Wall -Wextra -Wpedantic)
+# Most of the time of a compilation goes into reading these.
+target_precompile_headers(vms_ph_ros2_control PRIVATE
+  <controller_interface/chainable_controller_interface.hpp>
+  <hardware_interface/system_interface.hpp>
+  <vms_ph_native/model.hpp>)
+rosidl_get_typesupport_target(interfaces_target ${PROJECT_NAME} rosidl_typesupport_cpp)
+target_link_libraries(vms_ph_ros2_control PRIVATE
+  controller_shell_parameters decoupled_vms_controller_parameters python_controller_parameters
+  robot_broadcaster_parameters task_space_ida_pbc_parameters
+  controller_interface::controller_interface
+  hardware_interface::hardware_interface
+  pluginlib::pluginlib
+  rclcpp_lifecycle::rclcpp_lifecycle
+  realtime_tools::realtime_tools
+  ${interfaces_target}
+  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${sensor_msgs_TARGETS} ${tf2_msgs_TARGETS}
+  vms_ph_native vms_ph_python_host)
+
+pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
+pluginlib_export_plugin_description_file(hardware_interface ros2_control/hardware_plugins.xml)
+install(TARGETS vms_ph_ros2_control vms_ph_native vms_ph_python_host DESTINATION lib)
+# Beside each other, and Pinocchio where it was found.
+set_target_properties(vms_ph_ros2_control vms_ph_native vms_ph_python_host PROPERTIES
+  INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+
+if(BUILD_TESTING)
+  find_package(ament_cmake_gmock QUIET)
+  if(ament_cmake_gmock_FOUND)
+    ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
+    target_link_libraries(simulated_system vms_ph_ros2_control vms_ph_native
+      hardware_interface::hardware_interface rclcpp::rclcpp)
+  endif()
+  find_package(ament_cmake_pytest QUIET)
+  find_package(controller_manager QUIET)
+  if(ament_cmake_pytest_FOUND AND controller_manager_FOUND)
+    # A controller manager, switched and killed; in a domain of its own.
+    ament_add_pytest_test(controller_manager ros2_control/test TIMEOUT 1200
+      ENV "PYTEST_ADDOPTS=-p no:launch_testing -p no:launch_ros -p no:cacheprovider -c /dev/null"
+      ROS_DOMAIN_ID=87)
+  endif()
+endif()

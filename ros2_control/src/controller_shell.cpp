@@ -1,0 +1,129 @@
+#include "controller_shell.hpp"
+
+#include <exception>
+
+namespace vms_ph_ros2_control {
+
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+
+ControllerShell::CallbackReturn ControllerShell::on_init() {
+  try {
+    listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
+    declare();
+  } catch (const std::exception& error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifecycle::State&) {
+  parameters_ = listener_->get_params();
+  const auto& p = parameters_;
+  RobotSetup setup;
+  setup.urdf = get_robot_description();
+  setup.base = p.base;
+  setup.end_effector = p.end_effector;
+  setup.locked_joints = p.locked_joints;
+  setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+  law_.reset();  // before the model that it refers to
+  try {
+    model_ = std::make_unique<vms_ph::Model>(make_model(setup));
+    law_ = make(*model_, setup);
+    gains_ = std::make_unique<GainParameters>(get_node(), *law_);
+  } catch (const std::exception& error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::FAILURE;
+  }
+  reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+  references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout);
+  telemetry_ = std::make_unique<Telemetry>(get_node(), *model_, p.publish_rate, p.joint_friction);
+  return CallbackReturn::SUCCESS;
+}
+
+InterfaceConfiguration ControllerShell::command_interface_configuration() const {
+  InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, {}};
+  for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+  if (parameters_.base_actuated) {
+    for (const auto& name : wrench_interfaces(*model_, parameters_.base_name)) {
+      wanted.names.push_back(name);
+    }
+  }
+  return wanted;
+}
+
+InterfaceConfiguration ControllerShell::state_interface_configuration() const {
+  return {interface_configuration_type::INDIVIDUAL, reader_->names()};
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+ControllerShell::on_export_reference_interfaces_list() {
+  return references_->interfaces();
+}
+
+ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
+  const auto& state = reader_->read(state_interfaces_);
+  references_->forget();
+  telemetry_->reset();
+  gains_->apply(*law_);
+  if (!law_->reset(state)) {
+    const std::string said = log();
+    RCLCPP_ERROR(get_node()->get_logger(),
+                 "cannot begin: the state of the robot is not finite, or the law refused it%s%s",
+                 said.empty() ? "" : ":\n", said.c_str());
+    return CallbackReturn::FAILURE;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
+  // What acted last must not act on: from here the robot is the hardware's.
+  write_zero();
+  references_->forget();
+  return CallbackReturn::SUCCESS;
+}
+
+ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecycle::State&) {
+  telemetry_.reset();
+  references_.reset();
+  reader_.reset();
+  gains_.reset();
+  law_.reset();
+  model_.reset();
+  return CallbackReturn::SUCCESS;
+}
+
+return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Time& time,
+                                                               const rclcpp::Duration&) {
+  references_->take_topics(time.seconds());
+  return return_type::OK;
+}
+
+return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
+                                                       const rclcpp::Duration& period) {
+  if (is_in_chained_mode()) references_->take_interfaces();
+  gains_->apply(*law_);
+  const auto& state = reader_->read(state_interfaces_);
+  const auto& command = law_->update(state, references_->reference(state.q), period.seconds());
+  write(command);
+  const auto stamp = reader_->stamp();
+  telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
+  return return_type::OK;
+}
+
+void ControllerShell::write(const vms_ph::Command& command) noexcept {
+  const auto n = command.torque.size();
+  for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    std::ignore = command_interfaces_[i].set_value(k < n ? command.torque[k]
+                                                         : command.wrench_base[k - n]);
+  }
+}
+
+void ControllerShell::write_zero() noexcept {
+  for (auto& each : command_interfaces_) std::ignore = each.set_value(0.0);
+}
+
+}  // namespace vms_ph_ros2_control

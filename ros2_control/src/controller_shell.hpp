@@ -1,0 +1,67 @@
+// A control law of the core as a controller of ros2_control.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <controller_interface/chainable_controller_interface.hpp>
+#include <vms_ph/controller_shell_parameters.hpp>
+
+#include "gain_parameters.hpp"
+#include "reference_ports.hpp"
+#include "robot_setup.hpp"
+#include "state_reader.hpp"
+#include "telemetry.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// All of a controller but the law: interfaces, parameters, references, topics.
+///
+/// A plugin says which law it is (make) and what parameters that has (declare).
+class ControllerShell : public controller_interface::ChainableControllerInterface {
+ public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+
+  CallbackReturn on_init() override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State& previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State& previous) override;
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State& previous) override;
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State& previous) override;
+
+ protected:
+  /// Declare the parameters of the law beside those of the shell.
+  virtual void declare() = 0;
+
+  /// Make the law for a robot; may throw any std::exception whose message is for the user.
+  virtual std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
+                                                   const RobotSetup& setup) = 0;
+
+  /// What the law has to say beside the reason of its last update; told once a second.
+  virtual std::string log() const { return {}; }
+
+  std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
+      override;
+  controller_interface::return_type update_reference_from_subscribers(
+      const rclcpp::Time& time, const rclcpp::Duration& period) override;
+  controller_interface::return_type update_and_write_commands(
+      const rclcpp::Time& time, const rclcpp::Duration& period) override;
+
+ private:
+  void write(const vms_ph::Command& command) noexcept;
+  void write_zero() noexcept;
+
+  std::shared_ptr<controller_shell::ParamListener> listener_;
+  controller_shell::Params parameters_;
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<vms_ph::Controller> law_;
+  std::unique_ptr<StateReader> reader_;
+  std::unique_ptr<ReferencePorts> references_;
+  std::unique_ptr<GainParameters> gains_;
+  std::unique_ptr<Telemetry> telemetry_;
+};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,29 @@
+// vms_ph/DecoupledVmsController: the decoupled law of robots on moving bases, in C++.
+#include "vms_ph_native/decoupled_vms.hpp"
+
+#include <pluginlib/class_list_macros.hpp>
+#include <vms_ph/decoupled_vms_controller_parameters.hpp>
+
+#include "controller_shell.hpp"
+
+namespace vms_ph_ros2_control {
+
+class DecoupledVmsController final : public ControllerShell {
+ protected:
+  void declare() override {
+    listener_ = std::make_shared<decoupled_vms_controller::ParamListener>(get_node());
+  }
+
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
+    const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
+    return std::make_unique<vms_ph::DecoupledVmsController>(model, std::nullopt, actuated);
+  }
+
+ private:
+  std::shared_ptr<decoupled_vms_controller::ParamListener> listener_;
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::DecoupledVmsController,
+                       controller_interface::ChainableControllerInterface)

@@ -1,0 +1,64 @@
+#include "gain_parameters.hpp"
+
+#include <cmath>
+
+namespace vms_ph_ros2_control {
+namespace {
+
+rcl_interfaces::msg::ParameterDescriptor descriptor(const vms_ph::Gain& gain) {
+  rcl_interfaces::msg::ParameterDescriptor made;
+  made.description = gain.description;
+  if (std::isfinite(gain.low) && std::isfinite(gain.high)) {
+    made.floating_point_range.resize(1);
+    made.floating_point_range[0].from_value = gain.low;
+    made.floating_point_range[0].to_value = gain.high;
+  }
+  return made;
+}
+
+// Switches are declared as booleans by a schema and as numbers by the law.
+double number(const rclcpp::Parameter& parameter) {
+  return parameter.get_type() == rclcpp::ParameterType::PARAMETER_BOOL
+             ? (parameter.as_bool() ? 1.0 : 0.0)
+             : parameter.as_double();
+}
+
+}  // namespace
+
+GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                               vms_ph::Controller& law)
+    : node_(std::move(node)) {
+  for (const auto& gain : law.gains()) {
+    if (!node_->has_parameter(gain.name)) {
+      node_->declare_parameter(gain.name, gain.value, descriptor(gain));
+    }
+    const double value = number(node_->get_parameter(gain.name));
+    if (!law.set_gain(gain.name, value)) {
+      throw vms_ph::ModelError("the gain " + gain.name + " must be from " +
+                               std::to_string(gain.low) + " to " + std::to_string(gain.high) +
+                               "; given: " + std::to_string(value));
+    }
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->name = gain.name;
+    slots_.back()->value = value;
+  }
+  watch_ = node_->add_post_set_parameters_callback(
+      [this](const std::vector<rclcpp::Parameter>& parameters) {
+        for (const auto& parameter : parameters) {
+          for (const auto& slot : slots_) {
+            if (slot->name != parameter.get_name()) continue;
+            slot->value.store(number(parameter), std::memory_order_relaxed);
+            changed_.store(true, std::memory_order_release);
+          }
+        }
+      });
+}
+
+void GainParameters::apply(vms_ph::Controller& law) noexcept {
+  if (!changed_.exchange(false, std::memory_order_acquire)) return;
+  for (const auto& slot : slots_) {
+    law.set_gain(slot->name, slot->value.load(std::memory_order_relaxed));
+  }
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,40 @@
+// The gains of a control law as parameters of a node.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// Those that are declared already (by a parameter schema) are used as they are; the others are
+/// declared with the bounds that the law tells. Changes reach the law between two updates.
+class GainParameters {
+ public:
+  /// Read all gains and set them.
+  ///
+  /// @throws vms_ph::ModelError  a value that the law does not accept.
+  GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law);
+
+  /// Hand what a user changed to the law; of the control loop, without locks or allocation.
+  void apply(vms_ph::Controller& law) noexcept;
+
+ private:
+  struct Slot {
+    std::string name;
+    std::atomic<double> value;
+  };
+
+  rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::atomic<bool> changed_{false};
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
+};
+
+}  // namespace vms_ph_ros2_control

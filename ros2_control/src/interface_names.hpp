@@ -1,0 +1,28 @@
+// The names of interfaces beyond position, velocity and effort of joints.
+#pragma once
+
+#include <array>
+
+namespace vms_ph_ros2_control {
+
+inline constexpr std::array<const char*, 3> kPosition{"position.x", "position.y", "position.z"};
+inline constexpr std::array<const char*, 4> kOrientation{"orientation.x", "orientation.y",
+                                                         "orientation.z", "orientation.w"};
+inline constexpr std::array<const char*, 3> kLinearVelocity{
+    "linear_velocity.x", "linear_velocity.y", "linear_velocity.z"};
+inline constexpr std::array<const char*, 3> kAngularVelocity{
+    "angular_velocity.x", "angular_velocity.y", "angular_velocity.z"};
+
+/// The wrench on a floating base, in the base frame at its origin; linear first.
+inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "force.z",
+                                                    "torque.x", "torque.y", "torque.z"};
+/// Of those, which a planar base has.
+inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
+
+/// When the other state interfaces were measured, in two numbers that doubles hold exactly.
+inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
+
+/// Energy through the ports of a simulated robot since its start, J, and a number of that start.
+inline constexpr std::array<const char*, 4> kWork{"joint_torque", "base", "dissipated", "resets"};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,97 @@
+#include "plant.hpp"
+
+#include <utility>
+
+#include "vms_ph_native/integrators/discrete_gradient.hpp"
+#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/suzuki.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+// A step that fails is taken in parts, at the most so often halved; as in integrators/retry.py.
+constexpr int kHalvings = 10;
+
+// Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
+constexpr double kSlip = 0.01;
+
+std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
+                                              const vms_ph::Model& model) {
+  if (scheme.empty() || scheme == "projected_rk4") {
+    return std::make_unique<vms_ph::ProjectedRK4>(model, true);
+  }
+  if (scheme == "rk4") return std::make_unique<vms_ph::RK4>(model, true);
+  if (scheme == "discrete_gradient") {
+    return std::make_unique<vms_ph::DiscreteGradient>(model, true);
+  }
+  if (scheme == "discrete_gradient_4") {
+    return std::make_unique<vms_ph::Suzuki>(std::make_unique<vms_ph::DiscreteGradient>(model, true));
+  }
+  throw vms_ph::ModelError("there is no scheme '" + scheme +
+                           "' for simulated hardware; there are projected_rk4, "
+                           "discrete_gradient, discrete_gradient_4 and rk4");
+}
+
+Eigen::VectorXd coulomb(const pinocchio::Model& robot, int n) {
+#if PINOCCHIO_MAJOR_VERSION >= 4
+  return robot.upperDryFrictionLimit.tail(n);
+#else
+  return robot.friction.tail(n);
+#endif
+}
+
+}  // namespace
+
+Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
+    : model_(model), options_(options), stepper_(make_stepper(options.scheme, model_)) {
+  const int n = model_.n();
+  ports_.any = true;
+  ports_.torque = Eigen::VectorXd::Zero(n);
+  ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
+  if (options_.friction) {
+    ports_.viscous = model_.pinocchio().damping.tail(n);
+    ports_.coulomb = coulomb(model_.pinocchio(), n);
+    ports_.slip = kSlip;
+  }
+  reset();
+}
+
+void Plant::reset() {
+  at_ = stepper_->begin(options_.start, Eigen::VectorXd::Zero(model_.nv()), 0.0);
+  next_ = saved_ = at_;
+  books_ = failed_ = {};
+  steps_ = 0;
+  stepper_->motion(at_, q_, v_);
+}
+
+bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
+                    int steps) noexcept {
+  ports_.wrench_base = wrench_base;
+  ports_.torque = torque;
+  saved_ = at_;
+  const vms_ph::Advance books = books_;
+  for (int i = 0; i < steps; ++i) {
+    if (take(static_cast<double>(steps_ + i) * options_.step, options_.step, kHalvings)) continue;
+    at_ = saved_;
+    books_ = books;
+    return false;
+  }
+  steps_ += steps;
+  stepper_->motion(at_, q_, v_);
+  return true;
+}
+
+bool Plant::take(double t, double dt, int halvings) noexcept {
+  const vms_ph::Advance books = stepper_->step(at_, ports_, t, dt, next_);
+  if (books.failure == vms_ph::Failure::none) {
+    std::swap(at_, next_);
+    books_.add(books);
+    return true;
+  }
+  failed_ = books;
+  if (halvings == 0) return false;
+  return take(t, 0.5 * dt, halvings - 1) && take(t + 0.5 * dt, 0.5 * dt, halvings - 1);
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,55 @@
+// The robot that simulated hardware stands for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "vms_ph_native/integrators/stepper.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// How it is integrated.
+struct PlantOptions {
+  Eigen::VectorXd start;  ///< (nq,) configuration, also after a reset
+  double step = 1e-3;     ///< s
+  std::string scheme;     ///< projected_rk4 when empty
+  bool friction = true;   ///< whether the joints' friction acts
+};
+
+/// Integrates a robot with the efforts held over each step, as digital controllers do.
+class Plant {
+ public:
+  /// @throws vms_ph::ModelError  a scheme that there is none of.
+  Plant(const vms_ph::Model& model, const PlantOptions& options);
+
+  /// Return to the start, at rest, with the works at zero.
+  void reset();
+
+  /// Take steps; false, and everything as it was, when the motion breaks. Does not allocate.
+  ///
+  /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
+  /// @param torque       (n,) N m or N.
+  bool advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
+               int steps) noexcept;
+
+  const Eigen::VectorXd& q() const { return q_; }
+  const Eigen::VectorXd& v() const { return v_; }
+  /// What went through the ports since the reset.
+  const vms_ph::Advance& books() const { return books_; }
+  /// Why the last call failed, in words.
+  std::string reason() const { return failed_.reason(); }
+
+ private:
+  bool take(double t, double dt, int halvings) noexcept;
+
+  vms_ph::Model model_;
+  PlantOptions options_;
+  std::unique_ptr<vms_ph::Stepper> stepper_;
+  vms_ph::Ports ports_;
+  vms_ph::Carried at_, next_, saved_;
+  vms_ph::Advance books_, failed_;
+  std::int64_t steps_ = 0;
+  Eigen::VectorXd q_, v_;
+};
+
+}  // namespace vms_ph_ros2_control

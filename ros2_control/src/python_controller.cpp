@@ -1,0 +1,50 @@
+// vms_ph/PythonController: a controller object written in Python.
+#include "vms_ph_native/python_controller.hpp"
+
+#include <pluginlib/class_list_macros.hpp>
+#include <vms_ph/python_controller_parameters.hpp>
+
+#include "controller_shell.hpp"
+
+namespace vms_ph_ros2_control {
+
+class PythonController final : public ControllerShell {
+ protected:
+  void declare() override {
+    listener_ = std::make_shared<python_controller::ParamListener>(get_node());
+  }
+
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
+                                           const RobotSetup& setup) override {
+    const auto p = listener_->get_params();
+    vms_ph::PythonRobot robot;
+    robot.urdf = setup.urdf;
+    robot.base = setup.base;
+    robot.end_effector = setup.end_effector;
+    robot.locked_joints = setup.locked_joints;
+    robot.gravity = setup.gravity;
+    robot.base_actuated = get_node()->get_parameter("base_actuated").as_bool();
+    vms_ph::PythonOptions options;
+    options.environment = p.environment;
+    options.folders = p.folders;
+    options.period = 1.0 / get_update_rate();
+    options.priority = static_cast<int>(p.python_priority);
+    auto law = std::make_unique<vms_ph::PythonController>(p.controller, robot, options);
+    if (law->joint_names() != model.joint_names()) {
+      throw vms_ph::ModelError("Python sees other joints in this robot description than Pinocchio");
+    }
+    law_ = law.get();
+    return law;
+  }
+
+  std::string log() const override { return law_ == nullptr ? "" : law_->log(); }
+
+ private:
+  std::shared_ptr<python_controller::ParamListener> listener_;
+  vms_ph::PythonController* law_ = nullptr;
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::PythonController,
+                       controller_interface::ChainableControllerInterface)

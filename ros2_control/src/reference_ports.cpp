@@ -1,0 +1,217 @@
+#include "reference_ports.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "interface_names.hpp"
+#include "robot_setup.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr int kTwist = 7, kJoints = 13;
+
+// Orientations may be off unit length by the rounding of single precision, not by more.
+constexpr double kUnit = 1e-2;
+
+Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
+  if (base == vms_ph::Base::planar) {
+    Eigen::Matrix3d r;
+    r << q[2], -q[3], 0.0, q[3], q[2], 0.0, 0.0, 0.0, 1.0;
+    return r;
+  }
+  return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+}
+
+}  // namespace
+
+ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                               const vms_ph::Model& model, double timeout)
+    : node_(std::move(node)),
+      base_(model.base()),
+      joint_names_(model.joint_names()),
+      root_(root_link(model)),
+      inertial_(inertial_frame(model)),
+      timeout_(timeout),
+      values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)) {
+  received_.pose.setConstant(kNaN);
+  received_.twist.setConstant(kNaN);
+  received_.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
+  seen_ = received_;
+  handover_.set(received_);
+  reference_.joints = Eigen::VectorXd::Zero(model.n());
+  pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
+      "~/reference_pose", 10, [this](const geometry_msgs::msg::PoseStamped& m) { on_pose(m); });
+  twist_ = node_->create_subscription<geometry_msgs::msg::TwistStamped>(
+      "~/reference_twist", 10, [this](const geometry_msgs::msg::TwistStamped& m) { on_twist(m); });
+  joints_ = node_->create_subscription<sensor_msgs::msg::JointState>(
+      "~/reference_joints", 10, [this](const sensor_msgs::msg::JointState& m) { on_joints(m); });
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
+  exported_.clear();
+  const std::string name = node_->get_name();
+  const auto add = [&](const std::string& prefix, const std::string& interface) {
+    exported_.push_back(
+        std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
+    std::ignore = exported_.back()->set_value(kNaN);
+  };
+  for (const char* each : kPosition) add(name, each);
+  for (const char* each : kOrientation) add(name, each);
+  for (const char* each : kLinearVelocity) add(name, each);
+  for (const char* each : kAngularVelocity) add(name, each);
+  for (const auto& joint : joint_names_) add(name + "/" + joint, "position");
+  return exported_;
+}
+
+void ReferencePorts::forget() noexcept {
+  values_.setConstant(kNaN);
+  for (const auto& each : exported_) std::ignore = each->set_value(kNaN);
+  handover_.try_get([this](const Received& r) { seen_ = r; });
+  pose_taken_ = seen_.pose_count;
+  twist_taken_ = seen_.twist_count;
+  joints_taken_ = seen_.joints_count;
+  twist_since_ = -std::numeric_limits<double>::infinity();
+}
+
+void ReferencePorts::take_topics(double now) noexcept {
+  handover_.try_get([this](const Received& r) { seen_ = r; });
+  values_.setConstant(kNaN);
+  if (seen_.pose_count != pose_taken_) {
+    pose_taken_ = seen_.pose_count;
+    values_.head<kTwist>() = seen_.pose;
+  }
+  if (seen_.twist_count != twist_taken_) {
+    twist_taken_ = seen_.twist_count;
+    twist_since_ = now;
+  }
+  if (now - twist_since_ < timeout_) {
+    values_.segment<6>(kTwist) = seen_.twist;
+    in_base_axes_ = seen_.in_base_axes;
+  }
+  if (seen_.joints_count != joints_taken_) {
+    joints_taken_ = seen_.joints_count;
+    values_.tail(seen_.joints.size()) = seen_.joints;
+  }
+}
+
+void ReferencePorts::take_interfaces() noexcept {
+  in_base_axes_ = true;
+  for (std::size_t i = 0; i < exported_.size(); ++i) {
+    const auto value = exported_[i]->get_optional();
+    values_[static_cast<Eigen::Index>(i)] = value ? *value : kNaN;
+  }
+}
+
+const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noexcept {
+  auto& r = reference_;
+  r.position.reset();
+  r.velocity.reset();
+  r.pose.reset();
+  r.twist.reset();
+  if (values_.head<3>().allFinite()) {
+    r.position = values_.head<3>();
+    const double length = values_.segment<4>(3).norm();
+    if (std::abs(length - 1.0) < kUnit) {
+      const Eigen::Quaterniond turn(Eigen::Vector4d(values_.segment<4>(3) / length));
+      r.pose = Eigen::Matrix4d::Identity();
+      r.pose->topLeftCorner<3, 3>() = turn.toRotationMatrix();
+      r.pose->topRightCorner<3, 1>() = values_.head<3>();
+    }
+  }
+  const auto linear = values_.segment<3>(kTwist), angular = values_.segment<3>(kTwist + 3);
+  if (linear.allFinite() && q.allFinite()) {
+    if (base_ == vms_ph::Base::fixed) {
+      r.velocity = linear;
+    } else {
+      const Eigen::Matrix3d turn = base_rotation(base_, q);
+      r.velocity = in_base_axes_ ? Eigen::Vector3d(turn * linear) : Eigen::Vector3d(linear);
+      if (angular.allFinite()) {
+        r.twist.emplace();
+        if (in_base_axes_) {
+          *r.twist << linear, angular;
+        } else {
+          *r.twist << turn.transpose() * linear, turn.transpose() * angular;
+        }
+      }
+    }
+  }
+  const auto joints = values_.tail(r.joints.size());
+  r.has_joints = joints.size() > 0 && joints.allFinite();
+  if (r.has_joints) r.joints = joints;
+  return r;
+}
+
+bool ReferencePorts::is_known(const std::string& frame, bool moving) const {
+  return frame.empty() || frame == inertial_ || frame == "world" || (moving && frame == root_);
+}
+
+void ReferencePorts::refuse(const std::string& problem) {
+  RCLCPP_WARN_THROTTLE(node_->get_logger(), *node_->get_clock(), 1000, "ignored: a reference %s",
+                       problem.c_str());
+}
+
+void ReferencePorts::on_pose(const geometry_msgs::msg::PoseStamped& message) {
+  const auto& p = message.pose.position;
+  const auto& o = message.pose.orientation;
+  Eigen::Matrix<double, 7, 1> pose;
+  pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
+  if (!is_known(message.header.frame_id, false)) {
+    refuse("pose is taken in " + inertial_ + " or world; given: frame_id '" +
+           message.header.frame_id + "'");
+  } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kUnit) {
+    refuse("pose must be finite, with an orientation of length 1");
+  } else {
+    received_.pose = pose;
+    ++received_.pose_count;
+    handover_.set(received_);
+  }
+}
+
+void ReferencePorts::on_twist(const geometry_msgs::msg::TwistStamped& message) {
+  const auto& v = message.twist.linear;
+  const auto& w = message.twist.angular;
+  Eigen::Matrix<double, 6, 1> twist;
+  twist << v.x, v.y, v.z, w.x, w.y, w.z;
+  const bool moving = base_ != vms_ph::Base::fixed;
+  if (!is_known(message.header.frame_id, moving)) {
+    refuse("twist is taken in " + inertial_ + ", world" + (moving ? " or " + root_ : "") +
+           "; given: frame_id '" + message.header.frame_id + "'");
+  } else if (!twist.allFinite()) {
+    refuse("twist must be finite");
+  } else {
+    received_.twist = twist;
+    received_.in_base_axes = moving && message.header.frame_id == root_;
+    ++received_.twist_count;
+    handover_.set(received_);
+  }
+}
+
+void ReferencePorts::on_joints(const sensor_msgs::msg::JointState& message) {
+  if (message.position.size() != message.name.size()) {
+    refuse("of the joints has " + std::to_string(message.position.size()) + " positions for " +
+           std::to_string(message.name.size()) + " names");
+    return;
+  }
+  Eigen::VectorXd joints(received_.joints.size());
+  for (std::size_t i = 0; i < joint_names_.size(); ++i) {
+    const auto found = std::find(message.name.begin(), message.name.end(), joint_names_[i]);
+    if (found == message.name.end()) {
+      refuse("of the joints needs all of them; missing: " + joint_names_[i]);
+      return;
+    }
+    joints[static_cast<Eigen::Index>(i)] =
+        message.position[static_cast<std::size_t>(found - message.name.begin())];
+  }
+  if (!joints.allFinite()) {
+    refuse("of the joints must be finite");
+    return;
+  }
+  received_.joints = joints;
+  ++received_.joints_count;
+  handover_.set(received_);
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,76 @@
+// What is wanted of the robot: from reference interfaces when chained, from topics otherwise.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <geometry_msgs/msg/pose_stamped.hpp>
+#include <geometry_msgs/msg/twist_stamped.hpp>
+#include <hardware_interface/handle.hpp>
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <realtime_tools/realtime_thread_safe_box.hpp>
+#include <sensor_msgs/msg/joint_state.hpp>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// NaN in an interface means: no command. A position needs its three, a pose its seven, a velocity
+/// its three or six numbers, and the joints all of them; else that part is not there.
+class ReferencePorts {
+ public:
+  /// @param timeout  after which a velocity from a topic no longer acts, s.
+  ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
+                 double timeout);
+
+  /// The interfaces for preceding controllers; NaN until one writes.
+  std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
+
+  /// Forget what was received and put NaN everywhere.
+  void forget() noexcept;
+
+  /// Take what the topics brought since the last call: a pose once, a velocity until it is too old.
+  void take_topics(double now) noexcept;
+  /// Take what the preceding controller wrote.
+  void take_interfaces() noexcept;
+
+  /// What was taken, for a robot at this configuration.
+  const vms_ph::Reference& reference(const Eigen::VectorXd& q) noexcept;
+
+ private:
+  struct Received {
+    std::uint64_t pose_count = 0, twist_count = 0, joints_count = 0;
+    Eigen::Matrix<double, 7, 1> pose;
+    Eigen::Matrix<double, 6, 1> twist;
+    bool in_base_axes = false;
+    Eigen::VectorXd joints;
+  };
+
+  void on_pose(const geometry_msgs::msg::PoseStamped& message);
+  void on_twist(const geometry_msgs::msg::TwistStamped& message);
+  void on_joints(const sensor_msgs::msg::JointState& message);
+  bool is_known(const std::string& frame, bool moving) const;
+  void refuse(const std::string& problem);
+
+  rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
+  vms_ph::Base base_;
+  std::vector<std::string> joint_names_;
+  std::string root_, inertial_;
+  double timeout_;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
+  Eigen::VectorXd values_;  ///< pose, twist, joints
+  bool in_base_axes_ = true;
+  Received received_;                                        ///< of the callbacks
+  realtime_tools::RealtimeThreadSafeBox<Received> handover_;
+  Received seen_;                                            ///< of the control loop
+  std::uint64_t pose_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0;
+  double twist_since_ = 0.0;
+  vms_ph::Reference reference_;
+  rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
+  rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_;
+  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr joints_;
+};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,206 @@
+// vms_ph/RobotBroadcaster: what the simulator node tells of a robot, from state interfaces.
+#include <memory>
+#include <string>
+
+#include <controller_interface/controller_interface.hpp>
+#include <nav_msgs/msg/odometry.hpp>
+#include <pluginlib/class_list_macros.hpp>
+#include <realtime_tools/realtime_publisher.hpp>
+#include <sensor_msgs/msg/joint_state.hpp>
+#include <tf2_msgs/msg/tf_message.hpp>
+#include <vms_ph/msg/port_work.hpp>
+#include <vms_ph/robot_broadcaster_parameters.hpp>
+
+#include "interface_names.hpp"
+#include "robot_setup.hpp"
+#include "sampling.hpp"
+#include "state_reader.hpp"
+
+namespace vms_ph_ros2_control {
+
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+
+/// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
+/// vms_ph/port_work: all of one instant under one stamp, which is what audits of energy need.
+class RobotBroadcaster final : public controller_interface::ControllerInterface {
+ public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  CallbackReturn on_init() override {
+    listener_ = std::make_shared<robot_broadcaster::ParamListener>(get_node());
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
+    const auto p = listener_->get_params();
+    RobotSetup setup;
+    setup.urdf = get_robot_description();
+    setup.base = p.base;
+    setup.locked_joints = p.locked_joints;
+    try {
+      model_ = std::make_unique<vms_ph::Model>(make_model(setup));
+    } catch (const std::exception& error) {
+      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+      return CallbackReturn::FAILURE;
+    }
+    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+    sampling_ = std::make_unique<Sampling>(p.publish_rate);
+    work_ = p.work_name;
+    prepare_messages(p.frame_prefix);
+    auto& node = *get_node();
+    states_ = make<sensor_msgs::msg::JointState>(node, "joint_states", joint_state_);
+    if (model_->b() > 0) {
+      odometries_ = make<nav_msgs::msg::Odometry>(node, "odom", odometry_);
+      if (p.publish_tf) transforms_ = make<tf2_msgs::msg::TFMessage>(node, "/tf", transform_);
+    }
+    if (!work_.empty()) works_ = make<vms_ph::msg::PortWork>(node, "vms_ph/port_work", port_work_);
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
+    states_.reset();
+    odometries_.reset();
+    transforms_.reset();
+    works_.reset();
+    return CallbackReturn::SUCCESS;
+  }
+
+  InterfaceConfiguration command_interface_configuration() const override {
+    return {interface_configuration_type::NONE, {}};
+  }
+
+  InterfaceConfiguration state_interface_configuration() const override {
+    InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, reader_->names()};
+    for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+    if (!work_.empty()) {
+      for (const char* name : kWork) wanted.names.push_back(work_ + "/" + name);
+    }
+    return wanted;
+  }
+
+  return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
+    const auto& state = reader_->read(state_interfaces_);
+    const auto measured = reader_->stamp();
+    const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
+    if (!sampling_->is_due(stamp)) return return_type::OK;
+    // The joint states last: whoever pairs by stamps has the others by then.
+    if (works_) tell_work(stamp);
+    if (odometries_) tell_base(stamp, state);
+    tell_joints(stamp);
+    return return_type::OK;
+  }
+
+ private:
+  template <typename Message>
+  using Publisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
+
+  template <typename Message>
+  static Publisher<Message> make(rclcpp_lifecycle::LifecycleNode& node, const std::string& topic,
+                                 const Message& sized) {
+    auto made = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
+        rclcpp::create_publisher<Message>(node, topic, 10));
+    // Sized once, so that the loop only copies.
+    made->lock();
+    made->msg_ = sized;
+    made->unlock();
+    return made;
+  }
+
+  void prepare_messages(const std::string& prefix) {
+    const auto n = static_cast<std::size_t>(model_->n());
+    joint_state_.name = model_->joint_names();
+    joint_state_.position.resize(n);
+    joint_state_.velocity.resize(n);
+    joint_state_.effort.resize(n);
+    odometry_.header.frame_id = prefix + inertial_frame(*model_);
+    odometry_.child_frame_id = prefix + root_link(*model_);
+    transform_.transforms.resize(1);
+    transform_.transforms[0].header.frame_id = odometry_.header.frame_id;
+    transform_.transforms[0].child_frame_id = odometry_.child_frame_id;
+  }
+
+  double value(std::size_t i) const noexcept {
+    const auto got = state_interfaces_[i].get_optional();
+    return got ? *got : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  void tell_work(const builtin_interfaces::msg::Time& stamp) noexcept {
+    const std::size_t first = reader_->names().size() + joint_state_.name.size();
+    port_work_.header.stamp = stamp;
+    port_work_.joint_torque = value(first);
+    port_work_.base = value(first + 1);
+    port_work_.dissipated = value(first + 2);
+    port_work_.resets = static_cast<std::uint32_t>(value(first + 3));
+    works_->try_publish(port_work_);
+  }
+
+  void tell_base(const builtin_interfaces::msg::Time& stamp,
+                 const vms_ph::RobotState& state) noexcept {
+    auto& pose = odometry_.pose.pose;
+    auto& twist = odometry_.twist.twist;
+    odometry_.header.stamp = stamp;
+    pose.position.x = state.q[0];
+    pose.position.y = state.q[1];
+    if (model_->b() == 3) {
+      const double half = 0.5 * std::atan2(state.q[3], state.q[2]);
+      pose.orientation.z = std::sin(half);
+      pose.orientation.w = std::cos(half);
+      twist.linear.x = state.v[0];
+      twist.linear.y = state.v[1];
+      twist.angular.z = state.v[2];
+    } else {
+      pose.position.z = state.q[2];
+      pose.orientation.x = state.q[3];
+      pose.orientation.y = state.q[4];
+      pose.orientation.z = state.q[5];
+      pose.orientation.w = state.q[6];
+      twist.linear.x = state.v[0];
+      twist.linear.y = state.v[1];
+      twist.linear.z = state.v[2];
+      twist.angular.x = state.v[3];
+      twist.angular.y = state.v[4];
+      twist.angular.z = state.v[5];
+    }
+    odometries_->try_publish(odometry_);
+    if (!transforms_) return;
+    auto& moved = transform_.transforms[0];
+    moved.header.stamp = stamp;
+    moved.transform.translation.x = pose.position.x;
+    moved.transform.translation.y = pose.position.y;
+    moved.transform.translation.z = pose.position.z;
+    moved.transform.rotation = pose.orientation;
+    transforms_->try_publish(transform_);
+  }
+
+  void tell_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
+    const std::size_t efforts = reader_->names().size();
+    joint_state_.header.stamp = stamp;
+    for (std::size_t i = 0; i < joint_state_.name.size(); ++i) {
+      joint_state_.position[i] = value(2 * i);
+      joint_state_.velocity[i] = value(2 * i + 1);
+      joint_state_.effort[i] = value(efforts + i);
+    }
+    states_->try_publish(joint_state_);
+  }
+
+  std::shared_ptr<robot_broadcaster::ParamListener> listener_;
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<StateReader> reader_;
+  std::unique_ptr<Sampling> sampling_;
+  std::string work_;
+  sensor_msgs::msg::JointState joint_state_;
+  nav_msgs::msg::Odometry odometry_;
+  tf2_msgs::msg::TFMessage transform_;
+  vms_ph::msg::PortWork port_work_;
+  Publisher<sensor_msgs::msg::JointState> states_;
+  Publisher<nav_msgs::msg::Odometry> odometries_;
+  Publisher<tf2_msgs::msg::TFMessage> transforms_;
+  Publisher<vms_ph::msg::PortWork> works_;
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::RobotBroadcaster,
+                       controller_interface::ControllerInterface)

@@ -1,0 +1,53 @@
+#include "robot_setup.hpp"
+
+#include <utility>
+
+#include "interface_names.hpp"
+
+namespace vms_ph_ros2_control {
+
+using vms_ph::Base;
+using vms_ph::Model;
+using vms_ph::ModelError;
+
+Model make_model(const RobotSetup& setup) {
+  if (setup.urdf.empty()) {
+    throw ModelError("there is no robot description yet; is robot_state_publisher running?");
+  }
+  Base base = Base::fixed;
+  if (setup.base == "planar") {
+    base = Base::planar;
+  } else if (setup.base == "floating") {
+    base = Base::floating;
+  } else if (setup.base != "fixed") {
+    throw ModelError("base must be fixed, planar or floating; given: '" + setup.base + "'");
+  }
+  const Model standard = Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints);
+  pinocchio::Model falling = standard.pinocchio();
+  falling.gravity.linear() = setup.gravity;
+  return Model(std::move(falling), setup.end_effector);
+}
+
+std::string root_link(const Model& model) {
+  // The first body that hangs on the universe or on the joint of the base.
+  const pinocchio::JointIndex parent = model.base() == Base::fixed ? 0 : 1;
+  for (const auto& frame : model.pinocchio().frames) {
+    if (frame.type == pinocchio::BODY && frame.parentJoint == parent) return frame.name;
+  }
+  return model.pinocchio().frames.front().name;
+}
+
+std::string inertial_frame(const Model& model) {
+  return model.base() == Base::fixed ? root_link(model) : "odom";
+}
+
+std::vector<std::string> wrench_interfaces(const Model& model, const std::string& base) {
+  std::vector<std::string> names;
+  for (int i = 0; i < model.b(); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    names.push_back(base + "/" + kWrench[model.b() == 3 ? std::size_t(kPlanar[k]) : k]);
+  }
+  return names;
+}
+
+}  // namespace vms_ph_ros2_control

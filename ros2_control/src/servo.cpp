@@ -1,0 +1,84 @@
+#include "servo.hpp"
+
+#include <cmath>
+
+#include <pinocchio/algorithm/joint-configuration.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+
+namespace vms_ph_ros2_control {
+
+struct Servo::Workspace {
+  explicit Workspace(const vms_ph::Model& model)
+      : data(model.pinocchio()),
+        target(pinocchio::neutral(model.pinocchio())),
+        moved(target),
+        error(model.nv()),
+        acceleration(model.nv()),
+        torque(model.nv()) {}
+  pinocchio::Data data;
+  Eigen::VectorXd target, moved, error, acceleration, torque;
+};
+
+Servo::Servo(const vms_ph::Model& model, double frequency)
+    : held(static_cast<std::size_t>(model.nv()), true),
+      rate(Eigen::VectorXd::Zero(model.nv())),
+      model_(model),
+      frequency_(frequency),
+      work_(std::make_unique<Workspace>(model_)) {}
+
+Servo::~Servo() = default;
+
+void Servo::rest_at(const Eigen::VectorXd& q) noexcept {
+  work_->target = q;
+  rate.setZero();
+}
+
+void Servo::rest_at(const Eigen::VectorXd& q, int freedom) noexcept {
+  const auto& robot = model_.pinocchio();
+  const int b = model_.b();
+  if (freedom < b) {
+    const int base = b == 3 ? 4 : 7;
+    work_->target.head(base) = q.head(base);
+    rate.head(b).setZero();
+    return;
+  }
+  const auto id = robot.getJointId(model_.joint_names()[static_cast<std::size_t>(freedom - b)]);
+  const auto& joint = robot.joints[id];
+  work_->target.segment(joint.idx_q(), joint.nq()) = q.segment(joint.idx_q(), joint.nq());
+  rate[freedom] = 0.0;
+}
+
+void Servo::go_to(int joint, double position) noexcept {
+  const auto& robot = model_.pinocchio();
+  const auto id = robot.getJointId(model_.joint_names()[static_cast<std::size_t>(joint)]);
+  const auto& known = robot.joints[id];
+  if (known.nq() == 2) {
+    work_->target.segment<2>(known.idx_q()) << std::cos(position), std::sin(position);
+  } else {
+    work_->target[known.idx_q()] = position;
+  }
+  rate[model_.b() + joint] = 0.0;
+}
+
+void Servo::advance(double dt) noexcept {
+  work_->error = dt * rate;
+  pinocchio::integrate(model_.pinocchio(), work_->target, work_->error, work_->moved);
+  work_->target = work_->moved;
+}
+
+void Servo::fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept {
+  Workspace& w = *work_;
+  const auto& robot = model_.pinocchio();
+  pinocchio::difference(robot, state.q, w.target, w.error);
+  w.acceleration = frequency_ * frequency_ * w.error + 2.0 * frequency_ * (rate - state.v);
+  for (int i = 0; i < model_.nv(); ++i) {
+    if (!held[static_cast<std::size_t>(i)]) w.acceleration[i] = 0.0;
+  }
+  // Inertia, Coriolis and gravity terms in one sweep.
+  w.torque = pinocchio::rnea(robot, w.data, state.q, state.v, w.acceleration);
+  for (int i = 0; i < model_.nv(); ++i) {
+    if (held[static_cast<std::size_t>(i)]) effort[i] = w.torque[i];
+  }
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,359 @@
+#include "simulated_system.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <sstream>
+
+#include <pinocchio/algorithm/joint-configuration.hpp>
+#include <pluginlib/class_list_macros.hpp>
+
+#include "interface_names.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Behind by more than this many cycles, the simulation lets the time go instead of racing after it.
+constexpr int kCatchUp = 25;
+
+bool is_of(const std::string& name, const std::string& prefix) {
+  return name.compare(0, prefix.size() + 1, prefix + "/") == 0;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+}  // namespace
+
+SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
+    const hardware_interface::HardwareComponentInterfaceParams& params) {
+  if (SystemInterface::on_init(params) != CallbackReturn::SUCCESS) return CallbackReturn::ERROR;
+  RobotSetup setup;
+  PlantOptions options;
+  try {
+    setup.urdf = info_.original_xml;
+    setup.base = parameter("base", "fixed");
+    setup.end_effector = parameter("end_effector", "");
+    setup.locked_joints = words(parameter("locked_joints", ""));
+    const auto gravity = words(parameter("gravity", "0 0 -9.81"));
+    if (gravity.size() != 3) throw vms_ph::ModelError("gravity must be three numbers");
+    for (std::size_t i = 0; i < 3; ++i) {
+      setup.gravity[static_cast<Eigen::Index>(i)] = std::stod(gravity[i]);
+    }
+    base_name_ = parameter("base_name", "base");
+    clock_name_ = parameter("clock_name", "clock");
+    work_name_ = parameter("work_name", "work");
+    model_ = std::make_unique<vms_ph::Model>(make_model(setup));
+    options.step = step_ = number("step", 1e-3);
+    options.scheme = parameter("scheme", "");
+    options.friction = parameter("joint_friction", "true") == "true";
+    options.start = home();
+
+    plant_ = std::make_unique<Plant>(*model_, options);
+    servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0));
+  } catch (const std::exception& error) {
+    RCLCPP_ERROR(get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  nominal_ = std::max(1, static_cast<int>(std::lround(1.0 / (info_.rw_rate * step_))));
+  effort_ = Eigen::VectorXd::Zero(model_->nv());
+  wrench_base_ = Eigen::VectorXd::Zero(model_->b());
+  torque_ = Eigen::VectorXd::Zero(model_->n());
+  state_.q = options.start;
+  state_.v = Eigen::VectorXd::Zero(model_->nv());
+  return CallbackReturn::SUCCESS;
+}
+
+std::string SimulatedSystem::parameter(const std::string& name,
+                                       const std::string& otherwise) const {
+  const auto found = info_.hardware_parameters.find(name);
+  return found == info_.hardware_parameters.end() ? otherwise : found->second;
+}
+
+double SimulatedSystem::number(const std::string& name, double otherwise) const {
+  const std::string text = parameter(name, "");
+  if (text.empty()) return otherwise;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !(value > 0.0)) {
+    throw vms_ph::ModelError("the hardware parameter " + name +
+                             " must be a positive number; given: '" + text + "'");
+  }
+  return value;
+}
+
+Eigen::VectorXd SimulatedSystem::home() const {
+  Eigen::VectorXd q = pinocchio::neutral(model_->pinocchio());
+  const auto& names = model_->joint_names();
+  for (const auto& joint : info_.joints) {
+    const auto found = std::find(names.begin(), names.end(), joint.name);
+    if (found == names.end()) {
+      throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
+                               "', which the robot does not have or holds locked");
+    }
+    const auto& known = model_->pinocchio().joints[model_->pinocchio().getJointId(joint.name)];
+    for (const auto& interface : joint.state_interfaces) {
+      if (interface.name != "position" || interface.initial_value.empty()) continue;
+      const double value = std::stod(interface.initial_value);
+      if (known.nq() == 2) {
+        q.segment<2>(known.idx_q()) << std::cos(value), std::sin(value);
+      } else {
+        q[known.idx_q()] = value;
+      }
+    }
+  }
+  return q;
+}
+
+void SimulatedSystem::find_handles() {
+  const auto state = [this](const std::string& name) {
+    return has_state(name) ? get_state_interface_handle(name) : nullptr;
+  };
+  const auto command = [this](const std::string& name) {
+    return has_command(name) ? get_command_interface_handle(name) : nullptr;
+  };
+  joints_.clear();
+  const auto& robot = model_->pinocchio();
+  for (const auto& name : model_->joint_names()) {
+    const auto& known = robot.joints[robot.getJointId(name)];
+    Joint joint{};
+    joint.q = known.idx_q();
+    joint.v = known.idx_v();
+    joint.continuous = known.nq() == 2;
+    joint.position = state(name + "/position");
+    joint.velocity = state(name + "/velocity");
+    joint.effort = state(name + "/effort");
+    joint.by_effort = command(name + "/effort");
+    joint.by_position = command(name + "/position");
+    joint.by_velocity = command(name + "/velocity");
+    joints_.push_back(joint);
+  }
+  const auto all = [&](std::vector<State>& into, const std::string& prefix, const auto& names) {
+    for (const char* name : names) into.push_back(state(prefix + "/" + name));
+  };
+  base_states_.clear();
+  clock_.clear();
+  works_.clear();
+  wrench_.clear();
+  if (model_->b() > 0) {
+    all(base_states_, base_name_, kPosition);
+    all(base_states_, base_name_, kOrientation);
+    all(base_states_, base_name_, kLinearVelocity);
+    all(base_states_, base_name_, kAngularVelocity);
+    for (const auto& name : wrench_interfaces(*model_, base_name_)) {
+      wrench_.push_back(command(name));
+    }
+  }
+  all(clock_, clock_name_, kStamp);
+  all(works_, work_name_, kWork);
+}
+
+SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
+  find_handles();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  // Works start at zero with every configuration, here or in another process: seconds since 1970
+  // tell one start from the next.
+  resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
+  plant_->reset();
+  steps_ = 0;
+  state_.q = plant_->q();
+  state_.v = plant_->v();
+  servo_->rest_at(state_.q);
+  tell();
+  return CallbackReturn::SUCCESS;
+}
+
+SimulatedSystem::CallbackReturn SimulatedSystem::on_activate(const rclcpp_lifecycle::State&) {
+  elapsed_ = static_cast<double>(steps_) * step_;
+  gather_efforts();
+  return CallbackReturn::SUCCESS;
+}
+
+SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
+    const std::vector<std::string>& start, const std::vector<std::string>&) {
+  for (const auto& name : model_->joint_names()) {
+    const auto wanted = std::count_if(start.begin(), start.end(),
+                                      [&](const std::string& each) { return is_of(each, name); });
+    if (wanted > 1) {
+      RCLCPP_ERROR(get_logger(),
+                   "the joint '%s' takes one of effort, position and velocity at a time",
+                   name.c_str());
+      return return_type::ERROR;
+    }
+  }
+  return return_type::OK;
+}
+
+SimulatedSystem::return_type SimulatedSystem::perform_command_mode_switch(
+    const std::vector<std::string>& start, const std::vector<std::string>& stop) {
+  set_modes(stop, false);
+  set_modes(start, true);
+  return return_type::OK;
+}
+
+void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool start) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const int b = model_->b();
+  for (const auto& name : names) {
+    if (b > 0 && is_of(name, base_name_)) {
+      base_mode_ = start ? Mode::effort : Mode::held;
+      servo_->rest_at(state_.q, 0);
+      for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !start;
+      for (auto& each : wrench_) {
+        if (each) std::ignore = each->set_value(nan);
+      }
+      continue;
+    }
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      const auto& joint_name = model_->joint_names()[i];
+      if (!is_of(name, joint_name)) continue;
+      Joint& joint = joints_[i];
+      const std::string kind = name.substr(joint_name.size() + 1);
+      joint.mode = !start               ? Mode::held
+                   : kind == "effort"   ? Mode::effort
+                   : kind == "position" ? Mode::position
+                                        : Mode::velocity;
+      servo_->rest_at(state_.q, joint.v);
+      // Until its controller writes, the joint is held.
+      for (auto& each : {joint.by_effort, joint.by_position, joint.by_velocity}) {
+        if (each) std::ignore = each->set_value(nan);
+      }
+    }
+  }
+}
+
+void SimulatedSystem::gather_efforts() noexcept {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto value = [nan](const Commanded& handle) {
+    const auto got = handle ? handle->get_optional() : std::nullopt;
+    return got ? *got : nan;
+  };
+  const int b = model_->b();
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Joint& joint = joints_[i];
+    auto held = servo_->held.begin() + joint.v;
+    *held = true;
+    servo_->rate[joint.v] = 0.0;
+    switch (joint.mode) {
+      case Mode::effort: {
+        const double effort = value(joint.by_effort);
+        if (std::isfinite(effort)) {
+          *held = false;
+          effort_[joint.v] = effort;
+          servo_->rest_at(state_.q, joint.v);
+        }
+        break;
+      }
+      case Mode::position: {
+        const double position = value(joint.by_position);
+        if (std::isfinite(position)) servo_->go_to(static_cast<int>(i), position);
+        break;
+      }
+      case Mode::velocity: {
+        const double velocity = value(joint.by_velocity);
+        if (std::isfinite(velocity)) servo_->rate[joint.v] = velocity;
+        break;
+      }
+      case Mode::held:
+        break;
+    }
+  }
+  if (b > 0) {
+    for (int i = 0; i < b; ++i) wrench_base_[i] = value(wrench_[static_cast<std::size_t>(i)]);
+    const bool driven = base_mode_ == Mode::effort && wrench_base_.allFinite();
+    for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven;
+    if (driven) {
+      effort_.head(b) = wrench_base_;
+      servo_->rest_at(state_.q, 0);
+    }
+  }
+  servo_->fill(state_, effort_);
+  wrench_base_ = effort_.head(b);
+  torque_ = effort_.tail(model_->n());
+}
+
+int SimulatedSystem::due_steps(double period) noexcept {
+  elapsed_ += period;
+  const auto behind = std::llround(elapsed_ / step_) - steps_;
+  // Cycles come early and late; the steps in each are the same as long as they keep up together.
+  if (behind > kCatchUp * nominal_) {
+    elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
+    return nominal_;
+  }
+  if (behind >= 2 * nominal_) return 2 * nominal_;
+  return behind <= -nominal_ ? 0 : nominal_;
+}
+
+SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
+                                                   const rclcpp::Duration& period) {
+  if (get_lifecycle_id() != lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE) {
+    return return_type::OK;
+  }
+  const int steps = due_steps(period.seconds());
+  if (steps == 0) return return_type::OK;
+  if (!plant_->advance(wrench_base_, torque_, steps)) {
+    RCLCPP_ERROR(get_logger(), "the simulation broke: %s", plant_->reason().c_str());
+    return return_type::ERROR;
+  }
+  steps_ += steps;
+  servo_->advance(steps * step_);
+  state_.q = plant_->q();
+  state_.v = plant_->v();
+  tell();
+  return return_type::OK;
+}
+
+SimulatedSystem::return_type SimulatedSystem::write(const rclcpp::Time&, const rclcpp::Duration&) {
+  gather_efforts();
+  return return_type::OK;
+}
+
+void SimulatedSystem::tell() noexcept {
+  const auto say = [](const State& handle, double value) {
+    if (handle) std::ignore = handle->set_value(value, true);
+  };
+  for (Joint& joint : joints_) {
+    if (joint.continuous) {
+      const double angle = std::atan2(state_.q[joint.q + 1], state_.q[joint.q]);
+      joint.turned += std::remainder(angle - joint.turned, 2.0 * M_PI);
+      say(joint.position, joint.turned);
+    } else {
+      say(joint.position, state_.q[joint.q]);
+    }
+    say(joint.velocity, state_.v[joint.v]);
+    say(joint.effort, torque_[joint.v - model_->b()]);
+  }
+  if (model_->b() > 0) {
+    Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();
+    if (model_->b() == 3) {
+      const double half = 0.5 * std::atan2(state_.q[3], state_.q[2]);
+      base.head<2>() = state_.q.head<2>();
+      base.segment<2>(5) << std::sin(half), std::cos(half);
+      base.segment<2>(7) = state_.v.head<2>();
+      base[12] = state_.v[2];
+    } else {
+      base << state_.q.head<7>(), state_.v.head<6>();
+    }
+    for (std::size_t i = 0; i < base_states_.size(); ++i) {
+      say(base_states_[i], base[static_cast<Eigen::Index>(i)]);
+    }
+  }
+  const std::int64_t stamp =
+      epoch_ + std::llround(static_cast<double>(steps_) * step_ * static_cast<double>(kSecond));
+  say(clock_[0], static_cast<double>(stamp / kSecond));
+  say(clock_[1], static_cast<double>(stamp % kSecond));
+  const auto& books = plant_->books();
+  say(works_[0], books.supplied[0]);
+  say(works_[1], books.supplied[1]);
+  say(works_[2], books.dissipated);
+  say(works_[3], resets_);
+}
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::SimulatedSystem, hardware_interface::SystemInterface)

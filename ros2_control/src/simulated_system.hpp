@@ -1,0 +1,79 @@
+// vms_ph/SimulatedSystem: the simulator as hardware of ros2_control.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hardware_interface/system_interface.hpp>
+
+#include "plant.hpp"
+#include "robot_setup.hpp"
+#include "servo.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// A robot that is integrated, with the efforts of its controllers held over every cycle.
+///
+/// What no controller commands is held by brakes: joints, and a moving base as on a stand.
+class SimulatedSystem final : public hardware_interface::SystemInterface {
+ public:
+  using CallbackReturn = hardware_interface::CallbackReturn;
+  using return_type = hardware_interface::return_type;
+
+  CallbackReturn on_init(
+      const hardware_interface::HardwareComponentInterfaceParams& params) override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State& previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State& previous) override;
+
+  return_type prepare_command_mode_switch(const std::vector<std::string>& start,
+                                          const std::vector<std::string>& stop) override;
+  return_type perform_command_mode_switch(const std::vector<std::string>& start,
+                                          const std::vector<std::string>& stop) override;
+  return_type read(const rclcpp::Time& time, const rclcpp::Duration& period) override;
+  return_type write(const rclcpp::Time& time, const rclcpp::Duration& period) override;
+
+ private:
+  enum class Mode : unsigned char { held, effort, position, velocity };
+  using State = hardware_interface::StateInterface::SharedPtr;
+  using Commanded = hardware_interface::CommandInterface::SharedPtr;
+
+  struct Joint {
+    int q, v;  ///< where it is in configuration and velocity
+    bool continuous;
+    double turned = 0.0;  ///< position of a continuous joint, with its turns
+    State position, velocity, effort;
+    Commanded by_effort, by_position, by_velocity;
+    Mode mode = Mode::held;
+  };
+
+  std::string parameter(const std::string& name, const std::string& otherwise) const;
+  double number(const std::string& name, double otherwise) const;
+  Eigen::VectorXd home() const;
+  void find_handles();
+  void set_modes(const std::vector<std::string>& names, bool start);
+  void gather_efforts() noexcept;
+  int due_steps(double period) noexcept;
+  void tell() noexcept;
+
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<Plant> plant_;
+  std::unique_ptr<Servo> servo_;
+  std::string base_name_, clock_name_, work_name_;
+  double step_ = 1e-3;
+  int nominal_ = 1;  ///< integrator steps in a cycle
+
+  std::vector<Joint> joints_;
+  std::vector<State> base_states_, clock_, works_;
+  std::vector<Commanded> wrench_;
+  Mode base_mode_ = Mode::held;
+
+  Eigen::VectorXd effort_, wrench_base_, torque_;
+  vms_ph::RobotState state_;
+  std::int64_t epoch_ = 0;   ///< stamp of simulated time zero, ns
+  double elapsed_ = 0.0;     ///< time of the loop since simulated time zero, s
+  std::int64_t steps_ = 0;
+  double resets_ = 0.0;
+};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,85 @@
+#include "state_reader.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "interface_names.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+// Joints, then the base's position, orientation and velocities, then the stamp.
+constexpr int kBaseValues = 13;
+
+}  // namespace
+
+StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
+                         const std::string& stamp)
+    : base_(model.base()), b_(model.b()), stamped_(!stamp.empty()) {
+  const auto& robot = model.pinocchio();
+  for (const auto& name : model.joint_names()) {
+    const auto& joint = robot.joints[robot.getJointId(name)];
+    q_index_.push_back(joint.idx_q());
+    continuous_.push_back(joint.nq() == 2);
+    names_.push_back(name + "/position");
+    names_.push_back(name + "/velocity");
+  }
+  const auto add = [this](const std::string& prefix, const auto& list) {
+    for (const char* name : list) names_.push_back(prefix + "/" + name);
+  };
+  if (b_ > 0) {
+    add(base, kPosition);
+    add(base, kOrientation);
+    add(base, kLinearVelocity);
+    add(base, kAngularVelocity);
+  }
+  if (stamped_) add(stamp, kStamp);
+  values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
+                                      std::numeric_limits<double>::quiet_NaN());
+  state_.q = Eigen::VectorXd::Zero(model.nq());
+  state_.v = Eigen::VectorXd::Zero(model.nv());
+}
+
+const vms_ph::RobotState& StateReader::read(
+    const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept {
+  for (Eigen::Index i = 0; i < values_.size(); ++i) {
+    const auto value = interfaces[static_cast<std::size_t>(i)].get_optional();
+    values_[i] = value ? *value : std::numeric_limits<double>::quiet_NaN();
+  }
+  const auto n = static_cast<int>(q_index_.size());
+  for (int i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double position = values_[2 * i];
+    if (continuous_[k]) {
+      state_.q[q_index_[k]] = std::cos(position);
+      state_.q[q_index_[k] + 1] = std::sin(position);
+    } else {
+      state_.q[q_index_[k]] = position;
+    }
+    state_.v[b_ + i] = values_[2 * i + 1];
+  }
+  if (b_ == 0) return state_;
+  const auto base = values_.segment<kBaseValues>(2 * n);
+  if (base_ == vms_ph::Base::planar) {
+    const double z = base[5], w = base[6], square = z * z + w * w;
+    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / square, 2.0 * w * z / square;
+    state_.v.head<3>() << base[7], base[8], base[12];
+  } else {
+    state_.q.head<7>() = base.head<7>();
+    state_.q.segment<4>(3).normalize();
+    state_.v.head<6>() = base.tail<6>();
+  }
+  return state_;
+}
+
+std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {
+  if (!stamped_) return std::nullopt;
+  const double sec = values_[values_.size() - 2], nanosec = values_[values_.size() - 1];
+  if (!std::isfinite(sec) || !std::isfinite(nanosec)) return std::nullopt;
+  builtin_interfaces::msg::Time time;
+  time.sec = static_cast<std::int32_t>(sec);
+  time.nanosec = static_cast<std::uint32_t>(nanosec);
+  return time;
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,43 @@
+// From state interfaces to the state of the robot and the instant it is of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <builtin_interfaces/msg/time.hpp>
+#include <hardware_interface/loaned_state_interface.hpp>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph_ros2_control {
+
+class StateReader {
+ public:
+  /// @param base   prefix of the interfaces of a moving base.
+  /// @param stamp  prefix of sec and nanosec; empty when the hardware tells no time.
+  StateReader(const vms_ph::Model& model, const std::string& base, const std::string& stamp);
+
+  /// The interfaces to claim, in this order.
+  const std::vector<std::string>& names() const { return names_; }
+
+  /// The state; with NaN where an interface gave none. Neither blocks nor allocates.
+  const vms_ph::RobotState& read(
+      const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept;
+
+  /// When the hardware measured what was read last; none where it does not tell.
+  std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
+
+ private:
+  vms_ph::Base base_;
+  int b_;
+  bool stamped_;
+  std::vector<int> q_index_;     ///< of every joint
+  std::vector<bool> continuous_;
+  std::vector<std::string> names_;
+  Eigen::VectorXd values_;
+  vms_ph::RobotState state_;
+};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,55 @@
+// What a controller tells of energy and power, from the control loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <realtime_tools/realtime_publisher.hpp>
+#include <vms_ph/msg/controller_state.hpp>
+#include <vms_ph/msg/energy.hpp>
+#include <vms_ph/msg/power.hpp>
+
+#include "sampling.hpp"
+#include "vms_ph_native/energy_split.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// Publishes ~/state, ~/energy and ~/power; see vms_ph/msg.
+class Telemetry {
+ public:
+  /// @param rate      of the topics, Hz.
+  /// @param friction  the viscous friction of the URDF dissipates.
+  Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
+            double rate, bool friction);
+
+  /// Begin the audit anew.
+  void reset() noexcept;
+
+  /// Account for an update, and publish when it is time; neither blocks nor allocates.
+  void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
+           const vms_ph::Command& command) noexcept;
+
+ private:
+  template <typename Message>
+  using Publisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
+
+  void tell_state(const vms_ph::Command& command) noexcept;
+  void tell_energy(const vms_ph::Energies& energies) noexcept;
+  void tell_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
+
+  vms_ph::EnergySplit split_;
+  vms_ph::PowerAudit audit_;
+  Sampling sampling_;
+  vms_ph::Command before_;
+  bool begun_ = false;
+  double last_ = 0.0;
+  vms_ph::msg::ControllerState state_;
+  vms_ph::msg::Energy energy_;
+  vms_ph::msg::Power power_;
+  Publisher<vms_ph::msg::ControllerState> states_;
+  Publisher<vms_ph::msg::Energy> energies_;
+  Publisher<vms_ph::msg::Power> powers_;
+};
+
+}  // namespace vms_ph_ros2_control

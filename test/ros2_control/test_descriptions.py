@@ -1,0 +1,70 @@
+"""The descriptions and configurations that come for ros2_control."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import yaml
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import robots
+from vms_ph_nodes.describe import describe
+
+ROOT = Path(__file__).parents[2]
+ROBOTS = sorted(p.name.split(".")[0] for p in (ROOT / "urdf").glob("*.ros2_control.xacro"))
+PLUGINS = {
+    str(item.get("name"))
+    for file in (ROOT / "ros2_control").glob("*_plugins.xml")
+    for item in ET.parse(file).getroot().iter("class")
+}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_tag_has_every_joint_of_the_robot_at_its_home(name: str) -> None:
+    robot = robots.get(name)
+    root = ET.fromstring(describe(name, "simulated"))
+    (tag,) = root.findall("ros2_control")
+    assert tag.findtext("hardware/plugin") in PLUGINS
+    joints = {str(joint.get("name")): joint for joint in tag.findall("joint")}
+    assert set(joints) == set(robot.load().joint_names)
+    for joint_name, joint in joints.items():
+        home = joint.findtext("state_interface[@name='position']/param[@name='initial_value']")
+        assert float(str(home)) == robot.home.get(joint_name, 0.0)
+    parameters = {p.get("name"): p.text for p in tag.findall("hardware/param")}
+    assert parameters["base"] == robot.base
+    assert parameters["end_effector"] == robot.end_effector
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_moving_base_has_its_motion_as_states_and_its_wrench_as_commands(name: str) -> None:
+    base = ET.fromstring(describe(name, "simulated")).find("ros2_control/gpio[@name='base']")
+    kind = robots.get(name).base
+    if kind == "fixed":
+        assert base is None
+        return
+    assert base is not None
+    assert len(base.findall("state_interface")) == 13
+    assert len(base.findall("command_interface")) == (3 if kind == "planar" else 6)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_controllers_of_a_robot_are_for_its_base_and_end_effector(name: str) -> None:
+    robot = robots.get(name)
+    content = yaml.safe_load((ROOT / f"config/{name}_controllers.yaml").read_text())
+    manager = content.pop("controller_manager")["ros__parameters"]
+    types = {k: v["type"] for k, v in manager.items() if isinstance(v, dict)}
+    assert set(content) <= set(types)
+    for controller, kind in types.items():
+        if not kind.startswith("vms_ph/"):
+            continue
+        assert kind in PLUGINS
+        parameters = content[controller]["ros__parameters"]
+        assert parameters.get("base", "fixed") == robot.base
+        assert parameters["stamp"] == "clock"
+        if kind != "vms_ph/RobotBroadcaster":
+            assert parameters["end_effector"] == robot.end_effector
+
+
+def test_a_robot_without_a_tag_names_those_that_have_one() -> None:
+    with pytest.raises(VmsPhError, match=r"no ros2_control tag for baxter.*panda"):
+        describe("baxter", "simulated")
