@@ -99,7 +99,9 @@ Advance RK4::step(const Carried& x, const Ports& ports, double, double dt, Carri
       robot_.external_force(ports, v_, force_);
       robot_.add_works(ports, v_, weights[i] * dt, books);
     }
-    a_ = pinocchio::aba(algorithm_->model, algorithm_->data, q_, v_, force_);
+    // As references, for which it is compiled within Pinocchio.
+    a_ = pinocchio::aba(algorithm_->model, algorithm_->data, ConstVector(q_), ConstVector(v_),
+                        ConstVector(force_));
     coordinate_rate(q_, v_);
     mean_q_ += weights[i] * qdot_;
     mean_a_ += weights[i] * a_;
