@@ -123,7 +123,7 @@ def test_a_debt_is_paid_by_weakening_the_potential(panda: VMSModel) -> None:
     # All it gave is what spring and tank held, and the debt of the worst sample.
     debt = -min(c.energy.tank_level for c in tanked.commands)
     assert 0.0 < debt < 0.1
-    assert most <= start + 0.1 + debt
+    assert most <= start + 0.1 + debt + 1e-9  # what 50 samples round
 
 
 def test_the_tank_can_be_switched_on_and_off_while_running(panda: VMSModel) -> None:

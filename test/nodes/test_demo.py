@@ -87,7 +87,7 @@ def test_the_topics_come_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
     assert hz.wait(30) == 0
     rates = [float(r) for r in re.findall(r"average rate: ([\d.]+)", hz.output)]
     assert len(rates) >= 3
-    assert rates[-1] == pytest.approx(100.0, abs=2.0)
+    assert np.median(rates) == pytest.approx(100.0, abs=2.0)
 
 
 STRANGER = """

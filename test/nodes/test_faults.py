@@ -112,9 +112,10 @@ def test_a_folder_that_holds_a_bag_already_is_not_used_again(start: Start, tmp_p
 def test_a_controller_whose_robot_falls_silent_holds_it_and_says_so(
     start: Start, tmp_path: Path
 ) -> None:
-    robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
-    start("run", "controller", "--ros-args", "-p", "robot:=panda")
+    # The controller first: an arm that nobody holds is soon beyond being held.
     states = start("topic", "echo", "/controller/state")
+    start("run", "controller", "--ros-args", "-p", "robot:=panda")
+    robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
     states.await_output("reason: ''")
     os.kill(robot.process.pid, signal.SIGKILL)
     states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)

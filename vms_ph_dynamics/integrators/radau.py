@@ -46,17 +46,16 @@ class RadauTableau:
         series = np.zeros(stages + 1)
         series[stages], series[stages - 1] = 1.0, -1.0
         self.c = frozen(np.sort(0.5 * (1.0 + legendre.legroots(series).real)))
-        powers = np.vander(self.c, stages, increasing=True)
-        self._to_coefficients = np.linalg.inv(powers)
-        degrees = np.arange(1, stages + 1)
-        integrals = self.c[:, None] ** degrees / degrees
-        self.A = frozen(integrals @ self._to_coefficients)
+        # In shifted Legendre polynomials; powers of c would lose four digits with seven stages.
+        values = legendre.legvander(2.0 * self.c - 1.0, stages - 1)
+        self._to_coefficients = np.linalg.inv(values)
+        self.A = frozen(_integrals(self.c, stages) @ self._to_coefficients)
         self.A_inverse = frozen(np.linalg.inv(self.A))
         eigenvalues = np.linalg.eigvals(self.A)
         self.gamma = float(eigenvalues[np.argmin(np.abs(eigenvalues.imag))].real)
-        moments = 1.0 / degrees
-        moments[0] -= self.gamma
-        self.embedded = frozen(np.linalg.solve(powers.T, moments) - self.A[-1])
+        at_start = (-1.0) ** np.arange(stages)
+        moments = _integrals(1.0, stages) - self.gamma * at_start
+        self.embedded = frozen(np.linalg.solve(values.T, moments) - self.A[-1])
 
     @property
     def stages(self) -> int:
@@ -65,8 +64,17 @@ class RadauTableau:
 
     def weights_up_to(self, part: float) -> Array:
         """Return weights that integrate from the start of a step to ``part`` of it, (s,)."""
-        degrees = np.arange(1, self.stages + 1)
-        return (part**degrees / degrees) @ self._to_coefficients
+        return _integrals(part, self.stages) @ self._to_coefficients
+
+
+def _integrals(c: Array | float, count: int) -> Array:
+    """Return the integrals of the first shifted Legendre polynomials from 0 to c, (..., count)."""
+    p = legendre.legvander(2.0 * np.asarray(c) - 1.0, count).reshape(*np.shape(c), count + 1)
+    integrals: Array = np.empty(p[..., :count].shape)
+    integrals[..., 0] = c
+    degrees = np.arange(1, count)
+    integrals[..., 1:] = (p[..., 2:] - p[..., :-2]) / (2.0 * (2.0 * degrees + 1.0))
+    return integrals
 
 
 @dataclass(frozen=True)
