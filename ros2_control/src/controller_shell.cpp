@@ -1,5 +1,6 @@
 #include "controller_shell.hpp"
 
+#include <chrono>
 #include <exception>
 
 namespace vms_ph_ros2_control {
@@ -28,6 +29,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   setup.end_effector = p.end_effector;
   setup.locked_joints = p.locked_joints;
   setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+  const std::lock_guard<std::mutex> lock(making_);
   law_.reset();  // before the model that it refers to
   try {
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
@@ -40,6 +42,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout);
   telemetry_ = std::make_unique<Telemetry>(get_node(), *model_, p.publish_rate, p.joint_friction);
+  printed_.clear();
+  printing_ = get_node()->create_wall_timer(std::chrono::seconds(1), [this] { print_log(); });
   return CallbackReturn::SUCCESS;
 }
 
@@ -69,7 +73,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   telemetry_->reset();
   gains_->apply(*law_);
   if (!law_->reset(state)) {
-    const std::string said = log();
+    const std::string said = log(*law_);
     RCLCPP_ERROR(get_node()->get_logger(),
                  "cannot begin: the state of the robot is not finite, or the law refused it%s%s",
                  said.empty() ? "" : ":\n", said.c_str());
@@ -86,6 +90,8 @@ ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_life
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecycle::State&) {
+  const std::lock_guard<std::mutex> lock(making_);
+  printing_.reset();
   telemetry_.reset();
   references_.reset();
   reader_.reset();
@@ -120,6 +126,15 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
     std::ignore = command_interfaces_[i].set_value(k < n ? command.torque[k]
                                                          : command.wrench_base[k - n]);
   }
+}
+
+void ControllerShell::print_log() {
+  const std::unique_lock<std::mutex> lock(making_, std::try_to_lock);
+  if (!lock || !law_) return;
+  const std::string said = log(*law_);
+  if (said == printed_) return;
+  printed_ = said;
+  RCLCPP_WARN(get_node()->get_logger(), "%s", said.c_str());
 }
 
 void ControllerShell::write_zero() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   virtual std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                                    const RobotSetup& setup) = 0;
 
-  /// What the law has to say beside the reason of its last update; told once a second.
-  virtual std::string log() const { return {}; }
+  /// What a law has to say beside the reason of its last update; printed when it changes, at most
+  /// once a second. Not called by the control loop.
+  virtual std::string log(const vms_ph::Controller&) const { return {}; }
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override;
@@ -53,6 +55,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
  private:
   void write(const vms_ph::Command& command) noexcept;
   void write_zero() noexcept;
+  void print_log();
 
   std::shared_ptr<controller_shell::ParamListener> listener_;
   controller_shell::Params parameters_;
@@ -62,6 +65,9 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
   std::unique_ptr<Telemetry> telemetry_;
+  std::mutex making_;  ///< of the law, against printing what it says; the control loop takes none
+  std::string printed_;
+  rclcpp::TimerBase::SharedPtr printing_;
 };
 
 }  // namespace vms_ph_ros2_control

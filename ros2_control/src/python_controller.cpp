@@ -33,15 +33,15 @@ class PythonController final : public ControllerShell {
     if (law->joint_names() != model.joint_names()) {
       throw vms_ph::ModelError("Python sees other joints in this robot description than Pinocchio");
     }
-    law_ = law.get();
     return law;
   }
 
-  std::string log() const override { return law_ == nullptr ? "" : law_->log(); }
+  std::string log(const vms_ph::Controller& law) const override {
+    return static_cast<const vms_ph::PythonController&>(law).log();
+  }
 
  private:
   std::shared_ptr<python_controller::ParamListener> listener_;
-  vms_ph::PythonController* law_ = nullptr;
 };
 
 }  // namespace vms_ph_ros2_control
