@@ -1,11 +1,13 @@
 """A launch file of ros2_control as a process, and what a user does with it."""
 
+import contextlib
 import math
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -17,6 +19,8 @@ from controller_manager_msgs.srv import (
     SwitchController,
     UnloadController,
 )
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 
@@ -29,26 +33,38 @@ class Session:
 
     def __init__(self, *launch: str) -> None:
         self._launch = launch
-        self._services: dict[str, Any] = {}
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("session")
         self.start()
 
     def start(self) -> None:
+        """Launch, and begin to look around anew: who was killed is remembered for seconds."""
+        self._services: dict[str, Any] = {}
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("session")
         words = ["ros2", "launch", "vms_ph", *self._launch]
         self.process = subprocess.Popen(words, start_new_session=True)
 
-    def end(self) -> None:
+    def interrupt(self) -> int:
+        """Press Ctrl-C; the exit code of the launch."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            try:
-                self.process.wait(30.0)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
+        return self.process.wait(30.0)
+
+    def processes(self, pattern: str = "") -> list[int]:
+        """Those of the launch that run, by a pattern of their command lines."""
+        words = ["pgrep", "-s", str(self.process.pid), "-f", pattern]
+        found = subprocess.run(words, capture_output=True, text=True, check=False)
+        return [int(word) for word in found.stdout.split()]
+
+    def end(self) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.interrupt()
+        for process in self.processes():
+            os.kill(process, signal.SIGKILL)
+        self._services.clear()
         self.node.destroy_node()
         rclpy.shutdown()
 
-    def call(self, kind: Any, name: str, **fields: Any) -> Any:
+    def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
         """Call a service of the controller manager."""
         client = self._services.setdefault(
             name, self.node.create_client(kind, f"/controller_manager/{name}")
@@ -72,6 +88,15 @@ class Session:
 
     def await_states(self, **wanted: str) -> None:
         self.until(lambda: wanted.items() <= self.states().items(), f"{wanted}")
+
+    def know(self, name: str, kind: str, file: Path) -> None:
+        """Tell the manager the type and the parameters of another controller."""
+        parameters = [
+            Parameter(f"{name}.type", value=kind).to_parameter_msg(),
+            Parameter(f"{name}.params_file", value=[str(file)]).to_parameter_msg(),
+        ]
+        answer = self.call(SetParameters, "set_parameters", parameters=parameters)
+        assert all(result.successful for result in answer.results)
 
     def load(self, name: str) -> None:
         assert self.call(LoadController, "load_controller", name=name).ok
@@ -100,11 +125,18 @@ class Session:
 
     def collect(self, seconds: float, **topics: tuple[type, str]) -> dict[str, list[Any]]:
         """The messages of topics, by a name for each, for some time after the first of each."""
+        return self.collect_during(seconds, lambda: True, **topics)
+
+    def collect_during(
+        self, seconds: float, action: Callable[[], bool], **topics: tuple[type, str]
+    ) -> dict[str, list[Any]]:
+        """The same, with what comes while something is done first, which must succeed."""
         found: dict[str, list[Any]] = {name: [] for name in topics}
         subscriptions = [
             self.node.create_subscription(kind, topic, found[name].append, qos_profile_sensor_data)
             for name, (kind, topic) in topics.items()
         ]
+        assert action()
         self.until(lambda: all(found.values()), f"messages on {topics}")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -116,6 +148,15 @@ class Session:
     def one(self, kind: type, topic: str) -> Any:
         """The next message of a topic."""
         return self.collect(0.0, it=(kind, topic))["it"][0]
+
+    def until_topic(self, kind: type, topic: str, condition: Callable[[Any], bool]) -> None:
+        """Wait for a message that fulfils a condition."""
+        fulfilled: list[bool] = []
+        subscription = self.node.create_subscription(
+            kind, topic, lambda m: fulfilled.append(condition(m)), qos_profile_sensor_data
+        )
+        self.until(lambda: any(fulfilled), f"what is wanted on {topic}")
+        self.node.destroy_subscription(subscription)
 
     def tell(self, kind: type, topic: str, message: Any) -> None:
         """Publish once somebody listens."""
