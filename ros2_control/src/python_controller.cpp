@@ -1,10 +1,9 @@
 // vms_ph/PythonController: a controller object written in Python.
-#include "vms_ph_native/python_controller.hpp"
-
 #include <pluginlib/class_list_macros.hpp>
 #include <vms_ph/python_controller_parameters.hpp>
 
 #include "controller_shell.hpp"
+#include "steadied_python.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -33,11 +32,11 @@ class PythonController final : public ControllerShell {
     if (law->joint_names() != model.joint_names()) {
       throw vms_ph::ModelError("Python sees other joints in this robot description than Pinocchio");
     }
-    return law;
+    return std::make_unique<SteadiedPython>(model, std::move(law));
   }
 
   std::string log(const vms_ph::Controller& law) const override {
-    return static_cast<const vms_ph::PythonController&>(law).log();
+    return static_cast<const SteadiedPython&>(law).log();
   }
 
  private:

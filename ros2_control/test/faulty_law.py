@@ -1,5 +1,6 @@
-"""A law of a user's own that has a bug which shows after a while."""
+"""Laws of a user's own that have a bug which shows after a while."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,3 +35,14 @@ class FaultyLaw(Controller):
         if self.asked > self.gains.answers:
             weight = weight[self.asked]
         return Command(np.zeros(0), weight)
+
+
+class SleepyLaw(FaultyLaw):
+    """Carries the weight, until it waits for something that does not come."""
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Carry the weight, then sleep."""
+        if self.asked >= self.gains.answers:
+            time.sleep(3.0)
+            self.asked = 0
+        return super().update(state, reference, dt)

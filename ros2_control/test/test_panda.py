@@ -197,37 +197,58 @@ def test_a_controller_is_unloaded_and_loaded_again(held: Session, name: str) -> 
     assert mostly_well(held.collect(1.0, it=(ControllerState, f"/{name}/state"))["it"])
 
 
-def test_a_law_that_raises_is_held_against_gravity_and_its_traceback_is_told(
-    held: Session, tmp_path: Path
-) -> None:
+def begin_own_law(session: Session, folder: Path, law: str) -> None:
+    """Let a law from the folder of this file begin, in place of the usual one."""
     parameters = {
-        "controller": "faulty_law.FaultyLaw",
+        "controller": f"faulty_law.{law}",
         "folders": [str(Path(__file__).parent)],
         "end_effector": "panda_link8",
         "stamp": "clock",
     }
-    file = tmp_path / "faulty.yaml"
-    file.write_text(json.dumps({"faulty": {"ros__parameters": parameters}}))
-    held.know("faulty", "vms_ph/PythonController", file)
-    held.load("faulty")
+    file = folder / "own.yaml"
+    file.write_text(json.dumps({law: {"ros__parameters": parameters}}))
+    session.know(law, "vms_ph/PythonController", file)
+    session.load(law)
+    assert session.switch([law], ["python_controller"])
+
+
+def test_a_law_that_raises_is_stood_in_for_and_its_traceback_is_told(
+    held: Session, tmp_path: Path
+) -> None:
     told: list[str] = []
     log = held.node.create_subscription(
-        Log, "/rosout", lambda m: told.append(m.msg) if m.name == "faulty" else None, 100
+        Log, "/rosout", lambda m: told.append(m.msg) if m.name == "FaultyLaw" else None, 100
     )
-    before = positions(held)
-    assert held.switch(["faulty"], ["python_controller"])
+    begin_own_law(held, tmp_path, "FaultyLaw")
     held.until(lambda: any("IndexError" in text for text in told), "the traceback in the log")
     assert any("faulty_law.py" in text for text in told)
     held.node.destroy_subscription(log)
-    state = held.one(ControllerState, "/faulty/state")
+    state = held.one(ControllerState, "/FaultyLaw/state")
     assert state.status == ControllerState.HOLDING
     assert "see the log" in state.reason
-    efforts = held.one(JointState, "/joint_states").effort
-    assert max(map(abs, efforts)) > 1.0
-    after = positions(held)
-    assert max(abs(after[name] - before[name]) for name in before) < 0.1
-    assert held.switch(["python_controller"], ["faulty"])
-    held.unload("faulty")
+    assert held.switch(["python_controller"], ["FaultyLaw"])
+    held.unload("FaultyLaw")
+
+
+@pytest.mark.parametrize(("law", "height"), [("FaultyLaw", 0.45), ("SleepyLaw", 0.6)])
+def test_an_arm_in_motion_comes_to_rest_when_python_fails_or_hangs(
+    held: Session, tmp_path: Path, law: str, height: float
+) -> None:
+    target = PoseStamped()
+    target.pose.position.x, target.pose.position.y, target.pose.position.z = 0.45, 0.1, height
+    held.tell(PoseStamped, "/python_controller/reference_pose", target)
+    held.until_topic(
+        JointState, "/joint_states", lambda message: max(map(abs, message.velocity)) > 0.05
+    )
+    begin_own_law(held, tmp_path, law)
+    found = held.collect(
+        3.0, joints=(JointState, "/joint_states"), states=(ControllerState, f"/{law}/state")
+    )
+    waiting = [s for s in found["states"] if s.status == ControllerState.HOLDING]
+    assert len(waiting) > 200
+    assert max(map(abs, found["joints"][-1].velocity)) < 1e-4
+    assert held.switch(["python_controller"], [law])
+    held.unload(law)
 
 
 def test_after_a_kill_everything_comes_back_at_home_and_a_new_audit_begins(held: Session) -> None:
