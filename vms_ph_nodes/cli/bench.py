@@ -112,8 +112,9 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
     jitter = any(t.tail is not None for t in timings)
-    columns = ["median", "quartiles", "ratio", *(["p99", "p99.9", "longest"] if jitter else [])]
-    for name in (*columns, "p99 at most" if jitter else "at most"):
+    # A tail tells more than quartiles do, and both are too much for a narrow terminal.
+    spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
+    for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")
     for t in timings:
         ratio = t.median / _reference(chosen, timings, t.case)
@@ -125,11 +126,12 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
         elif t.tail is not None and t.case.tail is not None:
             limit, over = _time(t.case.tail), t.tail.p99 > t.case.tail
         colour = "red" if over else "green" if limit else "default"
-        quartiles = f"{_time(t.lower)} .. {_time(t.upper)}"
+        spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
+        if t.tail is not None:
+            spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
         shown = f"[{colour}]{limit}[/{colour}]"
-        tail = [] if t.tail is None else [t.tail.p99, t.tail.p999, t.tail.worst]
-        row = [_time(t.median), quartiles, f"{ratio:.3g}" if jitter else f"{ratio:.1f}"]
-        table.add_row(t.case.name, *row, *map(_time, tail), shown)
+        digits = f"{ratio:.3g}" if jitter else f"{ratio:.1f}"
+        table.add_row(t.case.name, _time(t.median), *spread, digits, shown)
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
