@@ -1,5 +1,6 @@
 """From the name of a controller to the object, with what the robot's base can do."""
 
+import dataclasses
 import importlib
 import inspect
 from typing import Any
@@ -37,6 +38,11 @@ def make_controller(
         ) from None
     if not (isinstance(made, type) and issubclass(made, Controller)):
         raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
+    if not dataclasses.is_dataclass(getattr(made, "Gains", None)):
+        raise VmsPhError(
+            f"'{kind}' does not say what a user can set: give it a frozen dataclass Gains, empty "
+            "where there is nothing, and an attribute gains with its present values"
+        )
     known = inspect.signature(made).parameters
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     return made(model, **{key: value for key, value in offered.items() if key in known})
