@@ -87,7 +87,8 @@ def test_the_topics_come_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
     assert hz.wait(30) == 0
     rates = [float(r) for r in re.findall(r"average rate: ([\d.]+)", hz.output)]
     assert len(rates) >= 3
-    assert np.median(rates) == pytest.approx(100.0, abs=2.0)
+    # A busy machine's stall of 0.2 s at one end of the window makes 3 %.
+    assert np.median(rates) == pytest.approx(100.0, abs=5.0)
 
 
 STRANGER = """
