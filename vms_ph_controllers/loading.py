@@ -38,6 +38,8 @@ def make_controller(
         ) from None
     if not (isinstance(made, type) and issubclass(made, Controller)):
         raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
+    if missing := ", ".join(sorted(made.__abstractmethods__)):
+        raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing}")
     if not dataclasses.is_dataclass(getattr(made, "Gains", None)):
         raise VmsPhError(
             f"'{kind}' does not say what a user can set: give it a frozen dataclass Gains, empty "

@@ -106,6 +106,14 @@ void start_python() {
 }
 
 void enter(const PythonOptions& options) {
+  // One at a time: the path is half made while another controller of the process makes it. Who
+  // waits for its turn does so without the lock of Python, which who has the turn may need.
+  static std::mutex mutex;
+  std::unique_lock<std::mutex> turn(mutex, std::defer_lock);
+  {
+    const py::gil_scoped_release waiting;
+    turn.lock();
+  }
   const fs::path folder = environment(options.environment);
   if (!folder.empty()) add_packages(folder.string());
   py::list path = py::module_::import("sys").attr("path");

@@ -224,7 +224,7 @@ void mistakes_are_told_in_a_sentence() {
   refused("nowhere.Spring", arm(), patient(), "give module.Class");
   refused("Spring", arm(), patient(), "give module.Class");
   refused("users_own.NoController", arm(), patient(), "must derive from Controller");
-  refused("users_own.Unfinished", arm(), patient(), "abstract method");
+  refused("users_own.Unfinished", arm(), patient(), "it must define update");
   refused("broken_module.Spring", arm(), patient(), "a module that fails when it is imported");
   const std::string kind = "vms_ph_controllers.TaskSpaceIDAPBC";
   PythonRobot robot = arm();

@@ -16,6 +16,9 @@ class WithoutGains(Controller):
     def reset(self, state): pass
     def update(self, state, reference, dt): pass
 
+class Unfinished(Controller):
+    def reset(self, state): pass
+
 class NoController: pass
 """
 
@@ -36,6 +39,7 @@ def test_a_controller_is_made_by_the_name_of_its_class(panda: VMSModel) -> None:
     ("name", "sentence"),
     [
         ("WithoutGains", "give it a frozen dataclass Gains"),
+        ("Unfinished", "it must define update"),
         ("NoController", "must derive from Controller"),
         ("Nothing", "there is no controller 'laws_of_a_user.Nothing'"),
     ],
