@@ -11,8 +11,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from vms_ph_nodes import native_build
-
 from .golden_task_space import END_EFFECTORS, FOLDER, panda_urdf, record
 
 
@@ -40,11 +38,10 @@ def test_the_core_passes_its_own_tests_and_no_update_takes_memory(native_folder:
         assert f"{file.name}: 0 in 100000 updates" in said
 
 
-def test_the_core_passes_its_own_tests_with_the_sanitizers_on(native_folder: Path) -> None:
-    """Built for debugging, so that Eigen checks every size and index as well."""
-    folder = native_folder.with_name("native-sanitized")
-    native_build.build(folder, bindings=False, tests=True, sanitize=True, build_type="Debug")
-    assert "100% tests passed" in ctest(folder)
+def test_the_core_passes_its_own_tests_with_the_sanitizers_on(
+    sanitized_folder: Path,
+) -> None:
+    assert "100% tests passed" in ctest(sanitized_folder)
 
 
 @pytest.mark.parametrize("arm", END_EFFECTORS)
