@@ -21,7 +21,7 @@ endforeach()
 
 set(sources
   controller_shell decoupled_vms_controller gain_parameters plant python_controller reference_ports robot_broadcaster robot_setup
-  servo simulated_system state_reader steadied_python task_space_ida_pbc telemetry)
+  servo simulated_system state_reader task_space_ida_pbc telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
 add_library(vms_ph_ros2_control SHARED ${sources})

@@ -1,8 +1,8 @@
-#include "steadied_python.hpp"
+#include "vms_ph_native/steadied_python.hpp"
 
 #include <utility>
 
-namespace vms_ph_ros2_control {
+namespace vms_ph {
 namespace {
 
 // Rate at which base and joints are slowed down, 1/s.
@@ -10,16 +10,17 @@ constexpr double kSlowing = 10.0;
 
 }  // namespace
 
-SteadiedPython::SteadiedPython(const vms_ph::Model& model,
-                               std::unique_ptr<vms_ph::PythonController> law)
+SteadiedPython::SteadiedPython(const Model& model, std::unique_ptr<PythonController> law)
     : model_(model), law_(std::move(law)), d_(model) {
+  if (law_->b() != model.b() || law_->joint_names() != model.joint_names()) {
+    throw ModelError("Python sees other joints in this robot description than Pinocchio");
+  }
   steady_.wrench_base = Eigen::VectorXd::Zero(model.b());
   steady_.torque = Eigen::VectorXd::Zero(model.n());
 }
 
-const vms_ph::Command& SteadiedPython::update(const vms_ph::RobotState& state,
-                                              const vms_ph::Reference& reference,
-                                              double dt) noexcept {
+const Command& SteadiedPython::update(const RobotState& state, const Reference& reference,
+                                      double dt) noexcept {
   const auto before = law_->late() + law_->failed();
   const auto& command = law_->update(state, reference, dt);
   if (law_->late() + law_->failed() == before || !state.is_usable(model_)) return command;
@@ -38,4 +39,4 @@ const vms_ph::Command& SteadiedPython::update(const vms_ph::RobotState& state,
   return steady_;
 }
 
-}  // namespace vms_ph_ros2_control
+}  // namespace vms_ph
