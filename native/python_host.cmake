@@ -8,12 +8,16 @@ add_library(vms_ph_python_host SHARED
   src/python_interpreter.cpp
   src/python_task.cpp
   src/python_controller.cpp
-  src/python_simulation.cpp
-  src/steadied_python.cpp)
+  src/python_simulation.cpp)
 target_include_directories(vms_ph_python_host PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-target_link_libraries(vms_ph_python_host PUBLIC vms_ph_native
+target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen
   PRIVATE pybind11::pybind11 Python::Python Threads::Threads ${CMAKE_DL_LIBS} $<BUILD_INTERFACE:vms_ph_warnings>)
 # Modules that the interpreter has loaded cannot be unloaded, so neither can what holds it. It uses
 # its own copy of inline functions: with those of the plugin that loads it, that would stay as well.
 target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic)
+
+# By itself: what links to Pinocchio could keep the plugin of who needs only the host from being unloaded.
+add_library(vms_ph_steadied_python STATIC src/steadied_python.cpp)
+target_link_libraries(vms_ph_steadied_python PUBLIC vms_ph_native vms_ph_python_host
+  PRIVATE $<BUILD_INTERFACE:vms_ph_warnings>)

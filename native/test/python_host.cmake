@@ -35,7 +35,7 @@ foreach(case
 endforeach()
 
 add_executable(steadied_python_test steadied_python_test.cpp)
-target_link_libraries(steadied_python_test PRIVATE vms_ph_python_host vms_ph_warnings)
+target_link_libraries(steadied_python_test PRIVATE vms_ph_steadied_python vms_ph_warnings)
 target_compile_definitions(steadied_python_test PRIVATE
   VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
 add_host_test(one_that_does_not_answer_is_stood_in_for steadied_python_test)
