@@ -131,14 +131,16 @@ class ControllerTask final : public PythonTask {
     }
   }
 
-  // A law may refuse what the bounds allow; then it has the gain that it had.
+  // A law may refuse what the bounds allow; then it has the gain that it had, unless the user wants
+  // yet another by now.
   void set(WantedGain& wanted) {
     const std::string& name = wanted.gain.name;
+    double asked = wanted.value.load();
     try {
-      hosted_.attr("set_gain")(name, wanted.value.load());
+      hosted_.attr("set_gain")(name, asked);
     } catch (const py::error_already_set&) {
       const py::object present = hosted_.attr("controller").attr("gains");
-      wanted.value.store(present.attr(name.c_str()).cast<double>());
+      wanted.value.compare_exchange_strong(asked, present.attr(name.c_str()).cast<double>());
       throw;
     }
   }

@@ -97,6 +97,20 @@ void gains_change_between_updates() {
   CHECK((spring.update(at(1.0, 0.0), Reference(), 0.001).torque[0] == -20.0));
 }
 
+void a_gain_that_is_wanted_while_another_is_refused_is_not_lost() {
+  PythonOptions options = patient();
+  options.period = 0.02;
+  PythonController law("users_own.RefusesSlowly", arm(), options);
+  CHECK(law.reset(at(0.0, 0.0)));
+  CHECK(law.set_gain("stiffness", 0.5));
+  CHECK(law.update(at(1.0, 0.0), Reference(), 0.001).status == Status::holding);
+  CHECK(law.set_gain("stiffness", 30.0));  // while Python still thinks about the other
+  law.set_period(20.0);
+  CHECK(law.update(at(1.0, 0.0), Reference(), 0.001).torque[0] == -30.0);
+  CHECK(law.gains()[0].value == 30.0);
+  CHECK_HAS(law.log(), "more damping than stiffness");
+}
+
 void what_raises_is_held_against_gravity(const char* kind, const char* words) {
   PythonController law(kind, arm(), patient());
   CHECK(law.reset(at(0.3, 0.0)));
@@ -305,6 +319,8 @@ void two_controllers_work_side_by_side() {
 const std::map<std::string, std::function<void()>> kCases{
     {"a_users_class_controls", a_users_class_controls},
     {"gains_change_between_updates", gains_change_between_updates},
+    {"a_gain_that_is_wanted_while_another_is_refused_is_not_lost",
+     a_gain_that_is_wanted_while_another_is_refused_is_not_lost},
     {"what_raises_is_held_against_gravity",
      [] {
        what_raises_is_held_against_gravity("users_own.RaisesBeyondOne",

@@ -21,6 +21,7 @@ target_compile_definitions(python_controller_test PRIVATE
 foreach(case
     a_users_class_controls
     gains_change_between_updates
+    a_gain_that_is_wanted_while_another_is_refused_is_not_lost
     what_raises_is_held_against_gravity
     what_is_no_number_is_held_against_gravity
     a_state_that_is_none_is_held

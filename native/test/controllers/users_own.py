@@ -50,6 +50,20 @@ class Spring(Controller):
         return Command(np.zeros(0), torque, energy, Status.OK, "springs, ä", task_error=self.passed)
 
 
+class RefusesSlowly(Spring):
+    """Takes its time to say no to a gain."""
+
+    @dataclass(frozen=True)
+    class Gains(Spring.Gains):
+        """Gains of the law."""
+
+        def __post_init__(self) -> None:
+            """Think it over."""
+            if self.damping > self.stiffness:
+                time.sleep(0.4)
+            super().__post_init__()
+
+
 class RaisesBeyondOne(Spring):
     """Has a bug that shows only sometimes."""
 
