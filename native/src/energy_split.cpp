@@ -57,6 +57,7 @@ PowerAudit::PowerAudit(const Model& model, bool friction)
 
 void PowerAudit::reset() noexcept {
   begun_ = false;
+  unseen_ = 0.0;
   balance_ = {};
 }
 
@@ -69,10 +70,17 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
   const Rates until = rates(state, before), from = rates(state, after);
   const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& r = balance_;
+  if (!std::isfinite(energy + from.joint_torque + from.base + until.joint_torque + until.base)) {
+    // One sample that is no number must not make none of all that follow.
+    if (dt > 0.0) unseen_ += dt;
+    r.joint_torque = r.base = r.dissipated = kNaN;
+    return r;
+  }
   if (!begun_) {
     begun_ = true;
     first_ = energy;
   } else if (dt > 0.0) {
+    dt += unseen_;
     const double drift = r.drift();
     r.joint_torque_work += 0.5 * dt * (last_.joint_torque + until.joint_torque);
     r.base_work += 0.5 * dt * (last_.base + until.base);
@@ -80,6 +88,7 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
     r.stored = energy - first_;
     r.residual = (r.drift() - drift) / dt;
   }
+  unseen_ = 0.0;
   r.joint_torque = 0.5 * (until.joint_torque + from.joint_torque);
   r.base = 0.5 * (until.base + from.base);
   r.dissipated = dissipated_ = dissipated;

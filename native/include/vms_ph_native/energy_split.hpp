@@ -60,6 +60,7 @@ class PowerAudit {
   ///
   /// Efforts are held between samples: those that acted until now and those that act from now on
   /// are both taken in, each for its side of the jump, and the powers reported are their mean.
+  /// A sample that is not finite has no powers; the next that is accounts for its time as well.
   /// @param energy  total, J.
   /// @param dt      since the last sample, s.
   const PowerBalance& add(const RobotState& state, const Command& before, const Command& after,
@@ -75,6 +76,7 @@ class PowerAudit {
   Eigen::VectorXd damping_;
   bool begun_ = false;
   double first_ = 0.0, dissipated_ = 0.0;
+  double unseen_ = 0.0;  // time of samples that were not finite, s
   Rates last_{0.0, 0.0};
   PowerBalance balance_;
 };

@@ -1,0 +1,30 @@
+// The power audit of a controller that does not see its robot for a moment.
+#include <cmath>
+#include <limits>
+
+#include "arm.hpp"
+#include "check.hpp"
+#include "vms_ph_native/energy_split.hpp"
+
+using namespace vms_ph;
+
+int main() {
+  const Model model = Model::from_urdf(kArm, Base::fixed, "", {});
+  PowerAudit audit(model, false);
+  Command pushed;
+  pushed.wrench_base.resize(0);
+  pushed.torque = Eigen::Vector2d(2.0, 0.0);
+  const RobotState turning{Eigen::Vector2d::Zero(), Eigen::Vector2d(3.0, 0.0)};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const RobotState unseen{turning.q, Eigen::Vector2d(nan, 0.0)};
+  audit.add(unseen, pushed, pushed, nan, 0.0);
+  audit.add(turning, pushed, pushed, 10.0, 0.1);
+  audit.add(turning, pushed, pushed, 10.6, 0.1);
+  const PowerBalance blind = audit.add(unseen, pushed, pushed, nan, 0.1);
+  CHECK(std::abs(blind.joint_torque_work - 0.6) < 1e-12 && std::isnan(blind.joint_torque));
+  // What was done in the meantime is that of the powers before and after.
+  const PowerBalance& seen = audit.add(turning, pushed, pushed, 11.8, 0.1);
+  CHECK(std::abs(seen.joint_torque_work - 1.8) < 1e-12 && seen.joint_torque == 6.0);
+  CHECK(std::abs(seen.stored - 1.8) < 1e-12 && std::abs(seen.residual) < 1e-12);
+  return 0;
+}
