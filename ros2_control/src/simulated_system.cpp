@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Behind by more than this many cycles, the simulation lets the time go instead of racing after it.
+// Behind by more than this many cycles, the simulation lets the time go instead of racing after it;
+// ahead by more, as after a clock that was set back, it does not wait for it either.
 constexpr int kCatchUp = 25;
 
 bool is_of(const std::string& name, const std::string& prefix) {
@@ -44,6 +45,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     for (std::size_t i = 0; i < 3; ++i) {
       setup.gravity[static_cast<Eigen::Index>(i)] = std::stod(gravity[i]);
     }
+    check_types();
     base_name_ = parameter("base_name", "base");
     clock_name_ = parameter("clock_name", "clock");
     work_name_ = parameter("work_name", "work");
@@ -66,6 +68,21 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
   state_.q = options.start;
   state_.v = Eigen::VectorXd::Zero(model_->nv());
   return CallbackReturn::SUCCESS;
+}
+
+void SimulatedSystem::check_types() const {
+  for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
+    for (const auto& component : *components) {
+      for (const auto* interfaces : {&component.state_interfaces, &component.command_interfaces}) {
+        for (const auto& interface : *interfaces) {
+          if (interface.data_type == "double") continue;
+          throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
+                                   " is told as a double; given: data_type '" +
+                                   interface.data_type + "', leave it out");
+        }
+      }
+    }
+  }
 }
 
 std::string SimulatedSystem::parameter(const std::string& name,
@@ -154,6 +171,7 @@ void SimulatedSystem::find_handles() {
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
   find_handles();
+  base_mode_ = Mode::held;  // as the joints that were just made
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   // Works start at zero with every configuration, here or in another process: seconds since 1970
@@ -175,11 +193,13 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_activate(const rclcpp_lifecy
 }
 
 SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
-    const std::vector<std::string>& start, const std::vector<std::string>&) {
-  for (const auto& name : model_->joint_names()) {
-    const auto wanted = std::count_if(start.begin(), start.end(),
-                                      [&](const std::string& each) { return is_of(each, name); });
-    if (wanted > 1) {
+    const std::vector<std::string>& start, const std::vector<std::string>& stop) {
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const std::string& name = model_->joint_names()[i];
+    const auto of_this = [&](const std::string& each) { return is_of(each, name); };
+    const auto wanted = std::count_if(start.begin(), start.end(), of_this);
+    const bool stays = joints_[i].mode != Mode::held && std::none_of(stop.begin(), stop.end(), of_this);
+    if (wanted > (stays ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
                    "the joint '%s' takes one of effort, position and velocity at a time",
                    name.c_str());
@@ -281,7 +301,7 @@ int SimulatedSystem::due_steps(double period) noexcept {
   elapsed_ += period;
   const auto behind = std::llround(elapsed_ / step_) - steps_;
   // Cycles come early and late; the steps in each are the same as long as they keep up together.
-  if (behind > kCatchUp * nominal_) {
+  if (std::abs(behind) > kCatchUp * nominal_) {
     elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
     return nominal_;
   }

@@ -47,6 +47,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
     Mode mode = Mode::held;
   };
 
+  void check_types() const;
   std::string parameter(const std::string& name, const std::string& otherwise) const;
   double number(const std::string& name, double otherwise) const;
   Eigen::VectorXd home() const;

@@ -56,6 +56,12 @@ class SimulatedSystem : public testing::Test {
     ASSERT_TRUE(commands_.at(name).set_value(value));
   }
 
+  void set_lifecycle(std::uint8_t id, const std::string& label) {
+    rclcpp_lifecycle::State wanted(id, label);
+    ASSERT_EQ(manager_->set_component_state("simulated", wanted),
+              hardware_interface::return_type::OK);
+  }
+
   double state(const std::string& name) { return *states_.at(name).get_optional(); }
 
   void cycle(int times) {
@@ -181,6 +187,46 @@ TEST_F(SimulatedSystem, GoesToAPositionAndTurnsAtAVelocity) {
 TEST_F(SimulatedSystem, RefusesTwoKindsOfCommandForOneJoint) {
   begin("fixed");
   EXPECT_FALSE(claim({"shoulder/position", "shoulder/effort"}));
+}
+
+TEST_F(SimulatedSystem, RefusesAnotherKindOfCommandForAJointThatIsCommanded) {
+  begin("fixed");
+  ASSERT_TRUE(claim(kEfforts));
+  EXPECT_FALSE(claim({"shoulder/position"}));
+  // In the place of the first it may come.
+  const std::vector<std::string> start{"shoulder/position"}, stop{"shoulder/effort"};
+  EXPECT_TRUE(manager_->prepare_command_mode_switch(start, stop));
+}
+
+TEST_F(SimulatedSystem, IsHeldWhenItBeginsAnewThoughItWasDriven) {
+  begin();
+  ASSERT_TRUE(claim(kAll));
+  for (const auto& name : kAll) command(name, 0.0);
+  cycle(10);
+  // As after a motion that broke: nobody lets go of the interfaces before.
+  set_lifecycle(lifecycle_msgs::msg::State::PRIMARY_STATE_UNCONFIGURED, "unconfigured");
+  set_lifecycle(lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE, "active");
+  cycle(250);
+  EXPECT_NEAR(state("base/position.z"), 0.0, 1e-9);
+  EXPECT_NEAR(state("shoulder/position"), 0.4, 1e-9);
+}
+
+TEST_F(SimulatedSystem, GoesOnWhenTheClockOfItsLoopIsSetBack) {
+  begin("fixed");
+  const double sec = state("clock/sec"), nanosec = state("clock/nanosec");
+  manager_->read(rclcpp::Time(1, 0, RCL_STEADY_TIME), rclcpp::Duration::from_seconds(-3600.0));
+  cycle(500);
+  EXPECT_NEAR(state("clock/sec") - sec + 1e-9 * (state("clock/nanosec") - nanosec), 1.0, 0.1);
+}
+
+TEST_F(SimulatedSystem, RefusesInterfacesOfOtherNumbersThanItTells) {
+  std::string urdf = flying_arm("fixed");
+  const std::string sec = "<state_interface name='sec'";
+  urdf.insert(urdf.find(sec) + sec.size(), " data_type='int32'");
+  hardware_interface::ResourceManager manager(
+      urdf, std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME), rclcpp::get_logger("test"), true,
+      kRate);
+  EXPECT_EQ(manager.get_components_status().count("simulated"), 0U);
 }
 
 TEST_F(SimulatedSystem, StampsWhatItMeasuresWithSimulatedTime) {
