@@ -58,6 +58,11 @@ if(BUILD_TESTING)
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
     target_link_libraries(simulated_system vms_ph_ros2_control vms_ph_native
       hardware_interface::hardware_interface rclcpp::rclcpp)
+    ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
+    target_link_libraries(controller_shell vms_ph_ros2_control vms_ph_native
+      controller_shell_parameters controller_interface::controller_interface
+      realtime_tools::realtime_tools ${interfaces_target} ${geometry_msgs_TARGETS}
+      ${sensor_msgs_TARGETS})
   endif()
   find_package(ament_cmake_pytest QUIET)
   find_package(controller_manager QUIET)

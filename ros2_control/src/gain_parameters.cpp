@@ -27,7 +27,7 @@ double number(const rclcpp::Parameter& parameter) {
 
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                vms_ph::Controller& law)
-    : node_(std::move(node)) {
+    : node_(std::move(node)), slots_(std::make_shared<Slots>()) {
   for (const auto& gain : law.gains()) {
     if (!node_->has_parameter(gain.name)) {
       node_->declare_parameter(gain.name, gain.value, descriptor(gain));
@@ -38,25 +38,27 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                std::to_string(gain.low) + " to " + std::to_string(gain.high) +
                                "; given: " + std::to_string(value));
     }
-    slots_.push_back(std::make_unique<Slot>());
-    slots_.back()->name = gain.name;
-    slots_.back()->value = value;
+    slots_->all.push_back(std::make_unique<Slot>());
+    slots_->all.back()->name = gain.name;
+    slots_->all.back()->value = value;
   }
   watch_ = node_->add_post_set_parameters_callback(
-      [this](const std::vector<rclcpp::Parameter>& parameters) {
+      [slots = slots_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {
-          for (const auto& slot : slots_) {
+          for (const auto& slot : slots->all) {
             if (slot->name != parameter.get_name()) continue;
             slot->value.store(number(parameter), std::memory_order_relaxed);
-            changed_.store(true, std::memory_order_release);
+            slot->changed.store(true, std::memory_order_release);
+            slots->changed.store(true, std::memory_order_release);
           }
         }
       });
 }
 
 void GainParameters::apply(vms_ph::Controller& law) noexcept {
-  if (!changed_.exchange(false, std::memory_order_acquire)) return;
-  for (const auto& slot : slots_) {
+  if (!slots_->changed.exchange(false, std::memory_order_acquire)) return;
+  for (const auto& slot : slots_->all) {
+    if (!slot->changed.exchange(false, std::memory_order_acquire)) continue;
     law.set_gain(slot->name, slot->value.load(std::memory_order_relaxed));
   }
 }

@@ -22,18 +22,22 @@ class GainParameters {
   /// @throws vms_ph::ModelError  a value that the law does not accept.
   GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law);
 
-  /// Hand what a user changed to the law; of the control loop, without locks or allocation.
+  /// Hand what a user changed, and no more, to the law; of the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept;
 
  private:
   struct Slot {
     std::string name;
     std::atomic<double> value;
+    std::atomic<bool> changed{false};
+  };
+  struct Slots {
+    std::vector<std::unique_ptr<Slot>> all;
+    std::atomic<bool> changed{false};  ///< at least one of them
   };
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::atomic<bool> changed_{false};
+  std::shared_ptr<Slots> slots_;  ///< with the callback, which may outlast the rest
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
 };
 

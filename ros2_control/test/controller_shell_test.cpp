@@ -1,0 +1,154 @@
+// ControllerShell around a law that remembers what it was given, as the controller manager drives it.
+#include <gmock/gmock.h>
+
+#include <malloc.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <geometry_msgs/msg/twist_stamped.hpp>
+#include <rclcpp/rclcpp.hpp>
+
+#include "../src/controller_shell.hpp"
+#include "flying_arm.hpp"
+
+namespace {
+
+using hardware_interface::CommandInterface;
+using hardware_interface::StateInterface;
+using vms_ph_ros2_control::RobotSetup;
+
+constexpr unsigned int kRate = 100;
+
+class Remembers final : public vms_ph::Controller {
+ public:
+  explicit Remembers(const vms_ph::Model& model) {
+    command_.wrench_base = Eigen::VectorXd::Zero(model.b());
+    command_.torque = Eigen::VectorXd::Zero(model.n());
+  }
+  bool reset(const vms_ph::RobotState& state) noexcept override { return state.q.allFinite(); }
+  const vms_ph::Command& update(const vms_ph::RobotState&, const vms_ph::Reference& reference,
+                                double dt) noexcept override {
+    passed = dt;
+    velocity = reference.velocity;
+    return command_;
+  }
+  std::vector<vms_ph::Gain> gains() const override {
+    return {{"stiffness", "N m/rad", stiffness, 0.0, 100.0, 10.0, false},
+            {"damping", "N m s/rad", damping, 0.0, 100.0, 1.0, false}};
+  }
+  // As a law may, it refuses what the bounds of the single gains allow.
+  bool set_gain(const std::string& name, double value) noexcept override {
+    ++settings[name];
+    if (name == "stiffness" && value < damping) return false;
+    (name == "stiffness" ? stiffness : damping) = value;
+    return true;
+  }
+
+  double passed = 0.0, stiffness = 10.0, damping = 1.0;
+  std::optional<Eigen::Vector3d> velocity;
+  std::map<std::string, int> settings;
+
+ private:
+  vms_ph::Command command_;
+};
+
+class Shell final : public vms_ph_ros2_control::ControllerShell {
+ public:
+  Remembers* law = nullptr;
+
+ protected:
+  void declare() override {}
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
+    auto made = std::make_unique<Remembers>(model);
+    law = made.get();
+    return made;
+  }
+};
+
+class ControllerShell : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    rclcpp::init(0, nullptr);
+    mallopt(M_PERTURB, 0xA5);  // what is freed is no longer what it was
+  }
+  static void TearDownTestSuite() { rclcpp::shutdown(); }
+
+  void begin(const std::string& base = "fixed", const std::string& type = "double") {
+    controller_interface::ControllerInterfaceParams params;
+    params.controller_name = "law";
+    params.robot_description = flying_arm(base);
+    params.update_rate = params.controller_manager_update_rate = kRate;
+    params.node_options = shell_.define_custom_node_options().parameter_overrides({{"base", base}});
+    ASSERT_EQ(shell_.init(params), controller_interface::return_type::OK);
+    ASSERT_EQ(shell_.configure().label(), "inactive");
+    std::vector<hardware_interface::LoanedStateInterface> states;
+    for (const auto& name : shell_.state_interface_configuration().names) {
+      const bool first = states_.empty();
+      states_.push_back(std::make_shared<StateInterface>("robot", name, first ? type : "double"));
+      if (!first || type == "double") std::ignore = states_.back()->set_value(0.0);
+      states.emplace_back(states_.back(), nullptr);
+    }
+    std::vector<hardware_interface::LoanedCommandInterface> commands;
+    for (const auto& name : shell_.command_interface_configuration().names) {
+      commands_.push_back(std::make_shared<CommandInterface>("robot", name));
+      commands.emplace_back(commands_.back(), nullptr);
+    }
+    exported_ = shell_.export_reference_interfaces();
+    shell_.assign_interfaces(std::move(commands), std::move(states));
+  }
+
+  bool activate() { return shell_.get_node()->activate().label() == "active"; }
+
+  void update(double time, double period) {
+    ASSERT_EQ(shell_.update(rclcpp::Time(static_cast<std::int64_t>(1e9 * time)),
+                            rclcpp::Duration::from_seconds(period)),
+              controller_interface::return_type::OK);
+  }
+
+  /// As the executor does: who calls back is kept, until it has.
+  rclcpp::SubscriptionBase::SharedPtr subscription(const std::string& topic) {
+    rclcpp::SubscriptionBase::SharedPtr found;
+    const auto is_it = [&](const rclcpp::SubscriptionBase::SharedPtr& each) {
+      return each->get_topic_name() == topic;
+    };
+    shell_.get_node()->get_node_base_interface()->for_each_callback_group(
+        [&](const rclcpp::CallbackGroup::SharedPtr& group) {
+          if (auto of_this = group->find_subscription_ptrs_if(is_it)) found = of_this;
+        });
+    return found;
+  }
+
+  template <class Message>
+  static void receive(rclcpp::SubscriptionBase& subscription, const Message& message) {
+    std::shared_ptr<void> copy = std::make_shared<Message>(message);
+    subscription.handle_message(copy, rclcpp::MessageInfo());
+  }
+
+  Shell shell_;
+  std::vector<StateInterface::SharedPtr> states_;
+  std::vector<CommandInterface::SharedPtr> commands_;
+  std::vector<CommandInterface::SharedPtr> exported_;
+};
+
+TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
+  begin();
+  ASSERT_TRUE(activate());
+  auto& node = *shell_.get_node();
+  shell_.law->settings.clear();
+  node.set_parameter({"stiffness", 0.5});
+  update(100.0, 0.01);
+  EXPECT_EQ(shell_.law->stiffness, 10.0);  // refused
+  EXPECT_EQ(shell_.law->settings.count("damping"), 0U);
+  shell_.law->settings.clear();
+  node.set_parameter({"damping", 2.0});
+  update(100.01, 0.01);
+  EXPECT_EQ(shell_.law->damping, 2.0);
+  EXPECT_EQ(shell_.law->settings.count("stiffness"), 0U);
+}
+
+}  // namespace
