@@ -9,6 +9,13 @@ using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 using controller_interface::return_type;
 
+namespace {
+
+// Time between two updates, s, that no loop takes which works.
+constexpr double kLongest = 1.0;
+
+}  // namespace
+
 ControllerShell::CallbackReturn ControllerShell::on_init() {
   try {
     listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
@@ -29,7 +36,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   setup.end_effector = p.end_effector;
   setup.locked_joints = p.locked_joints;
   setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
-  const std::lock_guard<std::mutex> lock(making_);
+  const std::lock_guard<std::mutex> lock(making_->mutex);
   law_.reset();  // before the model that it refers to
   try {
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
@@ -43,7 +50,11 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout);
   telemetry_ = std::make_unique<Telemetry>(get_node(), *model_, p.publish_rate, p.joint_friction);
   printed_.clear();
-  printing_ = get_node()->create_wall_timer(std::chrono::seconds(1), [this] { print_log(); });
+  making_->shell = this;
+  printing_ = get_node()->create_wall_timer(std::chrono::seconds(1), [making = making_] {
+    const std::unique_lock<std::mutex> free(making->mutex, std::try_to_lock);
+    if (free && making->shell != nullptr) making->shell->print_log();
+  });
   return CallbackReturn::SUCCESS;
 }
 
@@ -90,7 +101,8 @@ ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_life
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(making_);
+  const std::lock_guard<std::mutex> lock(making_->mutex);
+  making_->shell = nullptr;
   printing_.reset();
   telemetry_.reset();
   references_.reset();
@@ -101,9 +113,15 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
   return CallbackReturn::SUCCESS;
 }
 
-return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Time& time,
-                                                               const rclcpp::Duration&) {
-  references_->take_topics(time.seconds());
+ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecycle::State&) {
+  const std::lock_guard<std::mutex> lock(making_->mutex);
+  making_->shell = nullptr;
+  return CallbackReturn::SUCCESS;
+}
+
+return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Time&,
+                                                               const rclcpp::Duration& period) {
+  references_->take_topics(period.seconds());
   return return_type::OK;
 }
 
@@ -112,7 +130,10 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   if (is_in_chained_mode()) references_->take_interfaces();
   gains_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
-  const auto& command = law_->update(state, references_->reference(state.q), period.seconds());
+  // After a clock that was set, or a loop that stood still, as if one period had passed.
+  const double passed = period.seconds();
+  const double dt = passed >= 0.0 && passed < kLongest ? passed : 1.0 / get_update_rate();
+  const auto& command = law_->update(state, references_->reference(state.q), dt);
   write(command);
   const auto stamp = reader_->stamp();
   telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
@@ -129,8 +150,6 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 }
 
 void ControllerShell::print_log() {
-  const std::unique_lock<std::mutex> lock(making_, std::try_to_lock);
-  if (!lock || !law_) return;
   const std::string said = log(*law_);
   if (said == printed_) return;
   printed_ = said;

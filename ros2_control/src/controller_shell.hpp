@@ -32,6 +32,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   CallbackReturn on_activate(const rclcpp_lifecycle::State& previous) override;
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State& previous) override;
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State& previous) override;
+  CallbackReturn on_shutdown(const rclcpp_lifecycle::State& previous) override;
 
  protected:
   /// Declare the parameters of the law beside those of the shell.
@@ -65,7 +66,13 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
   std::unique_ptr<Telemetry> telemetry_;
-  std::mutex making_;  ///< of the law, against printing what it says; the control loop takes none
+  /// Keeps the making of the law and the printing of what it says apart; the control loop does
+  /// neither. With the timer, whose callback an executor may have begun when the shell is gone.
+  struct Printing {
+    std::mutex mutex;
+    ControllerShell* shell = nullptr;  ///< whose law there is to print of
+  };
+  std::shared_ptr<Printing> making_ = std::make_shared<Printing>();
   std::string printed_;
   rclcpp::TimerBase::SharedPtr printing_;
 };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <realtime_tools/realtime_thread_safe_box.hpp>
+
 #include "interface_names.hpp"
 #include "robot_setup.hpp"
 
@@ -27,27 +29,55 @@ Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
 
 }  // namespace
 
+// What the subscriptions call. An executor that has begun to does not know that the ports are gone.
+struct ReferencePorts::Inbox {
+  Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model)
+      : logger(node.get_logger()),
+        clock(node.get_clock()),
+        base(model.base()),
+        joint_names(model.joint_names()),
+        root(root_link(model)),
+        inertial(inertial_frame(model)) {
+    received.pose.setConstant(kNaN);
+    received.twist.setConstant(kNaN);
+    received.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
+    handover.set(received);
+  }
+
+  void on_pose(const geometry_msgs::msg::PoseStamped& message);
+  void on_twist(const geometry_msgs::msg::TwistStamped& message);
+  void on_joints(const sensor_msgs::msg::JointState& message);
+  bool is_known(const std::string& frame, bool moving) const;
+  void refuse(const std::string& problem);
+
+  rclcpp::Logger logger;
+  rclcpp::Clock::ConstSharedPtr clock;
+  vms_ph::Base base;
+  std::vector<std::string> joint_names;
+  std::string root, inertial;
+  Received received;
+  realtime_tools::RealtimeThreadSafeBox<Received> handover;
+};
+
 ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const vms_ph::Model& model, double timeout)
     : node_(std::move(node)),
       base_(model.base()),
       joint_names_(model.joint_names()),
-      root_(root_link(model)),
-      inertial_(inertial_frame(model)),
       timeout_(timeout),
-      values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)) {
-  received_.pose.setConstant(kNaN);
-  received_.twist.setConstant(kNaN);
-  received_.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
-  seen_ = received_;
-  handover_.set(received_);
+      values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
+      inbox_(std::make_shared<Inbox>(*node_, model)),
+      seen_(inbox_->received) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
-      "~/reference_pose", 10, [this](const geometry_msgs::msg::PoseStamped& m) { on_pose(m); });
+      "~/reference_pose", 10,
+      [to = inbox_](const geometry_msgs::msg::PoseStamped& m) { to->on_pose(m); });
   twist_ = node_->create_subscription<geometry_msgs::msg::TwistStamped>(
-      "~/reference_twist", 10, [this](const geometry_msgs::msg::TwistStamped& m) { on_twist(m); });
+      "~/reference_twist", 10,
+      [to = inbox_](const geometry_msgs::msg::TwistStamped& m) { to->on_twist(m); });
   joints_ = node_->create_subscription<sensor_msgs::msg::JointState>(
-      "~/reference_joints", 10, [this](const sensor_msgs::msg::JointState& m) { on_joints(m); });
+      "~/reference_joints", 10,
+      [to = inbox_](const sensor_msgs::msg::JointState& m) { to->on_joints(m); });
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
@@ -69,15 +99,15 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
 void ReferencePorts::forget() noexcept {
   values_.setConstant(kNaN);
   for (const auto& each : exported_) std::ignore = each->set_value(kNaN);
-  handover_.try_get([this](const Received& r) { seen_ = r; });
+  inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
   pose_taken_ = seen_.pose_count;
   twist_taken_ = seen_.twist_count;
   joints_taken_ = seen_.joints_count;
-  twist_since_ = -std::numeric_limits<double>::infinity();
+  twist_age_ = std::numeric_limits<double>::infinity();
 }
 
-void ReferencePorts::take_topics(double now) noexcept {
-  handover_.try_get([this](const Received& r) { seen_ = r; });
+void ReferencePorts::take_topics(double passed) noexcept {
+  inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
   values_.setConstant(kNaN);
   if (seen_.pose_count != pose_taken_) {
     pose_taken_ = seen_.pose_count;
@@ -85,9 +115,11 @@ void ReferencePorts::take_topics(double now) noexcept {
   }
   if (seen_.twist_count != twist_taken_) {
     twist_taken_ = seen_.twist_count;
-    twist_since_ = now;
+    twist_age_ = 0.0;
+  } else {
+    twist_age_ += std::max(passed, 0.0);
   }
-  if (now - twist_since_ < timeout_) {
+  if (twist_age_ < timeout_) {
     values_.segment<6>(kTwist) = seen_.twist;
     in_base_axes_ = seen_.in_base_axes;
   }
@@ -144,62 +176,62 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   return r;
 }
 
-bool ReferencePorts::is_known(const std::string& frame, bool moving) const {
-  return frame.empty() || frame == inertial_ || frame == "world" || (moving && frame == root_);
+bool ReferencePorts::Inbox::is_known(const std::string& frame, bool moving) const {
+  return frame.empty() || frame == inertial || frame == "world" || (moving && frame == root);
 }
 
-void ReferencePorts::refuse(const std::string& problem) {
-  RCLCPP_WARN_THROTTLE(node_->get_logger(), *node_->get_clock(), 1000, "ignored: a reference %s",
+void ReferencePorts::Inbox::refuse(const std::string& problem) {
+  RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a reference %s",
                        problem.c_str());
 }
 
-void ReferencePorts::on_pose(const geometry_msgs::msg::PoseStamped& message) {
+void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& message) {
   const auto& p = message.pose.position;
   const auto& o = message.pose.orientation;
   Eigen::Matrix<double, 7, 1> pose;
   pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
   if (!is_known(message.header.frame_id, false)) {
-    refuse("pose is taken in " + inertial_ + " or world; given: frame_id '" +
+    refuse("pose is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
   } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kUnit) {
     refuse("pose must be finite, with an orientation of length 1");
   } else {
-    received_.pose = pose;
-    ++received_.pose_count;
-    handover_.set(received_);
+    received.pose = pose;
+    ++received.pose_count;
+    handover.set(received);
   }
 }
 
-void ReferencePorts::on_twist(const geometry_msgs::msg::TwistStamped& message) {
+void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& message) {
   const auto& v = message.twist.linear;
   const auto& w = message.twist.angular;
   Eigen::Matrix<double, 6, 1> twist;
   twist << v.x, v.y, v.z, w.x, w.y, w.z;
-  const bool moving = base_ != vms_ph::Base::fixed;
+  const bool moving = base != vms_ph::Base::fixed;
   if (!is_known(message.header.frame_id, moving)) {
-    refuse("twist is taken in " + inertial_ + ", world" + (moving ? " or " + root_ : "") +
+    refuse("twist is taken in " + inertial + ", world" + (moving ? " or " + root : "") +
            "; given: frame_id '" + message.header.frame_id + "'");
   } else if (!twist.allFinite()) {
     refuse("twist must be finite");
   } else {
-    received_.twist = twist;
-    received_.in_base_axes = moving && message.header.frame_id == root_;
-    ++received_.twist_count;
-    handover_.set(received_);
+    received.twist = twist;
+    received.in_base_axes = moving && message.header.frame_id == root;
+    ++received.twist_count;
+    handover.set(received);
   }
 }
 
-void ReferencePorts::on_joints(const sensor_msgs::msg::JointState& message) {
+void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& message) {
   if (message.position.size() != message.name.size()) {
     refuse("of the joints has " + std::to_string(message.position.size()) + " positions for " +
            std::to_string(message.name.size()) + " names");
     return;
   }
-  Eigen::VectorXd joints(received_.joints.size());
-  for (std::size_t i = 0; i < joint_names_.size(); ++i) {
-    const auto found = std::find(message.name.begin(), message.name.end(), joint_names_[i]);
+  Eigen::VectorXd joints(received.joints.size());
+  for (std::size_t i = 0; i < joint_names.size(); ++i) {
+    const auto found = std::find(message.name.begin(), message.name.end(), joint_names[i]);
     if (found == message.name.end()) {
-      refuse("of the joints needs all of them; missing: " + joint_names_[i]);
+      refuse("of the joints needs all of them; missing: " + joint_names[i]);
       return;
     }
     joints[static_cast<Eigen::Index>(i)] =
@@ -209,9 +241,9 @@ void ReferencePorts::on_joints(const sensor_msgs::msg::JointState& message) {
     refuse("of the joints must be finite");
     return;
   }
-  received_.joints = joints;
-  ++received_.joints_count;
-  handover_.set(received_);
+  received.joints = joints;
+  ++received.joints_count;
+  handover.set(received);
 }
 
 }  // namespace vms_ph_ros2_control

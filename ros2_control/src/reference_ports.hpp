@@ -9,7 +9,6 @@
 #include <geometry_msgs/msg/twist_stamped.hpp>
 #include <hardware_interface/handle.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
-#include <realtime_tools/realtime_thread_safe_box.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 
 #include "vms_ph_native/controller.hpp"
@@ -32,7 +31,9 @@ class ReferencePorts {
   void forget() noexcept;
 
   /// Take what the topics brought since the last call: a pose once, a velocity until it is too old.
-  void take_topics(double now) noexcept;
+  ///
+  /// @param passed  time of the loop since the last call, s; clocks that are set do not matter.
+  void take_topics(double passed) noexcept;
   /// Take what the preceding controller wrote.
   void take_interfaces() noexcept;
 
@@ -48,25 +49,19 @@ class ReferencePorts {
     Eigen::VectorXd joints;
   };
 
-  void on_pose(const geometry_msgs::msg::PoseStamped& message);
-  void on_twist(const geometry_msgs::msg::TwistStamped& message);
-  void on_joints(const sensor_msgs::msg::JointState& message);
-  bool is_known(const std::string& frame, bool moving) const;
-  void refuse(const std::string& problem);
+  struct Inbox;
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   vms_ph::Base base_;
   std::vector<std::string> joint_names_;
-  std::string root_, inertial_;
   double timeout_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
   Eigen::VectorXd values_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
-  Received received_;                                        ///< of the callbacks
-  realtime_tools::RealtimeThreadSafeBox<Received> handover_;
-  Received seen_;                                            ///< of the control loop
+  std::shared_ptr<Inbox> inbox_;  ///< with the callbacks, of which one may outlast the ports
+  Received seen_;                 ///< of the control loop
   std::uint64_t pose_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0;
-  double twist_since_ = 0.0;
+  double twist_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;
   rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
   rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_;

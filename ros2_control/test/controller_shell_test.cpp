@@ -135,6 +135,29 @@ class ControllerShell : public testing::Test {
   std::vector<CommandInterface::SharedPtr> exported_;
 };
 
+TEST_F(ControllerShell, HandsOnNoTimeThatCannotHavePassed) {
+  begin();
+  ASSERT_TRUE(activate());
+  update(100.0, 0.01);
+  EXPECT_EQ(shell_.law->passed, 0.01);
+  update(40.0, -60.0);
+  EXPECT_EQ(shell_.law->passed, 1.0 / kRate);
+  update(4000.0, 3960.0);
+  EXPECT_EQ(shell_.law->passed, 1.0 / kRate);
+}
+
+TEST_F(ControllerShell, LetsAVelocityGoThoughTheClockIsSetBack) {
+  begin();
+  ASSERT_TRUE(activate());
+  geometry_msgs::msg::TwistStamped twist;
+  twist.twist.linear.x = 0.1;
+  receive(*subscription("/law/reference_twist"), twist);
+  update(5000.0, 0.01);
+  ASSERT_TRUE(shell_.law->velocity);
+  for (int k = 0; k < 40; ++k) update(1000.0 + 0.01 * k, 0.01);
+  EXPECT_FALSE(shell_.law->velocity);
+}
+
 TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
   begin();
   ASSERT_TRUE(activate());
@@ -149,6 +172,16 @@ TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
   update(100.01, 0.01);
   EXPECT_EQ(shell_.law->damping, 2.0);
   EXPECT_EQ(shell_.law->settings.count("stiffness"), 0U);
+}
+
+TEST_F(ControllerShell, IsCleanedUpWhileAMessageIsBeingReceived) {
+  begin();
+  const auto joints = subscription("/law/reference_joints");
+  ASSERT_EQ(shell_.get_node()->cleanup().label(), "unconfigured");
+  sensor_msgs::msg::JointState message;
+  message.name = {"shoulder", "elbow"};
+  message.position = {0.1, 0.2};
+  receive(*joints, message);
 }
 
 }  // namespace
