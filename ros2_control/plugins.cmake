@@ -63,6 +63,9 @@ if(BUILD_TESTING)
       controller_shell_parameters controller_interface::controller_interface
       realtime_tools::realtime_tools ${interfaces_target} ${geometry_msgs_TARGETS}
       ${sensor_msgs_TARGETS})
+    ament_add_gmock(robot_broadcaster ros2_control/test/robot_broadcaster_test.cpp TIMEOUT 120)
+    target_link_libraries(robot_broadcaster controller_interface::controller_interface
+      pluginlib::pluginlib ${interfaces_target})
   endif()
   find_package(ament_cmake_pytest QUIET)
   find_package(controller_manager QUIET)

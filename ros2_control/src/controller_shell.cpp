@@ -79,6 +79,14 @@ ControllerShell::on_export_reference_interfaces_list() {
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
+  for (const auto& wrong :
+       {other_than_double(state_interfaces_), other_than_double(command_interfaces_)}) {
+    if (!wrong) continue;
+    RCLCPP_ERROR(get_node()->get_logger(),
+                 "cannot begin: the interface %s must be a double; it has another data_type",
+                 wrong->c_str());
+    return CallbackReturn::FAILURE;
+  }
   const auto& state = reader_->read(state_interfaces_);
   references_->forget();
   telemetry_->reset();
@@ -135,8 +143,11 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const double dt = passed >= 0.0 && passed < kLongest ? passed : 1.0 / get_update_rate();
   const auto& command = law_->update(state, references_->reference(state.q), dt);
   write(command);
+  // No stamp of another clock in the place of one that is missing: it would count as time passed.
   const auto stamp = reader_->stamp();
-  telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
+  if (stamp || !reader_->is_stamped()) {
+    telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
+  }
   return return_type::OK;
 }
 

@@ -1,4 +1,6 @@
 // vms_ph/RobotBroadcaster: what the simulator node tells of a robot, from state interfaces.
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -21,6 +23,8 @@ namespace vms_ph_ros2_control {
 using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 using controller_interface::return_type;
+
+constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
 /// vms_ph/port_work: all of one instant under one stamp, which is what audits of energy need.
@@ -59,6 +63,15 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     return CallbackReturn::SUCCESS;
   }
 
+  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
+    const auto wrong = other_than_double(state_interfaces_);
+    if (!wrong) return CallbackReturn::SUCCESS;
+    RCLCPP_ERROR(get_node()->get_logger(),
+                 "cannot begin: the interface %s must be a double; it has another data_type",
+                 wrong->c_str());
+    return CallbackReturn::FAILURE;
+  }
+
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
     states_.reset();
     odometries_.reset();
@@ -83,6 +96,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
     const auto& state = reader_->read(state_interfaces_);
     const auto measured = reader_->stamp();
+    if (!measured && reader_->is_stamped()) return return_type::OK;
     const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
     if (!sampling_->is_due(stamp)) return return_type::OK;
     // The joint states last: whoever pairs by stamps has the others by then.
@@ -128,11 +142,13 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
 
   void tell_work(const builtin_interfaces::msg::Time& stamp) noexcept {
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
+    const double resets = value(first + 3);
+    if (!(resets >= 0.0 && resets <= kMostResets)) return;  // not read, or no number of a start
     port_work_.header.stamp = stamp;
     port_work_.joint_torque = value(first);
     port_work_.base = value(first + 1);
     port_work_.dissipated = value(first + 2);
-    port_work_.resets = static_cast<std::uint32_t>(value(first + 3));
+    port_work_.resets = static_cast<std::uint32_t>(resets);
     works_->try_publish(port_work_);
   }
 

@@ -11,6 +11,9 @@ namespace {
 // Joints, then the base's position, orientation and velocities, then the stamp.
 constexpr int kBaseValues = 13;
 
+// Of a stamp.
+constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
+
 }  // namespace
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
@@ -66,7 +69,7 @@ const vms_ph::RobotState& StateReader::read(
     state_.v.head<3>() << base[7], base[8], base[12];
   } else {
     state_.q.head<7>() = base.head<7>();
-    state_.q.segment<4>(3).normalize();
+    state_.q.segment<4>(3) /= base.segment<4>(3).norm();  // NaN for zeros: none was measured yet
     state_.v.head<6>() = base.tail<6>();
   }
   return state_;
@@ -75,7 +78,7 @@ const vms_ph::RobotState& StateReader::read(
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {
   if (!stamped_) return std::nullopt;
   const double sec = values_[values_.size() - 2], nanosec = values_[values_.size() - 1];
-  if (!std::isfinite(sec) || !std::isfinite(nanosec)) return std::nullopt;
+  if (!(sec >= 0.0 && sec <= kLastSecond && nanosec >= 0.0 && nanosec < 1e9)) return std::nullopt;
   builtin_interfaces::msg::Time time;
   time.sec = static_cast<std::int32_t>(sec);
   time.nanosec = static_cast<std::uint32_t>(nanosec);

@@ -13,6 +13,16 @@
 
 namespace vms_ph_ros2_control {
 
+/// The name of an interface that is not told as a double, which nothing here reads or writes; none
+/// when all are.
+template <class Loaned>
+std::optional<std::string> other_than_double(const std::vector<Loaned>& interfaces) {
+  for (const auto& each : interfaces) {
+    if (each.get_data_type() != hardware_interface::HandleDataType::DOUBLE) return each.get_name();
+  }
+  return std::nullopt;
+}
+
 class StateReader {
  public:
   /// @param base   prefix of the interfaces of a moving base.
@@ -26,7 +36,10 @@ class StateReader {
   const vms_ph::RobotState& read(
       const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept;
 
-  /// When the hardware measured what was read last; none where it does not tell.
+  /// Whether the hardware is to tell when it measured.
+  bool is_stamped() const noexcept { return stamped_; }
+
+  /// When the hardware measured what was read last; none where it does not tell, or no time.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
 
  private:

@@ -184,4 +184,14 @@ TEST_F(ControllerShell, IsCleanedUpWhileAMessageIsBeingReceived) {
   receive(*joints, message);
 }
 
+TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {
+  begin("floating");
+  EXPECT_FALSE(activate());  // all four numbers of the quaternion are still zero
+}
+
+TEST_F(ControllerShell, BeginsOnlyWithInterfacesThatAreDoubles) {
+  begin("fixed", "float32");
+  EXPECT_FALSE(activate());
+}
+
 }  // namespace

@@ -1,0 +1,115 @@
+// RobotBroadcaster with what a hardware may tell it.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <controller_interface/controller_interface.hpp>
+#include <pluginlib/class_loader.hpp>
+#include <rclcpp/rclcpp.hpp>
+#include <vms_ph/msg/port_work.hpp>
+
+#include "flying_arm.hpp"
+
+namespace {
+
+using hardware_interface::StateInterface;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+class RobotBroadcaster : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
+  static void TearDownTestSuite() { rclcpp::shutdown(); }
+
+  /// With the stamps and works of simulated hardware; one interface may be of another type.
+  void begin(const std::string& other = "") {
+    broadcaster_ = loader_.createSharedInstance("vms_ph/RobotBroadcaster");
+    controller_interface::ControllerInterfaceParams params;
+    params.controller_name = "broadcaster";
+    params.robot_description = flying_arm("fixed");
+    params.update_rate = params.controller_manager_update_rate = 100;
+    params.node_options = broadcaster_->define_custom_node_options().parameter_overrides(
+        {{"stamp", "clock"}, {"work_name", "work"}});
+    ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
+    ASSERT_EQ(broadcaster_->configure().label(), "inactive");
+    std::vector<hardware_interface::LoanedStateInterface> states;
+    for (const auto& name : broadcaster_->state_interface_configuration().names) {
+      const auto slash = name.find('/');
+      states_.push_back(std::make_shared<StateInterface>(
+          name.substr(0, slash), name.substr(slash + 1), name == other ? "float32" : "double"));
+      if (name != other) std::ignore = states_.back()->set_value(1.0);
+      states.emplace_back(states_.back(), nullptr);
+    }
+    broadcaster_->assign_interfaces({}, std::move(states));
+  }
+
+  bool activate() { return broadcaster_->get_node()->activate().label() == "active"; }
+
+  void tell(const std::string& name, double value) {
+    for (auto& each : states_) {
+      if (each->get_name() == name) std::ignore = each->set_value(value);
+    }
+  }
+
+  void update() {
+    ASSERT_EQ(broadcaster_->update(rclcpp::Time(1'700'000'000, 0), rclcpp::Duration(0, 10'000'000)),
+              controller_interface::return_type::OK);
+  }
+
+  pluginlib::ClassLoader<controller_interface::ControllerInterface> loader_{
+      "controller_interface", "controller_interface::ControllerInterface"};
+  std::shared_ptr<controller_interface::ControllerInterface> broadcaster_;
+  std::vector<StateInterface::SharedPtr> states_;
+};
+
+TEST_F(RobotBroadcaster, BeginsOnlyWithInterfacesThatAreDoubles) {
+  begin("clock/sec");
+  EXPECT_FALSE(activate());
+}
+
+TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
+  begin();
+  ASSERT_TRUE(activate());
+  rclcpp::Node listener("listener");
+  std::vector<vms_ph::msg::PortWork> heard;
+  const auto hears = listener.create_subscription<vms_ph::msg::PortWork>(
+      "vms_ph/port_work", 10,
+      [&heard](const vms_ph::msg::PortWork& message) { heard.push_back(message); });
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(listener.get_node_base_interface());
+  const auto listen = [&](std::size_t until, double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (heard.size() < until && std::chrono::steady_clock::now() < end) {
+      executor.spin_some(std::chrono::milliseconds(20));
+    }
+  };
+  // What is heard at all: from here on no message is lost.
+  for (int sec = 2; heard.empty() && sec < 200; ++sec) {
+    tell("clock/sec", sec);
+    update();
+    listen(1, 0.1);
+  }
+  ASSERT_FALSE(heard.empty());
+  listen(1000, 0.5);
+  heard.clear();
+  tell("clock/sec", kNaN);
+  update();
+  listen(1, 0.5);
+  tell("clock/sec", 1000.0);
+  tell("work/resets", kNaN);
+  update();
+  listen(1, 0.5);
+  tell("clock/sec", 1001.0);
+  tell("work/resets", 3.0);
+  update();
+  listen(1, 10.0);
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_EQ(heard[0].header.stamp.sec, 1001);
+  EXPECT_EQ(heard[0].resets, 3U);
+}
+
+}  // namespace
