@@ -83,29 +83,29 @@ class ControllerShell : public testing::Test {
     params.controller_name = "law";
     params.robot_description = flying_arm(base);
     params.update_rate = params.controller_manager_update_rate = kRate;
-    params.node_options = shell_.define_custom_node_options().parameter_overrides({{"base", base}});
-    ASSERT_EQ(shell_.init(params), controller_interface::return_type::OK);
-    ASSERT_EQ(shell_.configure().label(), "inactive");
+    params.node_options = shell_->define_custom_node_options().parameter_overrides({{"base", base}});
+    ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
+    ASSERT_EQ(shell_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
-    for (const auto& name : shell_.state_interface_configuration().names) {
+    for (const auto& name : shell_->state_interface_configuration().names) {
       const bool first = states_.empty();
       states_.push_back(std::make_shared<StateInterface>("robot", name, first ? type : "double"));
       if (!first || type == "double") std::ignore = states_.back()->set_value(0.0);
       states.emplace_back(states_.back(), nullptr);
     }
     std::vector<hardware_interface::LoanedCommandInterface> commands;
-    for (const auto& name : shell_.command_interface_configuration().names) {
+    for (const auto& name : shell_->command_interface_configuration().names) {
       commands_.push_back(std::make_shared<CommandInterface>("robot", name));
       commands.emplace_back(commands_.back(), nullptr);
     }
-    exported_ = shell_.export_reference_interfaces();
-    shell_.assign_interfaces(std::move(commands), std::move(states));
+    exported_ = shell_->export_reference_interfaces();
+    shell_->assign_interfaces(std::move(commands), std::move(states));
   }
 
-  bool activate() { return shell_.get_node()->activate().label() == "active"; }
+  bool activate() { return shell_->get_node()->activate().label() == "active"; }
 
   void update(double time, double period) {
-    ASSERT_EQ(shell_.update(rclcpp::Time(static_cast<std::int64_t>(1e9 * time)),
+    ASSERT_EQ(shell_->update(rclcpp::Time(static_cast<std::int64_t>(1e9 * time)),
                             rclcpp::Duration::from_seconds(period)),
               controller_interface::return_type::OK);
   }
@@ -116,7 +116,7 @@ class ControllerShell : public testing::Test {
     const auto is_it = [&](const rclcpp::SubscriptionBase::SharedPtr& each) {
       return each->get_topic_name() == topic;
     };
-    shell_.get_node()->get_node_base_interface()->for_each_callback_group(
+    shell_->get_node()->get_node_base_interface()->for_each_callback_group(
         [&](const rclcpp::CallbackGroup::SharedPtr& group) {
           if (auto of_this = group->find_subscription_ptrs_if(is_it)) found = of_this;
         });
@@ -129,7 +129,7 @@ class ControllerShell : public testing::Test {
     subscription.handle_message(copy, rclcpp::MessageInfo());
   }
 
-  Shell shell_;
+  std::unique_ptr<Shell> shell_ = std::make_unique<Shell>();
   std::vector<StateInterface::SharedPtr> states_;
   std::vector<CommandInterface::SharedPtr> commands_;
   std::vector<CommandInterface::SharedPtr> exported_;
@@ -139,11 +139,11 @@ TEST_F(ControllerShell, HandsOnNoTimeThatCannotHavePassed) {
   begin();
   ASSERT_TRUE(activate());
   update(100.0, 0.01);
-  EXPECT_EQ(shell_.law->passed, 0.01);
+  EXPECT_EQ(shell_->law->passed, 0.01);
   update(40.0, -60.0);
-  EXPECT_EQ(shell_.law->passed, 1.0 / kRate);
+  EXPECT_EQ(shell_->law->passed, 1.0 / kRate);
   update(4000.0, 3960.0);
-  EXPECT_EQ(shell_.law->passed, 1.0 / kRate);
+  EXPECT_EQ(shell_->law->passed, 1.0 / kRate);
 }
 
 TEST_F(ControllerShell, LetsAVelocityGoThoughTheClockIsSetBack) {
@@ -153,35 +153,49 @@ TEST_F(ControllerShell, LetsAVelocityGoThoughTheClockIsSetBack) {
   twist.twist.linear.x = 0.1;
   receive(*subscription("/law/reference_twist"), twist);
   update(5000.0, 0.01);
-  ASSERT_TRUE(shell_.law->velocity);
+  ASSERT_TRUE(shell_->law->velocity);
   for (int k = 0; k < 40; ++k) update(1000.0 + 0.01 * k, 0.01);
-  EXPECT_FALSE(shell_.law->velocity);
+  EXPECT_FALSE(shell_->law->velocity);
 }
 
 TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
   begin();
   ASSERT_TRUE(activate());
-  auto& node = *shell_.get_node();
-  shell_.law->settings.clear();
+  auto& node = *shell_->get_node();
+  shell_->law->settings.clear();
   node.set_parameter({"stiffness", 0.5});
   update(100.0, 0.01);
-  EXPECT_EQ(shell_.law->stiffness, 10.0);  // refused
-  EXPECT_EQ(shell_.law->settings.count("damping"), 0U);
-  shell_.law->settings.clear();
+  EXPECT_EQ(shell_->law->stiffness, 10.0);  // refused
+  EXPECT_EQ(shell_->law->settings.count("damping"), 0U);
+  shell_->law->settings.clear();
   node.set_parameter({"damping", 2.0});
   update(100.01, 0.01);
-  EXPECT_EQ(shell_.law->damping, 2.0);
-  EXPECT_EQ(shell_.law->settings.count("stiffness"), 0U);
+  EXPECT_EQ(shell_->law->damping, 2.0);
+  EXPECT_EQ(shell_->law->settings.count("stiffness"), 0U);
 }
 
 TEST_F(ControllerShell, IsCleanedUpWhileAMessageIsBeingReceived) {
   begin();
   const auto joints = subscription("/law/reference_joints");
-  ASSERT_EQ(shell_.get_node()->cleanup().label(), "unconfigured");
+  ASSERT_EQ(shell_->get_node()->cleanup().label(), "unconfigured");
   sensor_msgs::msg::JointState message;
   message.name = {"shoulder", "elbow"};
   message.position = {0.1, 0.2};
   receive(*joints, message);
+}
+
+TEST_F(ControllerShell, IsUnloadedWhileItIsAboutToPrint) {
+  begin();
+  rclcpp::TimerBase::SharedPtr printing;
+  shell_->get_node()->get_node_base_interface()->for_each_callback_group(
+      [&](const rclcpp::CallbackGroup::SharedPtr& group) {
+        const auto any = [](const rclcpp::TimerBase::SharedPtr&) { return true; };
+        if (auto of_this = group->find_timer_ptrs_if(any)) printing = of_this;
+      });
+  ASSERT_TRUE(printing);
+  shell_->get_node()->shutdown();
+  shell_.reset();
+  printing->execute_callback(nullptr);
 }
 
 TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {
