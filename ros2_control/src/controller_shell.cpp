@@ -98,6 +98,9 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
                  said.empty() ? "" : ":\n", said.c_str());
     return CallbackReturn::FAILURE;
   }
+  // The first update comes a cycle after this. Until then what the controller before has left would
+  // act, which is no effort at all where it let go: an arm would fall for that long.
+  write(law_->update(state, references_->reference(state.q), 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 

@@ -28,7 +28,7 @@ class Remembers final : public vms_ph::Controller {
  public:
   explicit Remembers(const vms_ph::Model& model) {
     command_.wrench_base = Eigen::VectorXd::Zero(model.b());
-    command_.torque = Eigen::VectorXd::Zero(model.n());
+    command_.torque = Eigen::VectorXd::Constant(model.n(), 3.0);
   }
   bool reset(const vms_ph::RobotState& state) noexcept override { return state.q.allFinite(); }
   const vms_ph::Command& update(const vms_ph::RobotState&, const vms_ph::Reference& reference,
@@ -196,6 +196,14 @@ TEST_F(ControllerShell, IsUnloadedWhileItIsAboutToPrint) {
   shell_->get_node()->shutdown();
   shell_.reset();
   printing->execute_callback(nullptr);
+}
+
+TEST_F(ControllerShell, CommandsFromTheCycleOnInWhichItBegins) {
+  begin();
+  // Of the controller before it, which let go: for a cycle this would act.
+  for (auto& each : commands_) std::ignore = each->set_value(0.0);
+  ASSERT_TRUE(activate());
+  for (const auto& each : commands_) EXPECT_EQ(each->get_optional(), 3.0);
 }
 
 TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {
