@@ -63,6 +63,8 @@ if(BUILD_TESTING)
       controller_shell_parameters controller_interface::controller_interface
       realtime_tools::realtime_tools ${interfaces_target} ${geometry_msgs_TARGETS}
       ${sensor_msgs_TARGETS})
+    ament_add_gmock(sampling ros2_control/test/sampling_test.cpp)
+    target_link_libraries(sampling ${builtin_interfaces_TARGETS})
     ament_add_gmock(robot_broadcaster ros2_control/test/robot_broadcaster_test.cpp TIMEOUT 120)
     target_link_libraries(robot_broadcaster controller_interface::controller_interface
       pluginlib::pluginlib ${interfaces_target})

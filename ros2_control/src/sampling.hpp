@@ -14,17 +14,18 @@ class Sampling {
 
   /// Whether this stamp is the first in its slot of the grid.
   bool is_due(const builtin_interfaces::msg::Time& stamp) noexcept {
-    // The slot within a second is enough to see that it changed, and keeps the digits.
-    const auto slot = static_cast<std::int64_t>(std::floor(stamp.nanosec * 1e-9 * rate_ + 1e-6));
-    const bool due = stamp.sec != sec_ || slot != slot_;
-    sec_ = stamp.sec;
+    // Seconds since 1970 have no digits to spare: whole slots are counted apart from the rest.
+    const double until = stamp.sec * rate_, whole = std::floor(until);
+    const double rest = until - whole + stamp.nanosec * 1e-9 * rate_;
+    const auto slot =
+        static_cast<std::int64_t>(whole) + static_cast<std::int64_t>(std::floor(rest + 1e-6));
+    const bool due = slot != slot_;
     slot_ = slot;
     return due;
   }
 
  private:
   double rate_;
-  std::int32_t sec_ = 0;
   std::int64_t slot_ = -1;
 };
 
