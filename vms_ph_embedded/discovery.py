@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import shlex
 
+from vms_ph_dynamics.errors import VmsPhError
+
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _LAST_DOMAIN = 232  # the largest whose ports exist
 _FIRST_PORT, _LAST_PORT, _PORTS = 7410, 65535, 250  # of unicast; so many belong to a domain
@@ -21,7 +23,7 @@ _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false<
 <MaxAutoParticipantIndex>{last}</MaxAutoParticipantIndex>{peers}{tag}</Discovery></Domain></CycloneDDS>"""
 
 
-class DiscoveryError(RuntimeError):
+class DiscoveryError(VmsPhError, RuntimeError):
     """The environment asks for a domain or a discovery range that does not exist."""
 
 

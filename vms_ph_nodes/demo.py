@@ -49,9 +49,11 @@ class Demo:
         """Check what can be checked before anything starts.
 
         Raises:
-            VmsPhError: unknown robot, a port that is taken, or a folder that cannot be used.
+            VmsPhError: unknown robot, no such DDS domain, a port that is taken, or a folder that
+                cannot be used.
         """
         self._wishes = wishes
+        self._export = export_line()
         self._console = Console(stderr=False, highlight=False)
         if wishes.robot in robots.names():
             robots.get(wishes.robot).path()
@@ -105,7 +107,7 @@ class Demo:
             out(f"page      http://{_HOST}:{wishes.port}")
         out(f"bag       {self._bag if wishes.bag else 'none'}")
         out("another terminal sees these topics after")
-        out(f"  {export_line()}")
+        out(f"  {self._export}")
         out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
 
     def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:

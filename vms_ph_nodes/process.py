@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import rclpy
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -34,7 +34,11 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     stopped = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.append(True))
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # RCLError: arguments, or a parameter file, that cannot be read
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
     nodes: list[Node] = []
     code = 0
     try:
@@ -48,7 +52,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except (VmsPhError, ParameterException) as error:
+    except (VmsPhError, ParameterException, NameValidationException) as error:
         print(f"error: {error}", file=sys.stderr)
         code = 1
     finally:

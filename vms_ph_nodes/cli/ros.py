@@ -17,8 +17,13 @@ PATIENCE = 5.0  # s to wait for something that should be there
 
 @contextmanager
 def short_node() -> "Iterator[Node]":
-    """Give a node that is gone when the command ends; Ctrl-C ends the command quietly."""
+    """Give a node that is gone when the command ends; Ctrl-C ends the command quietly.
+
+    Raises:
+        VmsPhError: what was given cannot be the name of a topic or service.
+    """
     import rclpy
+    from rclpy.exceptions import NameValidationException
     from rclpy.executors import ExternalShutdownException
 
     rclpy.init(args=[])
@@ -29,6 +34,8 @@ def short_node() -> "Iterator[Node]":
         yield node
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except NameValidationException as error:
+        raise VmsPhError(str(error)) from None
     finally:
         node.destroy_node()
         rclpy.try_shutdown()

@@ -2,6 +2,8 @@
 
 import typer
 
+from vms_ph_dynamics.errors import VmsPhError
+
 from .ros import awaited, call, settled, short_node
 
 app = typer.Typer(help="List and call services.", no_args_is_help=True)
@@ -27,12 +29,12 @@ def call_service(
     from ..message_text import fill, load_interface, parse, to_yaml
 
     with short_node() as node:
-        if not kind:
-            missing = f"there is no service {name}; `vms-ph service list` shows those there are"
-            kinds = awaited(
-                node, lambda: dict(node.get_service_names_and_types()).get(name), missing
-            )
-            kind = kinds[0]
-        service = load_interface(kind, "srv")
+        wanted = load_interface(kind, "srv") if kind else None
+        name = node.resolve_service_name(name)
+        missing = f"there is no service {name}; `vms-ph service list` shows those there are"
+        kinds = awaited(node, lambda: dict(node.get_service_names_and_types()).get(name), missing)
+        service = load_interface(kinds[0], "srv")
+        if wanted not in (None, service):
+            raise VmsPhError(f"{name} is a {kinds[0]}, no {kind}")
         request = fill(service.Request(), parse(values))
         typer.echo(to_yaml(call(node, service, name, request)))

@@ -32,6 +32,7 @@ def list_topics(
 def info(name: str = _TOPIC) -> None:
     """Show the type of a topic, and who publishes and subscribes it."""
     with short_node() as node:
+        name = node.resolve_topic_name(name)
         kind = _type_of(node, name)
         look = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
         publishers, subscribers = settled(node, lambda: [_names(f(name)) for f in look])
@@ -51,6 +52,7 @@ def echo(
     from ..message_text import to_yaml
 
     with short_node() as node:
+        name = node.resolve_topic_name(name)
         messages: deque[Any] = deque()
         _subscribe(node, name, lambda message: messages.append(message))
         while True:
@@ -65,18 +67,19 @@ def echo(
 def hz(
     name: str = _TOPIC,
     window: int = typer.Option(1000, help="messages to average over", min=2),
-    seconds: float = typer.Option(0.0, help="end after so long; 0: go on until Ctrl-C"),
+    seconds: float = typer.Option(0.0, help="end after so long; 0: go on until Ctrl-C", min=0.0),
 ) -> None:
     """Measure the rate of a topic, once a second."""
     with short_node() as node:
+        name = node.resolve_topic_name(name)
         times: deque[float] = deque(maxlen=window)
         _subscribe(node, name, lambda message: times.append(time.monotonic()))
         start = shown = time.monotonic()
         while not seconds or time.monotonic() - start < seconds:
             _wait(node)
             if time.monotonic() - shown >= 1.0:
+                typer.echo(_rate(times, shown))
                 shown = time.monotonic()
-                typer.echo(_rate(times))
 
 
 @app.command()
@@ -93,12 +96,15 @@ def pub(
     message_type = load_interface(kind, "msg")
     message = fill(message_type(), parse(values))
     with short_node() as node:
+        name = node.resolve_topic_name(name)
+        nobody = f"nobody subscribes {name}; nothing was published"
+        # Before there is a publisher: one of a wrong type would be warned of by all who listen.
+        awaited(node, lambda: node.count_subscribers(name), nobody)
+        taken = dict(node.get_topic_names_and_types()).get(name, [])
+        if taken and all(load_interface(each, "msg") is not message_type for each in taken):
+            raise VmsPhError(f"{name} is a {' and a '.join(taken)}, no {kind}")
         publisher = node.create_publisher(message_type, name, 10)
-        awaited(
-            node,
-            publisher.get_subscription_count,
-            f"nobody subscribes {name}; nothing was published",
-        )
+        awaited(node, publisher.get_subscription_count, nobody)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
         while True:
             if hasattr(message, "header"):
@@ -166,8 +172,9 @@ def _names(endpoints: Any) -> list[str]:
     )
 
 
-def _rate(times: "deque[float]") -> str:
-    if len(times) < 2:
+def _rate(times: "deque[float]", shown: float) -> str:
+    """Return what to say of the messages at ``times``, having last said something at ``shown``."""
+    if len(times) < 2 or times[-1] < shown:
         return "no new messages"
     steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]
     mean = (times[-1] - times[0]) / len(steps)

@@ -1,0 +1,78 @@
+"""Mistakes in commands that talk to running nodes: a sentence says what is there instead."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import Program, Start
+
+pytestmark = pytest.mark.wire
+
+
+@pytest.fixture(scope="module")
+def server(start: Start) -> Iterator[Program]:
+    program = start("run", "simulator", "--ros-args", "-p", "rate:=20.0")
+    _await_topic(start, "/joint_states")
+    yield program
+    program.close()
+
+
+def _await_topic(start: Start, name: str) -> None:
+    end = time.monotonic() + 60.0
+    while start("topic", "echo", "--once", name).wait(30):
+        assert time.monotonic() < end, f"{name} never came"
+
+
+def _refused(start: Start, *words: str, **environment: str) -> str:
+    program = start(*words, **environment)
+    assert program.wait(30) == 1
+    assert "Traceback" not in program.output
+    return program.output
+
+
+def test_a_name_that_no_topic_can_have_is_refused(start: Start) -> None:
+    told = _refused(start, "topic", "pub", "--once", "bad name", "std_msgs/msg/Empty")
+    assert "error: Invalid topic name" in told
+    told = _refused(start, "bag", "record", "bad name")
+    assert "error: Invalid topic name" in told
+    assert "error: Invalid service name" in _refused(start, "service", "call", "bad name")
+
+
+def test_a_parameter_file_that_is_not_there_is_named(start: Start) -> None:
+    told = _refused(start, "run", "simulator", "--ros-args", "--params-file", "nowhere.yaml")
+    assert "error: " in told
+    assert "'nowhere.yaml'" in told
+
+
+@pytest.mark.parametrize("command", [("topic", "list"), ("demo", "--headless")])
+def test_a_domain_that_does_not_exist_is_refused(start: Start, command: tuple[str, ...]) -> None:
+    told = _refused(start, *command, ROS_DOMAIN_ID="999")
+    assert told.startswith("error: ROS_DOMAIN_ID='999' is not a domain")
+
+
+def test_a_topic_is_found_without_its_slash(server: Program, start: Start) -> None:
+    echo = start("topic", "echo", "--once", "joint_states")
+    assert echo.wait(30) == 0
+    assert "panda_joint1" in echo.output
+
+
+def test_what_is_published_must_be_of_the_type_of_the_topic(server: Program, start: Start) -> None:
+    told = _refused(start, "topic", "pub", "--once", "/simulator/wrench", "std_msgs/msg/Empty")
+    assert "/simulator/wrench is a geometry_msgs/msg/WrenchStamped, no std_msgs/msg/Empty" in told
+    assert "incompatible" not in server.output
+
+
+def test_a_service_is_called_by_its_own_type(server: Program, start: Start) -> None:
+    told = _refused(start, "service", "call", "/simulator/reset", "std_srvs/srv/SetBool")
+    assert told == "error: /simulator/reset is a std_srvs/srv/Trigger, no std_srvs/srv/SetBool\n"
+
+
+def test_the_rate_of_a_topic_that_stops_is_none(start: Start) -> None:
+    program = start("run", "simulator", "--ros-args", "-r", "__ns:=/stops")
+    _await_topic(start, "/stops/joint_states")
+    hz = start("topic", "hz", "/stops/joint_states")
+    hz.await_output("average rate")
+    program.interrupt()
+    hz.await_output("(?s)average rate.*no new messages")
+    assert hz.interrupt() == 0
