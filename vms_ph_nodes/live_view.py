@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 from rich.columns import Columns
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 from vms_ph.msg import ControllerState, Energy, Power
@@ -32,14 +32,10 @@ class LiveView(Node):
         self.create_subscription(DiagnosticArray, TOPIC, self._on_diagnostics, 50)
 
     def render(self) -> RenderableType:
-        """Return the present state of everything as tables."""
-        return Columns(
-            [
-                _table("energy", "J", self._energies()),
-                _table("power in", "W", self._powers()),
-                self._nodes(),
-            ]
-        )
+        """Return the present state of everything as tables; they fit a terminal of 80 by 24."""
+        energies = _table("energy", "J", self._energies())
+        powers = _table("power in", "W", self._powers())
+        return Group(Columns([energies, powers]), self._nodes())
 
     @property
     def seconds(self) -> float:
@@ -101,9 +97,9 @@ class LiveView(Node):
 
 
 def _table(title: str, unit: str, rows: Iterator[tuple[str, float]]) -> Table:
-    table = Table(title=f"{title} ({unit})", title_justify="left")
-    table.add_column("")
-    table.add_column(unit, justify="right", width=11)
+    table = Table(title=f"{title} ({unit})", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right", width=11)
     for name, value in rows:
         table.add_row(name, f"{value:+.5f}")
     return table

@@ -1,0 +1,48 @@
+"""What the demo shows in a terminal."""
+
+import io
+from collections.abc import Iterator
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rich.console import Console
+from vms_ph.msg import ControllerState, Energy, Power
+
+from vms_ph_nodes.health import TOPIC
+from vms_ph_nodes.live_view import LiveView
+
+NODES = (
+    "simulator",
+    "controller",
+    "energy_monitor",
+    "marker_publisher",
+    "model_server",
+    "bag_recorder",
+    "web_viewer",
+)
+
+
+@pytest.fixture
+def view() -> Iterator[LiveView]:
+    rclpy.init(args=[], domain_id=77)
+    made = LiveView()
+    yield made
+    made.destroy_node()
+    rclpy.shutdown()
+
+
+def test_the_whole_demo_fits_a_terminal_of_80_by_24(view: LiveView) -> None:
+    calls = {s.topic_name: s.callback for s in view.subscriptions}
+    calls["/vms_ph/energy"](Energy(total=97.5))
+    calls["/vms_ph/power"](Power(joint_torque=-1.25))
+    calls["/controller/state"](ControllerState(task_error=0.0015))
+    says = [DiagnosticStatus(name=f"{name}: vms_ph node", message="100.0 Hz") for name in NODES]
+    calls[TOPIC](DiagnosticArray(status=says))
+    console = Console(width=80, height=24, record=True, file=io.StringIO())
+    console.print(view.render())
+    lines = console.export_text().splitlines()
+    assert len(lines) < 24
+    assert any("+97.50000" in line and "-1.25000" in line for line in lines)
+    assert all(any(name in line for line in lines) for name in NODES)
+    assert any("task error" in line and "1.50 mm" in line for line in lines)
