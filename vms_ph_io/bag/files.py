@@ -1,5 +1,6 @@
 """Which files make up a bag."""
 
+import fcntl
 import re
 from pathlib import Path
 
@@ -38,6 +39,18 @@ def bag_files(path: Path) -> tuple[Path, ...]:
         if found := sorted(path.glob(f"*{suffix}"), key=_by_number):
             return tuple(found)
     raise BagError(f"folder {path} holds no bag: neither .mcap nor .db3 files are in it")
+
+
+def is_being_recorded(file: Path) -> bool:
+    """Whether a recorder of ours holds a file; False where the file system has no locks."""
+    with file.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return False
 
 
 def _by_number(file: Path) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vms_ph_io.bag.errors import BagError
+from vms_ph_io.bag.files import is_being_recorded
 from vms_ph_io.bag.messages import BagMessage, BagTopic
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.reader import BagReader
@@ -47,6 +48,7 @@ class BagInfo:
         start_time: Log time of the first message in nanoseconds since 1970; None without messages.
         end_time: Of the last message.
         is_complete: Whether every file has its end, and can be opened by seeking readers.
+        is_being_recorded: Whether a recorder is still writing it.
         unreadable_bytes: What was cut off or damaged.
         compression: Of the chunks.
         ros_distro: Of the recording system; empty when the bag does not tell.
@@ -59,6 +61,7 @@ class BagInfo:
     start_time: int | None
     end_time: int | None
     is_complete: bool
+    is_being_recorded: bool
     unreadable_bytes: int
     compression: str
     ros_distro: str
@@ -115,6 +118,7 @@ def bag_info(path: str | Path) -> BagInfo:
         min(starts, default=None),
         max(ends, default=None),
         reader.is_complete,
+        any(is_being_recorded(file) for file in reader.files),
         reader.unreadable_bytes,
         reader.compression,
         _distro(reader.path),

@@ -5,7 +5,6 @@ before it takes the old one's place, in one step; the old one stays as ``*.orig`
 """
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from mcap.records import Channel
 
 from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.files import bag_files
+from vms_ph_io.bag.files import bag_files, is_being_recorded
 from vms_ph_io.bag.mcap_reader import Attachment, McapReader, RawMessage
 from vms_ph_io.bag.mcap_writer import McapWriter
 from vms_ph_io.bag.messages import BagTopic
@@ -162,15 +161,10 @@ def _in_place(source: Path, files: tuple[Path, ...], scans: Sequence[_Scan]) -> 
 
 def _check_abandoned(file: Path) -> None:
     """Refuse a file that a recorder is still writing: it would go on in the one put away."""
-    with file.open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BagError(
-                f"{file} is being recorded; stop the recorder first, or recover into a new folder"
-            ) from None
-        except OSError:  # a file system without locks
-            return
+    if is_being_recorded(file):
+        raise BagError(
+            f"{file} is being recorded; stop the recorder first, or recover into a new folder"
+        )
 
 
 def _replace(file: Path, scan: _Scan) -> Path:

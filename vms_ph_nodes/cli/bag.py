@@ -19,10 +19,11 @@ def info(bag: Path = _BAG) -> None:
 
     found = bag_info(bag)
     state = "complete" if found.is_complete else "cut off: `vms-ph bag recover` mends it"
+    state = "being recorded" if found.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in found.files)} ({found.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
-    if found.unreadable_bytes:
-        typer.echo(f"          {found.unreadable_bytes} bytes at the end are unreadable")
+    if found.unreadable_bytes and not found.is_being_recorded:
+        typer.echo(f"          {found.unreadable_bytes} bytes are unreadable")
     typer.echo(f"Duration: {found.duration:.3f} s")
     typer.echo(f"Messages: {found.message_count}")
     for topic in found.topics:
@@ -98,6 +99,6 @@ def recover(
         return
     typer.echo(f"{done.path} is whole again: {done.message_count} messages")
     if done.unreadable_bytes:
-        typer.echo(f"{done.unreadable_bytes} bytes at the end could not be read")
+        typer.echo(f"{done.unreadable_bytes} bytes could not be read")
     for original in done.originals:
         typer.echo(f"the old file is kept as {original}")

@@ -178,10 +178,12 @@ def test_a_bag_that_is_still_being_recorded_is_left_to_its_recorder(
         writer.add_topic("/t", types.definition("std_msgs/msg/Bool"))
         writer.write("/t", b"\0\1\0\0\1", 1)
         writer.flush()
+        assert bag_info(folder).is_being_recorded
         with pytest.raises(BagError, match="is being recorded; stop the recorder first"):
             recover(folder)
         assert recover(folder, tmp_path / "so_far").message_count == 1
         writer.write("/t", b"\0\1\0\0\0", 2)
+    assert not bag_info(folder).is_being_recorded
     assert len(read(folder)) == 2
     assert recover(folder).rewritten == ()
 
