@@ -30,6 +30,25 @@ def test_another_base_and_end_effector_can_be_asked_for(
     assert "end effector  panda_hand" in said
 
 
+def test_a_robot_with_one_joint_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solid = (
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    file = tmp_path / "door.urdf"
+    file.write_text(
+        f'<robot name="door"><link name="frame">{solid}</link><link name="leaf">{solid}</link>'
+        '<joint name="hinge" type="continuous"><parent link="frame"/><child link="leaf"/>'
+        '<axis xyz="0 0 1"/></joint></robot>'
+    )
+    check(str(file), "auto", "")
+    said = capsys.readouterr().out
+    assert "joints        1: hinge" in said
+    assert "positive definite, condition 1\n" in said
+
+
 def test_every_error_of_a_file_is_printed_before_it_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

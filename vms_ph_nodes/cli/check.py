@@ -37,7 +37,8 @@ def check(
         model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
     # A point mass at its joint has no inertia there: bundled robots are looked at where they start.
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
-    least, *_, most = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
+    inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
+    least, most = inertias[0], inertias[-1]
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is sound")
     typer.echo(f"  name          {model.name}")
