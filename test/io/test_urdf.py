@@ -78,6 +78,18 @@ def inertia(mass: str, ixx: str = "1") -> str:
             robot(link("a"), link("b"), joint("j", "a", "b").replace("<axis", DAMPING + "<axis")),
             "damping of joint 'j' must not be negative; given: -0.5",
         ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace(LIMIT, "")),
+            "joint 'j' is revolute and has no <limit>; give it one or make it continuous",
+        ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace('lower="-1"', 'lower="2"')),
+            "lower limit of joint 'j' must be at most the upper one; given: 2.0, 1.0",
+        ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace("0 0 1", "0 0 0")),
+            "axis of joint 'j' must have a direction",
+        ),
         (robot(link("a", '<inertial><mass value="abc"/></inertial>')), "abc"),
         (robot("<link/>"), "name"),
     ],

@@ -49,7 +49,12 @@ def check_urdf(xml: str) -> Findings:
     except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
         return Findings((" ".join(str(error).split()),), ())
     tree = tuple(_tree_errors(robot))
-    errors = tree or (*_inertia_errors(robot), *_friction_errors(robot))
+    errors = tree or (
+        *_inertia_errors(robot),
+        *_friction_errors(robot),
+        *_limit_errors(robot),
+        *_axis_errors(robot),
+    )
     return Findings(errors, tuple(_mesh_warnings(root)))
 
 
@@ -166,6 +171,28 @@ def _friction_errors(robot: Any) -> Iterator[str]:
             value = getattr(joint.dynamics, name, None)
             if value is not None and not float(value) >= 0:
                 yield f"the {name} of joint '{joint.name}' must not be negative; given: {value}"
+
+
+def _limit_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        if joint.type not in ("revolute", "prismatic"):
+            continue
+        if joint.limit is None:
+            without = " or make it continuous" if joint.type == "revolute" else ""
+            yield f"joint '{joint.name}' is {joint.type} and has no <limit>; give it one{without}"
+        elif not joint.limit.lower <= joint.limit.upper:
+            yield (
+                f"the lower limit of joint '{joint.name}' must be at most the upper one; given: "
+                f"{joint.limit.lower}, {joint.limit.upper}"
+            )
+
+
+def _axis_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        if joint.type in ("fixed", "floating") or joint.axis is None:
+            continue
+        if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
+            yield f"the axis of joint '{joint.name}' must have a direction; given: {joint.axis}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:
