@@ -11,7 +11,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from ..reproduce import Outcome, Study
+    from ..reproduce import Outcome, Settings, Study
 
 _COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
 
@@ -45,7 +45,7 @@ def reproduce(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
-    outcome = chosen.run(settings, out)
+    outcome = _run(chosen, settings, out, set_)
     if as_json:
         document = {
             "id": chosen.id,
@@ -59,6 +59,18 @@ def reproduce(
         _print(chosen, outcome)
     if strict and any(check.verdict == "differs" for check in outcome.checks):
         raise typer.Exit(1)
+
+
+def _run(study: "Study", settings: "Settings", out: Path | None, given: list[str]) -> "Outcome":
+    try:
+        return study.run(settings, out)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        if not given or isinstance(error, VmsPhError):
+            raise
+        # Each value may be accepted and all of them together make no experiment.
+        raise VmsPhError(
+            f"{study.id} does not come through with {', '.join(given)}: {error}"
+        ) from error
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:
@@ -88,7 +100,7 @@ def _list(all_of_them: "list[Study]", as_json: bool) -> None:
         typer.secho(study.id, bold=True)
         typer.echo(f"  {study.title} ({study.source})")
         for name, parameter in study.parameters.items():
-            one_of = f" [{', '.join(parameter.choices)}]" if parameter.choices else ""
+            one_of = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
             typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{one_of}")
 
 

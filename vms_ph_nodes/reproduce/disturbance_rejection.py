@@ -229,7 +229,7 @@ STUDY = Study(
             5.0, "along x at the tool for half a second, N; a tenth of it on hextilt"
         ),
         "swing": Parameter(0.6, "by which the first two joints move, rad"),
-        "seconds": Parameter(8.0, "simulated, s"),
+        "seconds": Parameter(8.0, "simulated, s", above=0.0),
         "frequency_base": Parameter(5.0, "of both laws, rad/s"),
         "frequency_shape": Parameter(8.0, "of both laws, rad/s"),
     },

@@ -209,9 +209,9 @@ STUDY = Study(
         "damping_task": Parameter(9.0, "D_t, N s/m"),
         "damping_null": Parameter(6.0, "D_nu, N m s/rad"),
         "force": Parameter(0.02, "of a push, small enough for a linear answer, N"),
-        "seconds": Parameter(8.0, "of a push and its answer, s"),
-        "static_seconds": Parameter(6.0, "that a constant force acts, s"),
-        "step": Parameter(2e-3, "of the integrator, s"),
+        "seconds": Parameter(8.0, "of a push and its answer, s", above=0.0),
+        "static_seconds": Parameter(6.0, "that a constant force acts, s", above=0.0),
+        "step": Parameter(2e-3, "of the integrator, s", above=0.0),
     },
     run=_run,
 )

@@ -186,7 +186,7 @@ STUDY = Study(
         "damping_null": Parameter(2.0, "of both laws, N m s/rad"),
         "force": Parameter(10.0, "of the push along x, for 0.15 s, N"),
         "flick": Parameter(0.2, "energy of the elbow's motion in the null space, J"),
-        "seconds": Parameter(2.0, "simulated after each, s"),
+        "seconds": Parameter(2.0, "simulated after each, s", above=0.0),
     },
     run=_run,
 )

@@ -177,9 +177,9 @@ STUDY = Study(
         "base": Parameter(
             "bundled", "what its root can do", ("bundled", "fixed", "planar", "floating")
         ),
-        "states": Parameter(100, "random states"),
+        "states": Parameter(100, "random states", least=1),
         "speed": Parameter(1.0, "bound of the random velocities, rad/s and m/s"),
-        "seed": Parameter(0, "of the random states"),
+        "seed": Parameter(0, "of the random states", least=0),
     },
     run=_run,
 )

@@ -175,7 +175,7 @@ STUDY = Study(
         "force": Parameter(10.0, "of the push along x, for 0.15 s, N"),
         "tank_initial": Parameter(0.05, "what the tank holds at the start, J"),
         "encoder": Parameter("all", "which one", ("all", "exact", "motor", "joint")),
-        "seconds": Parameter(1.5, "simulated, s"),
+        "seconds": Parameter(1.5, "simulated, s", above=0.0),
     },
     run=_run,
 )

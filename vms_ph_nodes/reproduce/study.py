@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 
@@ -65,17 +66,22 @@ class Parameter:
         default: its type is the type of the parameter.
         help: one line, with the unit.
         choices: what is accepted; empty for anything.
+        least: the smallest number accepted; None: there is none.
+        above: the number above which all are accepted; None: there is none.
     """
 
     default: Value
     help: str
     choices: tuple[str, ...] = ()
+    least: float | None = None
+    above: float | None = None
 
     def parse(self, name: str, text: str) -> Value:
         """Return the value that a text means.
 
         Raises:
-            VmsPhError: the text is not of the type of the parameter, or not among the choices.
+            VmsPhError: the text is not of the type of the parameter, not among the choices, or a
+                number that is not finite or too small.
         """
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
@@ -83,10 +89,25 @@ class Parameter:
             return text
         kind = type(self.default)
         try:
-            return kind(text)
+            value = kind(text)
+            if isfinite(value) and not self._is_too_small(value):
+                return value
         except ValueError:
-            wanted = "a whole number" if kind is int else "a number"
-            raise VmsPhError(f"{name}={text}: {wanted} is wanted ({self.help})") from None
+            pass
+        wanted = f"{'a whole number' if kind is int else 'a number'} {self.range}".rstrip()
+        raise VmsPhError(f"{name}={text}: {wanted} is wanted ({self.help})")
+
+    @property
+    def range(self) -> str:
+        """Which numbers are accepted, in words; empty for all."""
+        if self.above is not None:
+            return f"above {self.above:g}"
+        return "" if self.least is None else f"of at least {self.least:g}"
+
+    def _is_too_small(self, value: float) -> bool:
+        return (self.least is not None and value < self.least) or (
+            self.above is not None and value <= self.above
+        )
 
 
 Settings = Mapping[str, Value]
