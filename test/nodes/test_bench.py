@@ -72,6 +72,24 @@ def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
     result = CliRunner().invoke(make_app(), arguments)
     assert isinstance(result.exception, VmsPhError)
     assert "has no plots" in str(result.exception)
+    assert result.output == ""
+
+
+@pytest.mark.parametrize(
+    ("subject", "robot", "said"),
+    [
+        (
+            "dynamics",
+            "mine.urdf",
+            "no robot 'mine.urdf' among those bundled, which are timed: panda, ",
+        ),
+        ("integrators", "bluerov2_alpha5", "in a vacuum; bluerov2_alpha5 is in a fluid"),
+    ],
+)
+def test_a_robot_that_a_subject_cannot_take_is_refused(subject: str, robot: str, said: str) -> None:
+    arguments = ["bench", subject, "--seconds", "0", "--robot", robot]
+    with pytest.raises(VmsPhError, match=said):
+        CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
 
 
 class Clock:

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.integrators import COMPILED, SCHEMES, has_compiled, native_module
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
@@ -32,11 +33,17 @@ _STEPS = 100
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
-    """Return a robot on a base, and all ways to move it that are installed."""
+    """Return a robot on a base, and all ways to move it that are installed.
+
+    Raises:
+        VmsPhError: the robot is in a fluid, of which those beside us know nothing.
+    """
     known = robots.get(robot)
     xml = known.description()
     model = known.model(xml, base)
-    found = [ours(model, scheme) for scheme in SCHEMES if model.fluid is None]
+    if model.fluid is not None:
+        raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
+    found = [ours(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
     compiled = [ours(model, name, native=True) for name in COMPILED if has_compiled(name, form)]
     plain = [by_hand(model), *by_hand_in_cpp(model)]

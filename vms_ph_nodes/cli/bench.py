@@ -28,6 +28,8 @@ def bench(
 
     All cases run in turn in one process, so that their ratios hold on a busy machine; medians.
     """
+    from vms_ph_io import robots
+
     from ..bench import benches, get, measure
 
     if list_:
@@ -39,9 +41,16 @@ def bench(
     chosen = get(subject)
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} every robot has a base of its own; leave --base away")
+    if robot and robot not in robots.names():
+        known = ", ".join(robots.names())
+        raise VmsPhError(
+            f"there is no robot '{robot}' among those bundled, which are timed: {known}"
+        )
     robot, base = robot or chosen.robot, base or chosen.base
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
+    if out is not None:
+        _make(chosen, out)
     if chosen.run is not None:
         timings = chosen.run(robot, base, seconds)
     else:
@@ -50,20 +59,19 @@ def bench(
         typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
     else:
         _print(chosen, timings, robot, base)
-    if out is not None:
-        _write(chosen, robot, base, out, quiet=as_json)
+    if out is not None and chosen.files is not None:
+        for file in chosen.files(robot, base, out):
+            if not as_json:
+                typer.echo(f"written: {file}")
 
 
-def _write(chosen: "Bench", robot: str, base: str, out: Path, quiet: bool) -> None:
+def _make(chosen: "Bench", out: Path) -> None:
     if chosen.files is None:
         raise VmsPhError(f"{chosen.id} has no plots or tables; leave --out away")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
-    for file in chosen.files(robot, base, out):
-        if not quiet:
-            typer.echo(f"written: {file}")
 
 
 def _reference(chosen: "Bench", timings: "list[Timing]", case: "Case") -> float:
