@@ -5,6 +5,13 @@ is none, the embedded one takes its place. (A colcon build leaves the embedded o
 """
 
 import importlib.util
+import signal
+import sys
+
+if sys.argv[:1] == ["-m"]:
+    # A node as a program, python -m vms_ph_nodes.<node>: Ctrl-C while it still imports ends it
+    # without a traceback. Once it runs it has a handler of its own.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 if importlib.util.find_spec("vms_ph_embedded") is not None:
     from vms_ph_embedded.activation import activate

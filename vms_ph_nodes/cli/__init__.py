@@ -3,11 +3,9 @@
 import os
 import sys
 
-import typer
-
 from vms_ph_dynamics.errors import VmsPhError
 
-from .app import make_app
+_INTERRUPTED = 130  # as a shell has it
 
 
 def main() -> None:
@@ -15,10 +13,18 @@ def main() -> None:
     # A real ROS 2 looks at the values that users type in only when asked to.
     os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")
     try:
-        make_app()(prog_name="vms-ph")
-    except VmsPhError as error:
-        typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
-        sys.exit(1)
+        # Here, so that Ctrl-C is quiet while the commands are imported, too.
+        import typer
+
+        from .app import make_app
+
+        try:
+            make_app()(prog_name="vms-ph")
+        except VmsPhError as error:
+            typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+            sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
 
 
 __all__ = ["main"]
