@@ -9,7 +9,16 @@ from vms_ph_dynamics.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
-from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status, gain
+from .interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    usable,
+)
 from .joint_limit_potential import JointLimitPotential
 from .joint_reference import JointReference
 from .output_stage import OutputGains, OutputStage
@@ -190,14 +199,14 @@ class DecoupledVMSController(Controller):
         return self._output.safe
 
     def _follow(self, reference: Reference, dt: float) -> None:
-        """Move the references on; a target that is not finite is not taken."""
+        """Move the references on; what is not finite or of another shape is not taken."""
         gains = self.gains
-        pose, joints = _usable(reference.pose), _usable(reference.joints)
+        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
             self._base.go_to(pose)
         if joints is not None:
             self._joints.go_to(joints)
-        twist = _usable(reference.twist)
+        twist = usable(reference.twist, (6,))
         self._base.advance(twist, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
@@ -225,7 +234,3 @@ class _Shaped:
     energy: float
     base: Array
     shape: Array
-
-
-def _usable(value: Array | None) -> Array | None:
-    return value if value is not None and np.isfinite(value).all() else None

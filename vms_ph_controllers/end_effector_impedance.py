@@ -18,6 +18,7 @@ from .interface import (
     Status,
     gain,
     switch,
+    usable,
 )
 from .joint_limit_potential import JointLimitPotential
 from .output_stage import OutputGains, OutputStage
@@ -188,16 +189,16 @@ class EndEffectorImpedance(Controller):
         return self._output.safe
 
     def _follow(self, reference: Reference, dt: float) -> None:
-        """Move the reference on; what is not finite is not taken."""
+        """Move the reference on; what is not finite or of another shape is not taken."""
         gains, tool = self.gains, self._tool
-        target = reference.pose
-        if target is None and reference.position is not None:
+        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
+        if reference.pose is None and position is not None:
             target = tool.pose.copy()
-            target[:3, 3] = reference.position
-        if target is not None and np.isfinite(target).all():
+            target[:3, 3] = position
+        if target is not None:
             tool.go_to(target)
-        twist = None
-        if reference.velocity is not None and np.isfinite(reference.velocity).all():
-            twist = np.concatenate([reference.velocity @ tool.pose[:3, :3], np.zeros(3)])
+        twist, velocity = None, usable(reference.velocity, (3,))
+        if velocity is not None:
+            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
         quickness = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         tool.advance(twist, gains.speed, gains.turn, quickness, dt)

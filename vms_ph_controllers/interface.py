@@ -50,6 +50,13 @@ class Reference:
     joints: Array | None = None
 
 
+def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
+    """Return what a reference says if it is of this shape and finite, None otherwise."""
+    if value is None or np.shape(value) != shape or not np.isfinite(value).all():
+        return None
+    return value
+
+
 class Status(enum.IntEnum):
     """How the last update went; the numbers are those of the ControllerState message."""
 

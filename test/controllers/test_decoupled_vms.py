@@ -330,7 +330,9 @@ def test_a_state_that_is_not_finite_gets_the_hold_against_gravity(
     assert law.update(RobotState(q, np.zeros(model.nv)), HOLD, 1e-3).status is Status.OK
 
 
-def test_a_reference_that_is_not_finite_is_not_taken(rng: np.random.Generator) -> None:
+def test_a_reference_that_is_not_finite_or_of_another_shape_is_not_taken(
+    rng: np.random.Generator,
+) -> None:
     model = robots.load("satellite_panda")
     law = DecoupledVMSController(model)
     state = RobotState(goal(model, "satellite_panda"), np.zeros(model.nv))
@@ -341,9 +343,11 @@ def test_a_reference_that_is_not_finite_is_not_taken(rng: np.random.Generator) -
         twist=np.full(6, np.inf),
         joints=np.full(model.n, np.nan),
     )
-    told = law.update(state, wrong, 1e-3)
-    np.testing.assert_array_equal(told.torque, nothing.torque)
-    np.testing.assert_array_equal(told.wrench_base, nothing.wrench_base)
+    of_another_shape = Reference(pose=np.zeros(3), twist=np.ones(3), joints=np.ones(model.n + 1))
+    for reference in (wrong, of_another_shape):
+        told = law.update(state, reference, 1e-3)
+        np.testing.assert_array_equal(told.torque, nothing.torque)
+        np.testing.assert_array_equal(told.wrench_base, nothing.wrench_base)
 
 
 def test_joint_limits_push_back_and_their_energy_is_told() -> None:

@@ -168,6 +168,19 @@ def test_a_wrong_state_gets_the_hold_against_gravity(name: str) -> None:
         np.testing.assert_allclose(np.concatenate([told.wrench_base, told.torque]), g, atol=1e-12)
 
 
+def test_a_reference_that_is_not_finite_or_of_another_shape_is_not_taken() -> None:
+    one = Plant("panda")
+    nothing = one.law.update(RobotState(one.q, np.zeros(7)), HOLD, 1e-3)
+    for reference in (
+        Reference(pose=np.full((4, 4), np.nan)),
+        Reference(pose=np.zeros(3)),
+        Reference(position=np.zeros(2)),
+        Reference(velocity=np.ones(6)),
+    ):
+        told = one.law.update(RobotState(one.q, np.zeros(7)), reference, 1e-3)
+        np.testing.assert_array_equal(told.torque, nothing.torque)
+
+
 def test_a_stretched_arm_is_answered_with_finite_efforts(panda: VMSModel) -> None:
     one = Plant("panda")
     singular = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
