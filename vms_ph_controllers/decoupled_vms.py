@@ -86,7 +86,7 @@ class DecoupledVMSController(Controller):
                 f"DecoupledVMSController is for robots on a planar or floating base; "
                 f"'{model.name}' has a fixed one"
             )
-        self.gains = self.Gains() if gains is None else gains
+        self.gains = self._given(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._potential = PosePotential()

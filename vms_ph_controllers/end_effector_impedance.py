@@ -82,7 +82,7 @@ class EndEffectorImpedance(Controller):
     ) -> None:
         """Control the end effector of a robot on any base; see :class:`OutputStage`."""
         super().__init__(model)
-        self.gains = self.Gains() if gains is None else gains
+        self.gains = self._given(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._tool_potential, self._base_potential = PosePotential(), PosePotential()

@@ -77,7 +77,7 @@ class HoppingController(Controller):
                 f"'{model.name}' has {model.n}"
             )
         self.leg = Leg(model, foot)
-        self.gains = self.Gains() if gains is None else gains
+        self.gains = self._given(gains)
         self.kind = kind
         self._safe = np.zeros(model.n)
 

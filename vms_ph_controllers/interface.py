@@ -2,12 +2,12 @@
 
 import enum
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
@@ -143,6 +143,22 @@ class Controller(ABC):
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
+
+    def _given(self, gains: Any) -> Any:
+        """Return the gains given to a constructor, the defaults where there are none.
+
+        Raises:
+            ModelError: they are not those of this law.
+        """
+        if gains is None:
+            return self.Gains()
+        if not isinstance(gains, self.Gains):
+            law = type(self).__name__
+            first = fields(self.Gains)[0].name
+            raise ModelError(
+                f"the gains of {law} are a record, {law}.Gains({first}=...); given: {gains!r}"
+            )
+        return gains
 
     @abstractmethod
     def reset(self, state: RobotState) -> None:

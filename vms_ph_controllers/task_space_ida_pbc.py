@@ -125,7 +125,7 @@ class TaskSpaceIDAPBC(Controller):
                 f"'{model.name}' has {model.n}"
             )
         self.task = PositionTask(model, frame)
-        self.gains = self.Gains() if gains is None else gains
+        self.gains = self._given(gains)
         self._weight = _symmetric(weight, model.n, "weight")
         self._task_stiffness = _symmetric(task_stiffness, 3, "task_stiffness")
         self._cancel = routing == "cancel"

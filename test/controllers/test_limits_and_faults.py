@@ -6,7 +6,7 @@ import pytest
 from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_controllers.joint_limit_potential import JointLimitPotential
 from vms_ph_controllers.split_motion import split
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.structure import CanonicalForm, Ports
 from vms_ph_io import robots
 
@@ -217,3 +217,8 @@ def test_arms_with_and_without_redundancy_are_served() -> None:
         assert abs(energy.routing_power) < 1e-12
         if model is three:
             assert (energy.kinetic_null, energy.null_to_task) == (0.0, 0.0)
+
+
+def test_gains_that_are_no_record_of_the_law_are_refused(panda: VMSModel) -> None:
+    with pytest.raises(ModelError, match=r"a record, TaskSpaceIDAPBC\.Gains\(stiffness=\.\.\.\)"):
+        TaskSpaceIDAPBC(panda, gains={"stiffness": 40.0})  # type: ignore[arg-type]
