@@ -89,9 +89,17 @@ def _stepper(
 
 
 def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
+    """Whether gravity acts; on the way the ports at the start are looked at."""
     if ports is None:
         return True
-    return (ports if isinstance(ports, Ports) else ports(t0, form.checked_state(x0))).gravity
+    acting: Any = ports(t0, form.checked_state(x0)) if callable(ports) else ports
+    if not isinstance(acting, Ports):
+        raise StateError(
+            "ports are a Ports, or a function of time and state that returns one; given: "
+            f"{'a function that returns ' if callable(ports) else ''}{acting!r}"
+        )
+    with np.errstate(over="ignore"):  # efforts may be so large that the steps fail, and say so
+        return Ports.checked(form.model, acting).gravity
 
 
 @dataclass

@@ -185,6 +185,10 @@ def test_an_explicit_scheme_does_not_accept_a_state_that_is_not_finite() -> None
         ({"steps": -1}, "steps not negative"),
         ({"every": 0}, "every at least 1"),
         ({"scheme": "euler"}, "there is no scheme 'euler'; there are projected_rk4"),
+        ({"ports": Ports(np.ones(3))}, r"torque must have shape \(7,\)"),
+        ({"ports": lambda t, x: Ports(np.full(7, np.nan))}, "torque must be finite"),
+        ({"ports": lambda t, x: None}, "ports are a Ports, .*given: a function that returns None"),
+        ({"ports": np.ones(7)}, "ports are a Ports, or a function of time and state"),
     ],
 )
 def test_a_run_that_makes_no_sense_is_refused(change: dict[str, Any], message: str) -> None:
