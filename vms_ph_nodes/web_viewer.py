@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import socket
 from collections import deque
 
@@ -29,6 +30,9 @@ _POSES_HZ = 30.0
 _PLOTS_HZ = 10.0
 _SECONDS = 20.0  # shown in the plots
 _SAMPLES = int(_SECONDS * 25)
+
+# Browsers open connections in advance and drop them; each would be a traceback in the terminal.
+logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
 

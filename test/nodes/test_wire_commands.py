@@ -1,5 +1,6 @@
 """Mistakes in commands that talk to running nodes: a sentence says what is there instead."""
 
+import socket
 import time
 from collections.abc import Iterator
 
@@ -76,3 +77,20 @@ def test_the_rate_of_a_topic_that_stops_is_none(start: Start) -> None:
     program.interrupt()
     hz.await_output("(?s)average rate.*no new messages")
     assert hz.interrupt() == 0
+
+
+def test_a_browser_that_hangs_up_is_no_matter_for_the_terminal(start: Start) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    page = start("run", "web_viewer", "--ros-args", "-p", f"port:={port}")
+    page.await_output(f"the page is at http://127.0.0.1:{port}")
+    for said in (b"", b"GET / HT"):
+        with socket.create_connection(("127.0.0.1", port), timeout=10.0) as browser:
+            browser.sendall(said)
+            browser.shutdown(socket.SHUT_WR)
+            browser.settimeout(20.0)
+            while browser.recv(4096):
+                pass
+    assert page.interrupt() == 0
+    assert "Traceback" not in page.output
