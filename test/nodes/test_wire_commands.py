@@ -69,6 +69,17 @@ def test_a_service_is_called_by_its_own_type(server: Program, start: Start) -> N
     assert told == "error: /simulator/reset is a std_srvs/srv/Trigger, no std_srvs/srv/SetBool\n"
 
 
+def test_a_number_may_be_written_with_an_exponent(start: Start) -> None:
+    program = start("run", "closed_loop", "--ros-args", "-r", "__ns:=/exponent")
+    _await_topic(start, "/exponent/controller/state")
+    given = start("param", "set", "/exponent/controller", "stiffness", "1e2")
+    assert given.wait(30) == 0, given.output
+    assert given.output == "stiffness = 100.0\n"
+    told = _refused(start, "param", "set", "/exponent/controller", "stiffness", "nan")
+    assert "stiffness out of range" in told
+    assert program.interrupt() == 0
+
+
 def test_the_rate_of_a_topic_that_stops_is_none(start: Start) -> None:
     program = start("run", "simulator", "--ros-args", "-r", "__ns:=/stops")
     _await_topic(start, "/stops/joint_states")

@@ -1,5 +1,6 @@
 """vms-ph param: the parameters of running nodes."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -56,8 +57,9 @@ def set_parameter(
     with short_node() as node:
         wanted = parse(value)
         present = _values(node, of, [name])[name] if name in _names(node, of) else None
-        if isinstance(present, float) and isinstance(wanted, int):
-            wanted = float(wanted)
+        if isinstance(present, float) and isinstance(wanted, (int, str)):
+            with suppress(ValueError):  # YAML takes 1e3 for a text
+                wanted = float(wanted)
         message = Parameter(name, value=wanted).to_parameter_msg()
         answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
         result = answer.results[0]
