@@ -7,8 +7,6 @@ import socket
 from collections import deque
 
 import numpy as np
-import viser
-import viser.uplot
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -19,11 +17,21 @@ from vms_ph_dynamics import VmsPhError
 
 from .conversions import NANOSECONDS, from_stamp
 from .health import Health
-from .marker_scene import MarkerScene
 from .parameters import declare
-from .process import run
+from .process import run, spoken
 from .robot_parameters import LATCHED, RobotParameters
-from .robot_scene import RobotScene
+
+with spoken():
+    try:
+        import viser
+        import viser.uplot
+
+        from .marker_scene import MarkerScene
+        from .robot_scene import RobotScene
+    except ModuleNotFoundError as error:
+        raise VmsPhError(
+            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser trimesh pycollada"
+        ) from None
 
 _HOST = "127.0.0.1"  # the page is for this machine only
 _POSES_HZ = 30.0

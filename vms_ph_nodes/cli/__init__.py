@@ -23,6 +23,11 @@ def main() -> None:
         except VmsPhError as error:
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
             sys.exit(1)
+        except ImportError as error:
+            if "pip install 'vms-ph[" not in str(error):  # what an extra of this package brings
+                raise
+            typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
+            sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 
