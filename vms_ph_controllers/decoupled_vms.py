@@ -123,6 +123,7 @@ class DecoupledVMSController(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
         if not state.is_usable(self.model):
+            self.lost()
             return self.safe_output(state.q)
         b, gains = self.model.b, self.gains
         d = Evaluation(self.model, state.q, state.v)
@@ -193,6 +194,10 @@ class DecoupledVMSController(Controller):
         pull = self._potential.gradient(error, k_position, k_rotation)
         shape = k_shape * away + k_limit * depth
         return _Shaped(energy, pull[self._components], shape)
+
+    def lost(self) -> None:
+        """Earn nothing by what is not seen; see :meth:`Controller.lost`."""
+        self._output.lose()
 
     def safe_output(self, q: Array) -> Command:
         """Hold against gravity as well as the base can; see :meth:`Controller.safe_output`."""

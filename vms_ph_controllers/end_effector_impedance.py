@@ -110,6 +110,7 @@ class EndEffectorImpedance(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
         if not state.is_usable(self.model):
+            self.lost()
             return self.safe_output(state.q)
         model, gains, b = self.model, self.gains, self.model.b
         d = Evaluation(model, state.q, state.v)
@@ -183,6 +184,10 @@ class EndEffectorImpedance(Controller):
         k_position, k_rotation = (gains.frequency_base**2 * i for i in self._base_stiffness)
         pull = self._base_potential.gradient(error, k_position, k_rotation)
         return self._base_potential.value(error, k_position, k_rotation), pull[self._components]
+
+    def lost(self) -> None:
+        """Earn nothing by what is not seen; see :meth:`Controller.lost`."""
+        self._output.lose()
 
     def safe_output(self, q: Array) -> Command:
         """Hold against gravity as well as the base can; see :meth:`Controller.safe_output`."""

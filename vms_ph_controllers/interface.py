@@ -192,6 +192,13 @@ class Controller(ABC):
         torque = np.clip(d.g[b:], -effort, effort)
         return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
 
+    def lost(self) -> None:  # noqa: B027, most laws keep no books
+        """Know that the safe output has acted for a while since the last update.
+
+        Hosts say so before the next one. A law that keeps books of energy must not take for its own
+        what the robot did meanwhile.
+        """
+
 
 def switch(default: bool, description: str) -> Any:
     """Declare a field of a ``Gains`` record that is on or off."""

@@ -74,6 +74,10 @@ class OutputStage:
         self._tank.restart()
         self.safe = self._held(d)
 
+    def lose(self) -> None:
+        """Know that the safe output acts, while nobody sees the robot."""
+        self._tank.lose(np.concatenate([self.safe.wrench_base, self.safe.torque]))
+
     def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
         """Return what the robot gets of a wanted force (nv,)."""
         b = self._model.b

@@ -9,6 +9,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from .energy_tank import EnergyTank
+from .held_sample import HeldSample
 from .shaped_potential import ShapedPotential
 
 # Halvings of a step that is too dear before it is not taken.
@@ -33,7 +34,7 @@ class Spending:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._model = model
+        self._held = HeldSample(model)
         self.tank: EnergyTank | None = None
         self.reset(ShapedPotential(model, model.neutral_configuration(), 0.0))
 
@@ -42,7 +43,7 @@ class Spending:
         self.potential = potential
         self.authority, self.is_short, self.was_in_debt = 1.0, False, False
         self.tank = None
-        self._held: tuple[Array, Array, float] | None = None
+        self._held.forget()
 
     def energy(self, q: Array) -> float:
         """Return the potential in force at a configuration (nq,), J."""
@@ -54,12 +55,10 @@ class Spending:
             self.tank, self.authority, self.is_short, self.was_in_debt = None, 1.0, False, False
             return
         if self.tank is None:
-            self.tank, self._held = EnergyTank(capacity, initial), None
+            self.tank = EnergyTank(capacity, initial)
+            self._held.forget()
         self.tank.capacity = capacity
-        if self._held is not None:
-            q, torque, store = self._held
-            work = float(torque @ self._model.difference(q, d.q))
-            self.tank.receive(store - self._store(d, limit_energy) - work)
+        self.tank.receive(self._held.left_over(d, self._store(d, limit_energy)))
 
     def change(self, q: Array, wanted: Callable[[float], ShapedPotential]) -> float:
         """Go to a new potential as far as can be paid; return what that put in at q, J.
@@ -94,7 +93,11 @@ class Spending:
     def end(self, d: Evaluation, torque: Array, limit_energy: float) -> None:
         """Remember the torque that is held from now on."""
         if self.tank is not None:
-            self._held = (d.q, torque, self._store(d, limit_energy))
+            self._held.hold(d, torque, self._store(d, limit_energy))
+
+    def lose(self, safe: Array) -> None:
+        """Know that the safe output (n,) acts instead, while nobody sees the robot."""
+        self._held.lose(safe)
 
     def _store(self, d: Evaluation, limit_energy: float) -> float:
         # The torque holds the robot's weight, so what gravity stores comes from the controller.

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from .energy_tank import EnergyTank
+from .held_sample import HeldSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,13 @@ class TankLayer:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._model = model
+        self._held = HeldSample(model)
         self.restart()
 
     def restart(self) -> None:
         """Begin with a tank filled anew."""
         self._tank: EnergyTank | None = None
-        self._held: tuple[Array, Array, float] | None = None
+        self._held.forget()
 
     @property
     def level(self) -> float:
@@ -61,10 +60,7 @@ class TankLayer:
         if self._tank is None:
             self._tank = EnergyTank(capacity, initial)
         self._tank.capacity = capacity
-        if self._held is not None:
-            q, force, potential = self._held
-            put_in = float(force @ self._model.difference(q, d.q))
-            self._tank.receive(d.potential_energy - potential - put_in)
+        self._tank.receive(self._held.left_over(d, -d.potential_energy))
 
     def grant(self, active: Array, v: Array, dt: float) -> Granted:
         """Return how much of the active efforts (nv,) can be paid for during a sample."""
@@ -79,4 +75,8 @@ class TankLayer:
     def end(self, d: Evaluation, force: Array) -> None:
         """Remember the efforts (nv,) that are held from now on."""
         if self._tank is not None:
-            self._held = (np.array(d.q), force, d.potential_energy)
+            self._held.hold(d, force, -d.potential_energy)
+
+    def lose(self, safe: Array) -> None:
+        """Know that the safe output (nv,) acts instead, while nobody sees the robot."""
+        self._held.lose(safe)

@@ -169,6 +169,7 @@ class TaskSpaceIDAPBC(Controller):
         """Return the torques for a state; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
         if not state.is_usable(model):
+            self.lost()
             return self.safe_output(state.q)
         d = Evaluation(model, state.q, state.v)
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
@@ -223,6 +224,10 @@ class TaskSpaceIDAPBC(Controller):
             motion.smallest,
             spending.authority,
         )
+
+    def lost(self) -> None:
+        """Earn nothing by what is not seen; see :meth:`Controller.lost`."""
+        self._spending.lose(self._safe_torque)
 
     def safe_output(self, q: Array) -> Command:
         """Return the last gravity torque; see :meth:`Controller.safe_output`."""

@@ -38,8 +38,6 @@ struct ReferencePorts::Inbox {
         joint_names(model.joint_names()),
         root(root_link(model)),
         inertial(inertial_frame(model)) {
-    received.pose.setConstant(kNaN);
-    received.twist.setConstant(kNaN);
     received.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
     handover.set(received);
   }

@@ -43,8 +43,8 @@ class ReferencePorts {
  private:
   struct Received {
     std::uint64_t pose_count = 0, twist_count = 0, joints_count = 0;
-    Eigen::Matrix<double, 7, 1> pose;
-    Eigen::Matrix<double, 6, 1> twist;
+    Eigen::Matrix<double, 7, 1> pose = Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
+    Eigen::Matrix<double, 6, 1> twist = Eigen::Matrix<double, 6, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
     bool in_base_axes = false;
     Eigen::VectorXd joints;
   };
