@@ -32,7 +32,8 @@ class HostedController:
         controller: the law.
         inputs: q (nq,), v (nv,), dt, position (3,), velocity (3,), pose (4,4) by rows, twist (6,)
             and joints (n,), one behind the other.
-        given: (5,) which of the last five the reference has.
+        given: (6,) which of the last five the reference has, and whether the safe output has acted
+            since the last update.
         outputs: wrench (b,), torque (n,), the same of the safe output, the energies in the order of
             :data:`ENERGIES`, task_error, smallest_singular_value, authority and status.
     """
@@ -56,7 +57,7 @@ class HostedController:
         self.controller = make_controller(kind, model, allocation, base_actuated)
         b, n, nq, nv = model.b, model.n, model.nq, model.nv
         self.inputs = np.zeros(nq + nv + 29 + n)
-        self.given = np.zeros(5, dtype=np.uint8)
+        self.given = np.zeros(6, dtype=np.uint8)
         self.outputs = np.zeros(2 * (b + n) + len(ENERGIES) + 4)
         self._wrench, self._torque = self.outputs[:b], self.outputs[b:nv]
         self._safe_wrench, self._safe_torque = (
@@ -106,6 +107,8 @@ class HostedController:
         given = frozen(self.inputs.copy())
         state = RobotState(given[:nq], given[nq : nq + nv])
         dt, wanted = float(given[nq + nv]), given[nq + nv + 1 :]
+        if self.given[5]:
+            self.controller.lost()
         command = self.controller.update(state, self._reference(wanted), dt)
         if not isinstance(command, Command):
             raise TypeError(
@@ -127,7 +130,7 @@ class HostedController:
         return command.reason
 
     def _reference(self, wanted: Array) -> Reference:
-        position, velocity, pose, twist, joints = self.given.tolist()
+        position, velocity, pose, twist, joints = self.given[:5].tolist()
         return Reference(
             wanted[:3] if position else None,
             wanted[3:6] if velocity else None,

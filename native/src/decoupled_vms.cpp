@@ -87,7 +87,10 @@ bool DecoupledVmsController::set_minimum(const Eigen::VectorXd& q) noexcept {
 
 const Command& DecoupledVmsController::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
-  if (!state.is_usable(model_)) return output_.safe();
+  if (!state.is_usable(model_)) {
+    lost();
+    return output_.safe();
+  }
   d_.set(state.q, state.v);
   follow(reference, dt);
   const Pose error =

@@ -40,6 +40,12 @@ void OutputStage::restart(Evaluation& d) noexcept {
   hold(d);
 }
 
+void OutputStage::lose() noexcept {
+  force_.head(b_) = safe_.wrench_base;
+  force_.tail(n_) = safe_.torque;
+  tank_.lose(force_);
+}
+
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                                   double dt) noexcept {
   const VectorV& weight = d.g();

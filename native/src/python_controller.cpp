@@ -163,6 +163,7 @@ class PythonController::Hosted {
 
   bool reset(const RobotState& state) noexcept;
   const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
+  void lose() noexcept { lost_ = true; }
 
   ControllerTask& task;
   Worker worker;
@@ -181,6 +182,7 @@ class PythonController::Hosted {
   Eigen::VectorXd safe_;        // (nv,) base wrench, joint torques
   Eigen::VectorXd wanted_;      // of the reference, what Python has not been told yet
   unsigned char has_[5] = {};   // which parts that are
+  bool lost_ = false;           // the safe output has acted since the last state that Python has
   double passed_ = 0.0;         // since the last state that Python has, s
   bool unread_ = false;         // Python has finished, or will, what nobody has looked at
 };
@@ -232,11 +234,14 @@ void PythonController::Hosted::hand_over(const RobotState& state, double dt) noe
   task.inputs[task.sizes.nq + task.sizes.nv] = dt;
   Vector(task.inputs + task.sizes.nq + task.sizes.nv + 1, wanted_.size()) = wanted_;
   std::memcpy(task.given, has_, sizeof has_);
+  task.given[sizeof has_] = lost_ ? 1 : 0;
+  lost_ = false;
 }
 
 void PythonController::Hosted::keep_safe() noexcept { safe_ = Vector(task.outputs + task.sizes.nv, task.sizes.nv); }
 
 const Command& PythonController::Hosted::safe(const char* reason) noexcept {
+  lost_ = true;
   command_.wrench_base = safe_.head(task.sizes.b);
   command_.torque = safe_.tail(task.sizes.n);
   command_.energy = ControlEnergy();
@@ -364,6 +369,8 @@ void PythonController::set_period(double period) noexcept {
 }
 
 std::string PythonController::log() const { return hosted_->worker.log(); }
+void PythonController::lost() noexcept { hosted_->lose(); }
+
 std::uint64_t PythonController::late() const noexcept { return hosted_->late; }
 std::uint64_t PythonController::failed() const noexcept { return hosted_->failed; }
 

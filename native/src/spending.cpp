@@ -15,12 +15,13 @@ double affordable(double whole, double purse) {
 
 }  // namespace
 
-Spending::Spending(const Model& model) : model_(model), potential_(model), moved_(model) {}
+Spending::Spending(const Model& model) : potential_(model), moved_(model), held_(model) {}
 
 void Spending::reset(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
-  is_short_ = was_in_debt_ = has_held_ = false;
+  is_short_ = was_in_debt_ = false;
+  held_.forget();
   tank_.reset();
 }
 
@@ -33,23 +34,14 @@ void Spending::begin(Evaluation& d, double limit_energy, double capacity, double
   }
   if (!tank_) {
     tank_.emplace(capacity, initial);
-    has_held_ = false;
+    held_.forget();
   }
   tank_->set_capacity(capacity);
-  if (has_held_) {
-    VectorV moved(model_.nv());
-    model_.difference(held_q_, d.q(), moved);
-    const double work = held_torque_.dot(moved);
-    tank_->receive(held_store_ - store(d, limit_energy) - work);
-  }
+  tank_->receive(held_.left_over(d, store(d, limit_energy)));
 }
 
 void Spending::end(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-  if (!tank_) return;
-  held_q_ = d.q();
-  held_torque_ = torque;
-  held_store_ = store(d, limit_energy);
-  has_held_ = true;
+  if (tank_) held_.hold(d, torque, store(d, limit_energy));
 }
 
 double Spending::store(Evaluation& d, double limit_energy) const noexcept {

@@ -2,14 +2,11 @@
 
 namespace vms_ph {
 
-TankLayer::TankLayer(const Model& model)
-    : q_(Eigen::VectorXd::Zero(model.nq())),
-      force_(VectorV::Zero(model.nv())),
-      moved_(VectorV::Zero(model.nv())) {}
+TankLayer::TankLayer(const Model& model) : held_(model) {}
 
 void TankLayer::restart() noexcept {
   tank_.reset();
-  holds_ = false;
+  held_.forget();
 }
 
 void TankLayer::begin(Evaluation& d, double capacity, double initial) noexcept {
@@ -19,10 +16,7 @@ void TankLayer::begin(Evaluation& d, double capacity, double initial) noexcept {
   }
   if (!tank_) tank_.emplace(capacity, initial);
   tank_->set_capacity(capacity);
-  if (holds_) {
-    d.model().difference(q_, d.q(), moved_);
-    tank_->receive(d.potential_energy() - potential_ - force_.dot(moved_));
-  }
+  tank_->receive(held_.left_over(d, -d.potential_energy()));
 }
 
 double TankLayer::grant(const VectorV& active, const Eigen::VectorXd& v, double dt) noexcept {
@@ -36,11 +30,7 @@ double TankLayer::grant(const VectorV& active, const Eigen::VectorXd& v, double 
 }
 
 void TankLayer::end(Evaluation& d, const VectorV& force) noexcept {
-  if (!tank_) return;
-  q_ = d.q();
-  force_ = force;
-  potential_ = d.potential_energy();
-  holds_ = true;
+  if (tank_) held_.hold(d, force, -d.potential_energy());
 }
 
 }  // namespace vms_ph

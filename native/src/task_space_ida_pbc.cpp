@@ -78,7 +78,10 @@ bool TaskSpaceIdaPbc::set_minimum(const ConstVector& q_star) noexcept {
 
 const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference& reference,
                                        double dt) noexcept {
-  if (!state.is_usable(model_)) return hold();
+  if (!state.is_usable(model_)) {
+    lost();
+    return hold();
+  }
   d_.set(state.q, state.v);
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains_.limit_margin);

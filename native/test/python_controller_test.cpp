@@ -169,6 +169,26 @@ void a_late_answer_is_held_and_thrown_away() {
   CHECK(std::abs(good.task_error - 0.03) < 1e-15);
 }
 
+void what_was_held_in_its_place_is_told_to_the_law() {
+  PythonController law("users_own.CountsLosses", arm(), patient());
+  CHECK(law.reset(at(0.0, 0.0)));
+  const auto losses = [&law](double period) {
+    law.set_period(period);
+    return law.update(at(0.1, 0.0), Reference(), 0.01).task_error;
+  };
+  CHECK(losses(20.0) == 0.0);
+  CHECK(law.update(at(std::nan(""), 0.0), Reference(), 0.01).status == Status::holding);
+  CHECK(law.update(at(std::nan(""), 0.0), Reference(), 0.01).status == Status::holding);
+  CHECK(losses(20.0) == 1.0);  // once for all that was held
+  CHECK(losses(20.0) == 1.0);
+  law.set_gain("nap", 0.05);
+  losses(0.002);  // too late
+  law.set_gain("nap", 0.0);
+  CHECK(losses(20.0) == 2.0);
+  law.lost();
+  CHECK(losses(20.0) == 3.0);
+}
+
 void no_answer_is_ever_that_to_another_state() {
   PythonOptions options = patient();
   options.period = 2e-3;
@@ -333,6 +353,8 @@ const std::map<std::string, std::function<void()>> kCases{
      }},
     {"a_state_that_is_none_is_held", a_state_that_is_none_is_held},
     {"a_late_answer_is_held_and_thrown_away", a_late_answer_is_held_and_thrown_away},
+    {"what_was_held_in_its_place_is_told_to_the_law",
+     what_was_held_in_its_place_is_told_to_the_law},
     {"no_answer_is_ever_that_to_another_state", no_answer_is_ever_that_to_another_state},
     {"nobody_waits_for_the_lock_of_python", nobody_waits_for_the_lock_of_python},
     {"one_that_hangs_does_not_keep_its_owner", one_that_hangs_does_not_keep_its_owner},

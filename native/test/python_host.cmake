@@ -26,6 +26,7 @@ foreach(case
     what_is_no_number_is_held_against_gravity
     a_state_that_is_none_is_held
     a_late_answer_is_held_and_thrown_away
+    what_was_held_in_its_place_is_told_to_the_law
     no_answer_is_ever_that_to_another_state
     nobody_waits_for_the_lock_of_python
     one_that_hangs_does_not_keep_its_owner

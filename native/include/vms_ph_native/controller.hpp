@@ -78,6 +78,12 @@ class Controller {
   virtual const Command& update(const RobotState& state, const Reference& reference,
                                 double dt) noexcept = 0;
 
+  /// Know that the safe output has acted for a while since the last update.
+  ///
+  /// Hosts say so before the next one. A law that keeps books of energy must not take for its own
+  /// what the robot did meanwhile.
+  virtual void lost() noexcept {}
+
   /// The gains with their present values, for hosts that expose them as parameters.
   virtual std::vector<Gain> gains() const = 0;
 

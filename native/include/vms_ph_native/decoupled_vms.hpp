@@ -48,6 +48,7 @@ class DecoupledVmsController final : public Controller {
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
+  void lost() noexcept override { output_.lose(); }
 
   std::vector<Gain> gains() const override { return DecoupledVmsGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {

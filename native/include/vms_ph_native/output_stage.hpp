@@ -42,6 +42,9 @@ class OutputStage {
   /// Begin anew: torques may jump, the tank is filled.
   void restart(Evaluation& d) noexcept;
 
+  /// Know that the safe output acts, while nobody sees the robot.
+  void lose() noexcept;
+
   /// What the robot gets of a wanted force (nv,): base wrench, then joint torques.
   const VectorV& apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                        double dt) noexcept;

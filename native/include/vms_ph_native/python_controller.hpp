@@ -47,6 +47,9 @@ class PythonController final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
 
+  /// Told to Python with the next state; what the host itself held is told without being asked.
+  void lost() noexcept override;
+
   /// What a user wants, which Python has from the next update on. A switch is 0 or 1.
   std::vector<Gain> gains() const override;
   bool set_gain(const std::string& name, double value) noexcept override;

@@ -6,6 +6,7 @@
 
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/held_sample.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 
 namespace vms_ph {
@@ -62,6 +63,9 @@ class Spending {
   /// Remember the torque that is held from now on.
   void end(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
 
+  /// Know that the safe output (n,) acts instead, while nobody sees the robot.
+  void lose(const VectorV& safe) noexcept { held_.lose(safe); }
+
  private:
   // Halvings of a step that is too dear before it is not taken.
   static constexpr int halvings = 4;
@@ -72,15 +76,11 @@ class Spending {
   double pay_for(const ConstVector& q, const ShapedPotential& next, double before,
                  double share) noexcept;
 
-  const Model& model_;
   ShapedPotential potential_, moved_;
   double authority_ = 1.0;
-  bool is_short_ = false, was_in_debt_ = false, has_held_ = false;
+  bool is_short_ = false, was_in_debt_ = false;
   std::optional<EnergyTank> tank_;
-  // What was held over the sample: where it began, the torque, and what was stored then.
-  VectorQ held_q_;
-  VectorV held_torque_;
-  double held_store_ = 0.0;
+  HeldSample held_;
 };
 
 }  // namespace vms_ph

@@ -23,6 +23,7 @@ class SteadiedPython final : public Controller {
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
+  void lost() noexcept override { law_->lost(); }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return law_->set_gain(name, value);

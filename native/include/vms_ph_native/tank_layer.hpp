@@ -5,6 +5,7 @@
 
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/held_sample.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -40,13 +41,12 @@ class TankLayer {
   /// Remember the efforts (nv,) that are held from now on.
   void end(Evaluation& d, const VectorV& force) noexcept;
 
+  /// Know that the safe output (nv,) acts instead, while nobody sees the robot.
+  void lose(const VectorV& safe) noexcept { held_.lose(safe); }
+
  private:
   std::optional<EnergyTank> tank_;
-  bool holds_ = false;
-  // Of the sample that goes on.
-  Eigen::VectorXd q_;
-  VectorV force_, moved_;
-  double potential_ = 0.0;
+  HeldSample held_;
   Reason reason_;
 };
 

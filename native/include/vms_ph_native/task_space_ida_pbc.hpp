@@ -65,6 +65,7 @@ class TaskSpaceIdaPbc final : public Controller {
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
+  void lost() noexcept override { spending_.lose(safe_torque_); }
   std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return TaskSpaceGains::table().set(gains_, name, value);

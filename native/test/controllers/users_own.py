@@ -64,6 +64,20 @@ class RefusesSlowly(Spring):
             super().__post_init__()
 
 
+class CountsLosses(Spring):
+    """Counts how often it is told that it was stood in for."""
+
+    losses = 0
+
+    def lost(self):
+        """Count."""
+        self.losses += 1
+
+    def update(self, state, reference, dt):
+        """Tell the count."""
+        return replace(super().update(state, reference, dt), task_error=float(self.losses))
+
+
 class RaisesBeyondOne(Spring):
     """Has a bug that shows only sometimes."""
 
