@@ -143,6 +143,8 @@ class DecoupledVMSController(Controller):
         wanted[:b] -= shaped.base + damping_base
         # The damping of the locked motion acts on the joints as well, its potential does not.
         wanted[b:] -= shaped.shape + damping_shape + d.A.T @ damping_base
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
         output = self._output.apply(d, wanted, gains, dt)
 
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)

@@ -141,6 +141,8 @@ class EndEffectorImpedance(Controller):
         wanted = d.g - j.T @ at_tool - gains.damping_null * rest
         wanted[:b] -= base_pull
         wanted[b:] -= wall * depth
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
         output = self._output.apply(d, wanted, gains, dt)
 
         potential = self._tool_potential.value(error, *k) + base_energy

@@ -1,6 +1,6 @@
 """From the efforts a law wants to those a robot gets: actuators, tank, limits, safe output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,6 +77,16 @@ class OutputStage:
     def lose(self) -> None:
         """Know that the safe output acts, while nobody sees the robot."""
         self._tank.lose(np.concatenate([self.safe.wrench_base, self.safe.torque]))
+
+    def refuse(self, d: Evaluation) -> Command:
+        """Return the safe output at a state, for a law that wants what is not finite."""
+        self.safe = self._held(d)
+        self.lose()
+        return replace(
+            self.safe,
+            reason="what the law wants is not finite, after a reference beyond all bounds; holding "
+            "against gravity until the next reset",
+        )
 
     def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
         """Return what the robot gets of a wanted force (nv,)."""

@@ -119,6 +119,7 @@ const Command& DecoupledVmsController::update(const RobotState& state, const Ref
   // The damping of the locked motion acts on the joints as well, its potential does not.
   wanted_.tail(n_) -= potential.shape + damping_shape;
   wanted_.tail(n_).noalias() -= d_.A().transpose() * damping_base;
+  if (!wanted_.allFinite()) return output_.refuse(d_);
   const VectorV& force = output_.apply(d_, wanted_, gains_, dt);
 
   ControlEnergy& energy = command_.energy;

@@ -32,6 +32,10 @@ OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocatio
   safe_.torque.setZero(n_);
   safe_.status = Status::holding;
   safe_.reason = "the state is not finite, or not one of this robot; holding against gravity";
+  refused_ = safe_;
+  refused_.reason =
+      "what the law wants is not finite, after a reference beyond all bounds; holding against "
+      "gravity until the next reset";
 }
 
 void OutputStage::restart(Evaluation& d) noexcept {
@@ -44,6 +48,14 @@ void OutputStage::lose() noexcept {
   force_.head(b_) = safe_.wrench_base;
   force_.tail(n_) = safe_.torque;
   tank_.lose(force_);
+}
+
+const Command& OutputStage::refuse(Evaluation& d) noexcept {
+  hold(d);
+  lose();
+  refused_.wrench_base = safe_.wrench_base;
+  refused_.torque = safe_.torque;
+  return refused_;
 }
 
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,

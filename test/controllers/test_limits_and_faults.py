@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
+from vms_ph_controllers import (
+    Controller,
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    Status,
+    TaskSpaceIDAPBC,
+)
 from vms_ph_controllers.joint_limit_potential import JointLimitPotential
 from vms_ph_controllers.split_motion import split
 from vms_ph_dynamics import ModelError, VMSModel
@@ -222,3 +230,22 @@ def test_arms_with_and_without_redundancy_are_served() -> None:
 def test_gains_that_are_no_record_of_the_law_are_refused(panda: VMSModel) -> None:
     with pytest.raises(ModelError, match=r"a record, TaskSpaceIDAPBC\.Gains\(stiffness=\.\.\.\)"):
         TaskSpaceIDAPBC(panda, gains={"stiffness": 40.0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [DecoupledVMSController, EndEffectorImpedance])
+def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(kind: type[Controller]) -> None:
+    model = robots.load("satellite_panda" if kind is DecoupledVMSController else "panda")
+    controller, q, far = kind(model), model.neutral_configuration(), np.eye(4)
+    q[-7:], far[0, 3] = Q0, 1e307
+    rest = RobotState(q, np.zeros(model.nv))
+    controller.reset(rest)
+    weight = model.evaluate(q, rest.v).g
+    with np.errstate(all="ignore"):
+        for reference in (Reference(pose=far), HOLD, HOLD):
+            command = controller.update(rest, reference, 1e-3)
+            assert command.status is Status.HOLDING
+            assert "the next reset" in command.reason
+            force = np.concatenate([command.wrench_base, command.torque])
+            np.testing.assert_allclose(force, weight, atol=1e-12)
+    controller.reset(rest)
+    assert controller.update(rest, HOLD, 1e-3).status is Status.OK

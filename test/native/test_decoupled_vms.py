@@ -12,7 +12,7 @@ from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
 from .conftest import native_model
-from .decoupled_runs import CASES, ENERGIES, SCRIPTS, Case, Drive, wheels
+from .decoupled_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, wheels
 
 # Of the size of the quantity: what the two languages may differ by.
 PARITY = 1e-9
@@ -190,3 +190,15 @@ def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> 
         native.Allocation([native.Rotor(zero, up)], "fixed")
     with pytest.raises(native.ModelError, match=r"\(6,m\) or \(3,m\) matrix with m lower"):
         native.Allocation.of_matrix(np.eye(4), np.zeros(4), np.ones(4))
+
+
+def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(native: ModuleType) -> None:
+    case = next(case for case in CASES if case.robot == "satellite_panda")
+    twins = Twins(native, case, 1e-3)
+    q, v, far = twins.model.neutral_configuration(), np.zeros(twins.model.nv), np.eye(4)
+    far[0, 3] = 1e307
+    assert twins.reset(q)
+    with np.errstate(all="ignore"):
+        for reference in (Reference(pose=far), HOLD, HOLD):
+            command = twins.update(q, v, reference, 1e-3)
+            assert command.reason.startswith("what the law wants is not finite")

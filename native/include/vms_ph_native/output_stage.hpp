@@ -45,6 +45,9 @@ class OutputStage {
   /// Know that the safe output acts, while nobody sees the robot.
   void lose() noexcept;
 
+  /// The safe output at a state, for a law that wants what is not finite.
+  const Command& refuse(Evaluation& d) noexcept;
+
   /// What the robot gets of a wanted force (nv,): base wrench, then joint torques.
   const VectorV& apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                        double dt) noexcept;
@@ -66,7 +69,7 @@ class OutputStage {
   TankLayer tank_;
   VectorV active_, force_;
   Reason reason_;
-  Command safe_;
+  Command safe_, refused_;
 };
 
 }  // namespace vms_ph
