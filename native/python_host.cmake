@@ -18,6 +18,6 @@ target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen
 target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic)
 
 # By itself: what links to Pinocchio could keep the plugin of who needs only the host from being unloaded.
-add_library(vms_ph_steadied_python STATIC src/steadied_python.cpp)
-target_link_libraries(vms_ph_steadied_python PUBLIC vms_ph_native vms_ph_python_host
+add_library(vms_ph_gravity_compensating_fallback STATIC src/gravity_compensating_fallback.cpp)
+target_link_libraries(vms_ph_gravity_compensating_fallback PUBLIC vms_ph_native vms_ph_python_host
   PRIVATE $<BUILD_INTERFACE:vms_ph_warnings>)

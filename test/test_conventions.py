@@ -10,11 +10,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, Ports
 from vms_ph_io import robots
-from vms_ph_nodes.conversions import from_joint_state, from_wrench, to_wrench
+from vms_ph_nodes.messages.conversions import from_joint_state, from_wrench, to_wrench
 
 PAGE = Path(__file__).parent.parent / "docs/conventions.md"
 
@@ -152,7 +152,7 @@ def supplied(ports: Ports) -> dict[str, float]:
 
 
 def p1_positive_power_flows_in() -> None:
-    assert supplied(Ports(torque=np.ones(7)))["joint_torque"] == pytest.approx(0.7)
+    assert supplied(Ports(torque=np.ones(7)))["torque"] == pytest.approx(0.7)
 
 
 def p2_tool_wrench_acts_at_its_origin() -> None:
@@ -173,7 +173,7 @@ def p3_base_wrench_acts_at_the_base_frame() -> None:
 
 
 def p4_gravity_is_no_port() -> None:
-    assert set(supplied(Ports())) == {"joint_torque", "base", "end_effector"}
+    assert set(supplied(Ports())) == {"torque", "base", "end_effector"}
     form = CanonicalForm(SLIDE)
     balance = form.power_balance(form.state([0.0], [1.0]), Ports())
     # Rising freely: what the potential gains, the motion loses.

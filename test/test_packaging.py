@@ -19,7 +19,7 @@ CMAKE = (ROOT / "CMakeLists.txt").read_text()
 INTERFACES = sorted([*ROOT.glob("msg/*.msg"), *ROOT.glob("srv/*.srv")])
 PYTHON = sorted(
     path
-    for folder in ("dynamics", "controllers", "io", "nodes", "embedded")
+    for folder in ("dynamics", "controllers", "io", "studies", "nodes", "embedded")
     for path in ROOT.glob(f"vms_ph_{folder}/**/*.py")
 )
 

@@ -1,11 +1,11 @@
 """Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
 
-from .decoupled_vms import DecoupledVMSController
-from .end_effector_impedance import EndEffectorImpedance
-from .energy_tank import EnergyTank
-from .hopping import HoppingController
 from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
-from .task_space_ida_pbc import TaskSpaceIDAPBC
+from .laws.decoupled_vms import DecoupledVMSController
+from .laws.end_effector_impedance import EndEffectorImpedance
+from .laws.hopping import HoppingController
+from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from .safety.energy_tank import EnergyTank
 
 __all__ = [
     "Command",

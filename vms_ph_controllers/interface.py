@@ -192,7 +192,7 @@ class Controller(ABC):
         torque = np.clip(d.g[b:], -effort, effort)
         return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
 
-    def lost(self) -> None:  # noqa: B027, most laws keep no books
+    def missed_updates(self) -> None:  # noqa: B027, most laws keep no books
         """Know that the safe output has acted for a while since the last update.
 
         Hosts say so before the next one. A law that keeps books of energy must not take for its own

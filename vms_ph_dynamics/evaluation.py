@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from .arrays import Array, frozen
-from .joints import BASE_POSITION
+from .robot.joints import BASE_POSITION
 
 if TYPE_CHECKING:
     from .model import VMSModel

@@ -8,17 +8,17 @@ import numpy as np
 import pinocchio as pin
 
 from .arrays import Array, frozen, vector
-from .building import build
 from .errors import ModelError, StateError
 from .evaluation import Evaluation
 from .groups import SE2
-from .inertia import check_bodies, check_mass_matrix
-from .joint_table import joint_table
-from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
-from .mimic import Mimic, Projection
+from .robot.building import build
+from .robot.inertia import check_bodies, check_mass_matrix
+from .robot.joint_table import joint_table
+from .robot.joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
+from .robot.mimic import Mimic, Projection
 
 if TYPE_CHECKING:
-    from .fluid import Fluid
+    from .effects.fluid import Fluid
 
 GRAVITY = (0.0, 0.0, -9.81)
 

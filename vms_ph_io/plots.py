@@ -41,9 +41,9 @@ def plot_run(run: RunRecord, file: Path) -> None:
         run.power["time"],
         {
             "stored in the robot": run.power["stored"],
-            "work of the joint torques": run.power["joint_torque_work"],
-            "work at the end effector": run.power["end_effector_work"],
-            "taken by friction": -run.power["dissipated_work"],
+            "work of the joint torques": run.power["torque_energy"],
+            "work at the end effector": run.power["wrench_end_effector_energy"],
+            "taken by friction": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
     )
@@ -51,8 +51,8 @@ def plot_run(run: RunRecord, file: Path) -> None:
         power,
         run.power["time"],
         {
-            "joint torques": run.power["joint_torque"],
-            "end effector": run.power["end_effector"],
+            "joint torques": run.power["torque"],
+            "end effector": run.power["wrench_end_effector"],
             "friction": -run.power["dissipated"],
         },
         "power into the robot (W)",

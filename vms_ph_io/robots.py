@@ -13,7 +13,7 @@ from .share import share_directory
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
-    from vms_ph_dynamics.allocation import Allocation
+    from vms_ph_dynamics.effects.allocation import Allocation
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, StateError, VmsPhError
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.allocation import Allocation, Rotor
-    from vms_ph_dynamics.fluid import Fluid, ImmersedBody
+    from vms_ph_dynamics.effects.allocation import Allocation, Rotor
+    from vms_ph_dynamics.effects.fluid import Fluid, ImmersedBody
 
 
 def load_allocation(path: str | Path) -> "Allocation":
@@ -21,7 +21,7 @@ def load_allocation(path: str | Path) -> "Allocation":
         VmsPhError: no such file.
         ModelError: a file that is not as config/rotors/hextilt.yaml is; naming what is wrong.
     """
-    from vms_ph_dynamics.allocation import Allocation
+    from vms_ph_dynamics.effects.allocation import Allocation
 
     content = _read(path)
     try:
@@ -45,7 +45,7 @@ def load_fluid(path: str | Path) -> "Fluid":
         ModelError: a file that is not as config/fluids/bluerov2_alpha5.yaml is; naming what is
             wrong.
     """
-    from vms_ph_dynamics.fluid import Fluid
+    from vms_ph_dynamics.effects.fluid import Fluid
 
     content = _read(path)
     try:
@@ -63,7 +63,7 @@ def load_fluid(path: str | Path) -> "Fluid":
 def _rotor(item: Any, what: str, ratio: float, lower: float, upper: float) -> "Rotor":
     import pinocchio as pin
 
-    from vms_ph_dynamics.allocation import Rotor
+    from vms_ph_dynamics.effects.allocation import Rotor
     from vms_ph_dynamics.model import NORM_TOLERANCE
 
     _keys(item, what, ("position", "orientation", "torque_sign"))
@@ -89,8 +89,8 @@ def _rotor(item: Any, what: str, ratio: float, lower: float, upper: float) -> "R
 def _body(item: Any, what: str, density: float) -> "ImmersedBody":
     import numpy as np
 
-    from vms_ph_dynamics.fluid import ImmersedBody
-    from vms_ph_dynamics.strip_theory import immersed_cylinder
+    from vms_ph_dynamics.effects.fluid import ImmersedBody
+    from vms_ph_dynamics.effects.strip_theory import immersed_cylinder
 
     if isinstance(item, Mapping) and "cylinder" in item:
         _keys(item, what, ("link", "cylinder"))

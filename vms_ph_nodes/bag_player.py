@@ -12,13 +12,13 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from .conversions import NANOSECONDS, to_stamp
-from .health import OK, Health
-from .message_text import load_interface
-from .parameters import declare
-from .process import run, spoken
+from .messages.conversions import NANOSECONDS, to_stamp
+from .messages.message_text import load_interface
+from .node.health import OK, Health
+from .node.parameters import declare
+from .node.process import errors_in_one_sentence, run
 
-with spoken():
+with errors_in_one_sentence():
     from vms_ph_io.bag import BagMessage, BagReader, bag_info
 
 # How often to look for messages that are due, s; an early message waits at most this long.
@@ -70,7 +70,7 @@ class BagPlayer(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _begin(self, start: int) -> None:

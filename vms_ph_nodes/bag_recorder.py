@@ -7,11 +7,11 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from vms_ph_io import share_directory
 
-from .health import ERROR, OK, WARN, Health
-from .parameters import declare
-from .process import run, spoken
+from .node.health import ERROR, OK, WARN, Health
+from .node.parameters import declare
+from .node.process import errors_in_one_sentence, run
 
-with spoken():
+with errors_in_one_sentence():
     from vms_ph_io.bag import BagError, BagWriter, MessageTypes
     from vms_ph_io.bag import QosProfile as BagQos
 
@@ -49,7 +49,7 @@ class BagRecorder(Node):
             self._writer.close()
         except BagError as error:
             self.get_logger().error(str(error))
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _look(self) -> None:
@@ -63,7 +63,7 @@ class BagRecorder(Node):
         self._report()
 
     def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
-        from .message_text import load_interface
+        from .messages.message_text import load_interface
 
         try:
             definition = self._types.definition(kind)

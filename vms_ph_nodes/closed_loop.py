@@ -3,7 +3,7 @@
 from rclpy.node import Node
 
 from .controller import ControllerNode
-from .process import run
+from .node.process import run
 from .simulator import Simulator
 
 

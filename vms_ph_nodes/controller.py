@@ -18,22 +18,22 @@ from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
-from vms_ph_controllers.loading import make_controller
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.contact import LegLaw
-from vms_ph_dynamics.links import LinkTree
+from vms_ph_dynamics.hopping import LegLaw
+from vms_ph_dynamics.robot.links import LinkTree
 
-from .base_motion import from_odometry
-from .conversions import NANOSECONDS, from_joint_state, from_stamp, to_base_wrench
-from .health import OK, WARN, Health
-from .managed import ManagedNode
-from .pairing import StampPairing
-from .parameters import declare, declare_gains
-from .process import run
-from .references import ReferenceTopics
-from .refusals import Refusals
-from .robot_parameters import RobotParameters
+from .messages.base_motion import from_odometry
+from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
+from .messages.pairing import StampPairing
+from .node.health import OK, WARN, Health
+from .node.input_diagnostics import InputDiagnostics
+from .node.managed import ManagedNode
+from .node.parameters import declare, declare_gains
+from .node.process import run
+from .robot.references import ReferenceTopics
+from .robot.robot_parameters import RobotParameters
 
 # Of an energy tank that is just empty, J.
 _ROUNDING = 1e-9
@@ -62,11 +62,11 @@ class ControllerNode(ManagedNode):
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._references = ReferenceTopics(self, timeout)
         self._health = Health(self)
-        self._refusals = Refusals(self)
+        self._input_diagnostics = InputDiagnostics(self)
         if model is not None:
             self._use(model, kind)
         else:
-            self._efforts = self.create_publisher(JointState, "joint_effort", 10)
+            self._efforts = self.create_publisher(JointState, "torque", 10)
             robot.when_known(lambda known: self._use_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
@@ -118,7 +118,7 @@ class ControllerNode(ManagedNode):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _use(self, model: VMSModel, kind: str) -> None:
@@ -135,7 +135,7 @@ class ControllerNode(ManagedNode):
         self.create_timer(0.5 * self._state_timeout, self._watch, clock=self._steady)
         self._pairing = StampPairing(("odometry",), self._on_state)
         if model.b:
-            self._base_wrenches = self.create_publisher(WrenchStamped, "base_wrench", 10)
+            self._base_wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
             self._pairing.expect({"odometry"})
             self.create_subscription(
                 Odometry,
@@ -159,7 +159,7 @@ class ControllerNode(ManagedNode):
             base = None if odometry is None else from_odometry(model, odometry)
             q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
-            self._refusals.say(error)
+            self._input_diagnostics.say(error)
             return
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
@@ -176,7 +176,7 @@ class ControllerNode(ManagedNode):
         self._efforts.publish(JointState(header=header, name=names, effort=effort[b:].tolist()))
         if b:
             acting = Header(stamp=stamp, frame_id=self._root)
-            self._base_wrenches.publish(to_base_wrench(acting, effort[:b]))
+            self._base_wrenches.publish(to_wrench_base(acting, effort[:b]))
 
     def _watch(self) -> None:
         """Hold the robot where no state comes any more: what acted last must not act on."""

@@ -5,20 +5,20 @@ from std_msgs.msg import Header
 from vms_ph.msg import Energy, Momentum, Power
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.friction import Friction
-from vms_ph_dynamics.links import LinkTree
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
+from vms_ph_dynamics.energy.task_exchange import Exchange, TaskExchange
+from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
-from .conversions import from_stamp
-from .energy_audit import EnergyAudit, Flow
-from .energy_messages import to_energy, to_momentum
-from .frames import inertial_frame, with_prefix
-from .health import OK, WARN, Health
-from .parameters import declare
-from .process import run
-from .robot_motion import MotionListener, RobotMotion
-from .robot_parameters import RobotParameters
-from .task_exchange import Exchange, TaskExchange
+from .messages.conversions import from_stamp
+from .messages.energy_messages import to_energy, to_momentum
+from .messages.frames import inertial_frame, with_prefix
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.robot_parameters import RobotParameters
 
 
 class EnergyMonitor(Node):
@@ -41,7 +41,7 @@ class EnergyMonitor(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
@@ -65,9 +65,9 @@ class EnergyMonitor(Node):
         ports, told, work = motion.ports(self._damping), None, motion.work
         if work is not None:
             told = {
-                "joint_torque": work.joint_torque,
-                "end_effector": work.end_effector,
-                "base": work.base,
+                "torque": work.torque,
+                "wrench_end_effector": work.wrench_end_effector,
+                "wrench_base": work.wrench_base,
                 "dissipated": work.dissipated,
             }
         flow = Flow(
@@ -86,20 +86,20 @@ class EnergyMonitor(Node):
         self._powers.publish(
             Power(
                 header=header,
-                joint_torque=flow.power["joint_torque"],
-                end_effector=flow.power["end_effector"],
-                base=flow.power["base"],
+                torque=flow.power["torque"],
+                wrench_end_effector=flow.power["wrench_end_effector"],
+                wrench_base=flow.power["wrench_base"],
                 dissipated=flow.dissipated,
                 null_to_task=exchange.whole,
                 null_to_task_g12=exchange.through_g12,
-                joint_torque_work=audit.work["joint_torque"],
-                end_effector_work=audit.work["end_effector"],
-                base_work=audit.work["base"],
-                dissipated_work=audit.work["dissipated"],
+                torque_energy=audit.work["torque"],
+                wrench_end_effector_energy=audit.work["wrench_end_effector"],
+                wrench_base_energy=audit.work["wrench_base"],
+                dissipated_energy=audit.work["dissipated"],
                 stored=audit.stored,
                 drift=audit.drift,
                 residual=audit.residual,
-                exact_work=audit.exact,
+                exact_energies=audit.exact,
             )
         )
         balanced = abs(audit.drift) <= self._tolerance

@@ -9,16 +9,16 @@ from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs.multibody import Heat
 from vms_ph_dynamics.ephs.multibody.joint_heat import JointHeat
 from vms_ph_dynamics.ephs.multibody.urdf import body_names
-from vms_ph_dynamics.friction import Friction
 
-from .conversions import NANOSECONDS, from_joint_state, from_stamp
-from .health import OK, WARN, Health
-from .parameters import declare
-from .process import run
-from .robot_parameters import RobotParameters
+from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.robot_parameters import RobotParameters
 
 # sensor_msgs/Temperature is in degrees Celsius.
 _CELSIUS = 273.15
@@ -46,7 +46,7 @@ class JointHeatNode(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:

@@ -7,18 +7,18 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.links import LinkTree
+from vms_ph_dynamics.energy.shapes import Scales, Shapes
+from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
-from .conversions import NANOSECONDS, from_stamp
-from .frames import inertial_frame, with_prefix
-from .health import OK, WARN, Health
-from .markers import to_markers
-from .parameters import declare
-from .process import run
-from .robot_motion import MotionListener, RobotMotion
-from .robot_parameters import RobotParameters
-from .shapes import Scales, Shapes
+from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.frames import inertial_frame, with_prefix
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.robot_parameters import RobotParameters
+from .views.markers import to_markers
 
 
 class MarkerPublisher(Node):
@@ -43,7 +43,7 @@ class MarkerPublisher(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:

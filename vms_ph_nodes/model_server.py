@@ -16,10 +16,10 @@ from vms_ph.srv import (
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 
-from .health import OK, WARN, Health
-from .model_answers import ModelAnswers
-from .process import run
-from .robot_parameters import RobotParameters
+from .model_service.model_answers import ModelAnswers
+from .node.health import OK, WARN, Health
+from .node.process import run
+from .robot.robot_parameters import RobotParameters
 
 _NOT_YET = "no robot yet: waiting for the robot_description topic"
 
@@ -48,7 +48,7 @@ class ModelServer(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _take(self, model: VMSModel) -> None:

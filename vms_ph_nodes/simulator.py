@@ -10,19 +10,19 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.contact import LegLaw
+from vms_ph_dynamics.hopping import LegLaw
+from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
 
-from .commands import Commands
-from .conversions import NANOSECONDS, to_stamp
-from .health import ERROR, OK, WARN, Health
-from .hopping_simulation import HoppingSimulation
-from .managed import ManagedNode
-from .parameters import declare
-from .process import run
-from .robot_parameters import RobotParameters
-from .robot_publishers import RobotPublishers
+from .messages.conversions import NANOSECONDS, to_stamp
+from .node.health import ERROR, OK, WARN, Health
+from .node.managed import ManagedNode
+from .node.parameters import declare
+from .node.process import run
+from .robot.commands import Commands
+from .robot.robot_parameters import RobotParameters
+from .robot.robot_publishers import RobotPublishers
 
 
 class Loop(Protocol):
@@ -97,7 +97,7 @@ class Simulator(ManagedNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let simulated time go on from where it stood."""
-        self._let_time_go_on()
+        self._resume_time()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -112,7 +112,7 @@ class Simulator(ManagedNode):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         super().destroy_node()
 
     def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
@@ -188,7 +188,7 @@ class Simulator(ManagedNode):
         if self._loop is not None:
             self._loop.published(stamp)
 
-    def _let_time_go_on(self) -> None:
+    def _resume_time(self) -> None:
         now = self._steady.now().nanoseconds
         self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
         self._ticks = self.simulation.steps // self._steps_per_tick
@@ -201,7 +201,7 @@ class Simulator(ManagedNode):
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._paused and not request.data:
-            self._let_time_go_on()
+            self._resume_time()
         self._paused = request.data
         response.success = True
         response.message = "paused" if self._paused else "running"

@@ -15,19 +15,19 @@ from vms_ph.msg import ControllerState, Power
 
 from vms_ph_dynamics import VmsPhError
 
-from .conversions import NANOSECONDS, from_stamp
-from .health import Health
-from .parameters import declare
-from .process import run, spoken
-from .robot_parameters import LATCHED, RobotParameters
+from .messages.conversions import NANOSECONDS, from_stamp
+from .node.health import Health
+from .node.parameters import declare
+from .node.process import errors_in_one_sentence, run
+from .robot.robot_parameters import LATCHED, RobotParameters
 
-with spoken():
+with errors_in_one_sentence():
     try:
         import viser
         import viser.uplot
 
-        from .marker_scene import MarkerScene
-        from .robot_scene import RobotScene
+        from .views.marker_scene import MarkerScene
+        from .views.robot_scene import RobotScene
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the page needs {error.name}: pip install 'vms-ph[web]', or viser trimesh pycollada"
@@ -122,7 +122,7 @@ class WebViewer(Node):
 
     def destroy_node(self) -> None:
         """End, telling the other nodes."""
-        self._health.farewell()
+        self._health.announce_shutdown()
         self._server.stop()
         super().destroy_node()
 
@@ -167,7 +167,7 @@ class WebViewer(Node):
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
         self._power.add(
-            time, message.joint_torque, message.end_effector, -message.dissipated, message.base
+            time, message.torque, message.end_effector, -message.dissipated, message.base
         )
         self._last_power = message
 
@@ -206,11 +206,11 @@ class WebViewer(Node):
             strip.draw()
         power = getattr(self, "_last_power", None)
         if power is not None:
-            base = f"+ base {power.base_work:+.4f} " if power.base_work else ""
+            base = f"+ base {power.wrench_base_energy:+.4f} " if power.wrench_base_energy else ""
             self._summary.content = (
-                f"**stored** {power.stored:+.4f} J = joints {power.joint_torque_work:+.4f} "
-                f"+ end effector {power.end_effector_work:+.4f} {base}"
-                f"− friction {power.dissipated_work:.4f} J  \n"
+                f"**stored** {power.stored:+.4f} J = joints {power.torque_energy:+.4f} "
+                f"+ end effector {power.wrench_end_effector_energy:+.4f} {base}"
+                f"− friction {power.dissipated_energy:.4f} J  \n"
                 f"**from nowhere** {power.drift:+.1e} J, residual {power.residual:+.1e} W"
             )
 

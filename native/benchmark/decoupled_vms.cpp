@@ -54,7 +54,7 @@ struct Course {
     }
   }
 
-  DecoupledVmsController law;
+  DecoupledVMSController law;
   std::vector<RobotState> states;
   Reference references[2];
 };

@@ -28,7 +28,7 @@ struct Course {
     law.reset(states[0]);
   }
 
-  TaskSpaceIdaPbc law;
+  TaskSpaceIDAPBC law;
   std::vector<RobotState> states;
   Reference references[2];
 };

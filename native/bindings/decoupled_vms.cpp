@@ -12,7 +12,7 @@
 namespace py = pybind11;
 using vms_ph::Allocation;
 using vms_ph::Rotor;
-using Law = vms_ph::DecoupledVmsController;
+using Law = vms_ph::DecoupledVMSController;
 using Vector = Eigen::VectorXd;
 
 namespace {
@@ -37,14 +37,14 @@ std::unique_ptr<Law> make(const vms_ph::Model& model, const py::dict& gains,
 }  // namespace
 
 void bind_decoupled_vms(py::module_& module) {
-  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.allocation.Rotor.")
+  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
       .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
                        double drag_ratio, double lower, double upper) {
              return Rotor{position, axis, drag_ratio, lower, upper};
            }),
            py::arg("position"), py::arg("axis"), py::arg("drag_ratio") = 0.0,
            py::arg("lower") = Rotor{}.lower, py::arg("upper") = Rotor{}.upper);
-  py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.allocation.Allocation.")
+  py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.effects.allocation.Allocation.")
       .def(py::init([](const std::vector<Rotor>& rotors, const std::string& base) {
              using vms_ph::Base;
              return Allocation(rotors, base == "floating" ? Base::floating

@@ -16,9 +16,9 @@
 namespace py = pybind11;
 using namespace py::literals;
 using Eigen::VectorXd;
-using vms_ph::Advance;
-using vms_ph::Budget;
-using vms_ph::Carried;
+using vms_ph::StepResult;
+using vms_ph::CompensatedSum;
+using vms_ph::SolverState;
 using vms_ph::Fall;
 using vms_ph::Model;
 using vms_ph::Past;
@@ -80,13 +80,13 @@ Ports ports(const Model& model, const std::optional<VectorXd>& torque,
   return held;
 }
 
-py::tuple motion(Scheme& self, const Carried& x) {
+py::tuple motion(Scheme& self, const SolverState& x) {
   VectorXd q, v;
   self.stepper->motion(x, q, v);
   return py::make_tuple(q, v);
 }
 
-Carried begin(Scheme& self, const VectorXd& q, const VectorXd& v, double t) {
+SolverState begin(Scheme& self, const VectorXd& q, const VectorXd& v, double t) {
   sized(q, self.model->nq(), "q");
   sized(v, self.model->nv(), "v");
   return self.stepper->begin(q, v, t);
@@ -101,20 +101,20 @@ void bind_integrators(py::module_& module) {
       .def_readwrite("linear", &Fall::linear)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
-  py::class_<Carried>(module, "Carried", "What a scheme carries from step to step.")
-      .def("__copy__", [](const Carried& x) { return Carried(x); })
-      .def_readwrite("q", &Carried::q)
-      .def_readwrite("v", &Carried::v)
-      .def_readwrite("pi", &Carried::pi)
-      .def_readwrite("fall", &Carried::fall)
-      .def_readwrite("angular", &Carried::angular)
+  py::class_<SolverState>(module, "SolverState", "What a scheme carries from step to step.")
+      .def("__copy__", [](const SolverState& x) { return SolverState(x); })
+      .def_readwrite("q", &SolverState::q)
+      .def_readwrite("v", &SolverState::v)
+      .def_readwrite("pi", &SolverState::pi)
+      .def_readwrite("fall", &SolverState::fall)
+      .def_readwrite("angular", &SolverState::angular)
       .def_property(
-          "energy", [](const Carried& x) { return py::make_tuple(x.energy.value, x.energy.rest); },
-          [](Carried& x, std::pair<double, double> e) { x.energy = {e.first, e.second}; })
-      .def_readwrite("t", &Carried::t)
+          "energy", [](const SolverState& x) { return py::make_tuple(x.energy.value, x.energy.rest); },
+          [](SolverState& x, std::pair<double, double> e) { x.energy = {e.first, e.second}; })
+      .def_readwrite("t", &SolverState::t)
       .def_property(
           "past",
-          [](const Carried& x) {
+          [](const SolverState& x) {
             py::list points;
             for (int i = 0; i < x.past.count; ++i) {
               const auto at = static_cast<std::size_t>(i);
@@ -122,7 +122,7 @@ void bind_integrators(py::module_& module) {
             }
             return points;
           },
-          [](Carried& x, const std::vector<std::pair<double, VectorXd>>& points) {
+          [](SolverState& x, const std::vector<std::pair<double, VectorXd>>& points) {
             x.past.count = 0;
             for (const auto& [t, value] : points) x.past.take(t, value);
           });
@@ -131,13 +131,13 @@ void bind_integrators(py::module_& module) {
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(),
            "coulomb"_a = py::none(), "slip"_a = 1.0)
       .def_readonly("any", &Ports::any);
-  py::class_<Advance>(module, "Advance", "The books of a step, or of many.")
-      .def_readonly("supplied", &Advance::supplied)
-      .def_readonly("dissipated", &Advance::dissipated)
-      .def_readonly("iterations", &Advance::iterations)
+  py::class_<StepResult>(module, "StepResult", "The books of a step, or of many.")
+      .def_readonly("supplied", &StepResult::supplied)
+      .def_readonly("dissipated", &StepResult::dissipated)
+      .def_readonly("iterations", &StepResult::iterations)
       .def_property_readonly(
-          "failed", [](const Advance& a) { return a.failure != vms_ph::Failure::none; })
-      .def_property_readonly("reason", &Advance::reason);
+          "failed", [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
+      .def_property_readonly("reason", &StepResult::reason);
   py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
       .def(py::init(&make), "model"_a, "name"_a, "gravity"_a = true)
       .def_property_readonly("order", [](const Scheme& self) { return self.stepper->order(); })
@@ -145,17 +145,17 @@ void bind_integrators(py::module_& module) {
       .def("motion", &motion, "Return (q, v) in the inertial frame.")
       .def(
           "step",
-          [](Scheme& self, const Carried& x, const Ports& held, double t, double dt) {
-            Carried next = x;
-            const Advance books = self.stepper->step(x, held, t, dt, next);
+          [](Scheme& self, const SolverState& x, const Ports& held, double t, double dt) {
+            SolverState next = x;
+            const StepResult books = self.stepper->step(x, held, t, dt, next);
             return py::make_tuple(std::move(next), books);
           },
-          "carried"_a, "ports"_a, "t"_a, "dt"_a, "Return what is carried then, and the books.")
+          "solver_state"_a, "ports"_a, "t"_a, "dt"_a, "Return what is solver_state then, and the books.")
       .def(
           "run",
-          [](Scheme& self, const Carried& x, const Ports& held, double t0, double dt, long first,
+          [](Scheme& self, const SolverState& x, const Ports& held, double t0, double dt, long first,
              long steps) {
-            Carried here = x, room = x;
+            SolverState here = x, room = x;
             vms_ph::Ran ran;
             {
               const py::gil_scoped_release others;
@@ -163,7 +163,7 @@ void bind_integrators(py::module_& module) {
             }
             return py::make_tuple(std::move(here), ran.books, ran.taken);
           },
-          "carried"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
-          "Take steps from t0 + first * dt on; return what is carried then, the books of all, and "
+          "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
+          "Take steps from t0 + first * dt on; return what is solver_state then, the books of all, and "
           "how many were taken: fewer where the next one fails.");
 }

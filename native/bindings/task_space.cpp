@@ -9,7 +9,7 @@
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace py = pybind11;
-using Law = vms_ph::TaskSpaceIdaPbc;
+using Law = vms_ph::TaskSpaceIDAPBC;
 using Vector = Eigen::VectorXd;
 
 namespace {

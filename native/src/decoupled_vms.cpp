@@ -10,7 +10,7 @@ constexpr double whole_turn = 2.0 * 3.14159265358979323846;
 
 const Model& checked(const Model& model) {
   if (model.base() == Base::fixed) {
-    throw ModelError("DecoupledVmsController is for robots on a planar or floating base; '" +
+    throw ModelError("DecoupledVMSController is for robots on a planar or floating base; '" +
                      model.name() + "' has a fixed one");
   }
   return model;
@@ -45,7 +45,7 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
   return gains;
 }
 
-DecoupledVmsController::DecoupledVmsController(const Model& model,
+DecoupledVMSController::DecoupledVMSController(const Model& model,
                                                std::optional<Allocation> allocation,
                                                bool base_actuated)
     : model_(checked(model)),
@@ -68,7 +68,7 @@ DecoupledVmsController::DecoupledVmsController(const Model& model,
   set_minimum(model.neutral_configuration());
 }
 
-bool DecoupledVmsController::set_minimum(const Eigen::VectorXd& q) noexcept {
+bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
   if (!model_.is_configuration(q)) return false;
   v_ref_.setZero();
   d_.set(q, v_ref_);
@@ -85,10 +85,10 @@ bool DecoupledVmsController::set_minimum(const Eigen::VectorXd& q) noexcept {
   return true;
 }
 
-const Command& DecoupledVmsController::update(const RobotState& state, const Reference& reference,
+const Command& DecoupledVMSController::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
   if (!state.is_usable(model_)) {
-    lost();
+    missed_updates();
     return output_.safe();
   }
   d_.set(state.q, state.v);
@@ -142,7 +142,7 @@ const Command& DecoupledVmsController::update(const RobotState& state, const Ref
   return command_;
 }
 
-bool DecoupledVmsController::switched(const Pose& error) noexcept {
+bool DecoupledVMSController::switched(const Pose& error) noexcept {
   if (!begun_) {
     begun_ = true;
     potential_.restart(error);
@@ -150,7 +150,7 @@ bool DecoupledVmsController::switched(const Pose& error) noexcept {
   return potential_.follow(error);
 }
 
-DecoupledVmsController::Shaped DecoupledVmsController::shaped(const Pose& error) noexcept {
+DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error) noexcept {
   const double squared = active_ * gains_.frequency_base * gains_.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
   const VectorV k_shape = (gains_.frequency_shape * gains_.frequency_shape) * shape_inertia_;
@@ -170,7 +170,7 @@ DecoupledVmsController::Shaped DecoupledVmsController::shaped(const Pose& error)
 }
 
 /// Move the references on; a target that is not finite is not taken.
-void DecoupledVmsController::follow(const Reference& reference, double dt) noexcept {
+void DecoupledVMSController::follow(const Reference& reference, double dt) noexcept {
   if (reference.pose && reference.pose->allFinite()) base_.go_to(*reference.pose);
   if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
     joints_.go_to(reference.joints);
@@ -182,7 +182,7 @@ void DecoupledVmsController::follow(const Reference& reference, double dt) noexc
 }
 
 /// The reference's velocity and acceleration as the robot sees them, into v_ref_ and a_ref_.
-void DecoupledVmsController::reference_motion(const Pose& error) noexcept {
+void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
   if (is_resting()) {
     v_ref_.setZero();
     a_ref_.setZero();
@@ -205,7 +205,7 @@ void DecoupledVmsController::reference_motion(const Pose& error) noexcept {
 }
 
 /// The components of a twist or wrench that the base has.
-VectorB DecoupledVmsController::components(const Twist& twist) const noexcept {
+VectorB DecoupledVMSController::components(const Twist& twist) const noexcept {
   if (b_ == 6) return twist;
   return Eigen::Vector3d(twist[0], twist[1], twist[5]);
 }

@@ -70,10 +70,10 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
   const Rates until = rates(state, before), from = rates(state, after);
   const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& r = balance_;
-  if (!std::isfinite(energy + from.joint_torque + from.base + until.joint_torque + until.base)) {
+  if (!std::isfinite(energy + from.torque + from.base + until.torque + until.base)) {
     // One sample that is no number must not make none of all that follow.
     if (dt > 0.0) unseen_ += dt;
-    r.joint_torque = r.base = r.dissipated = kNaN;
+    r.torque = r.base = r.dissipated = kNaN;
     return r;
   }
   if (!begun_) {
@@ -81,15 +81,15 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
     first_ = energy;
   } else if (dt > 0.0) {
     dt += unseen_;
-    const double drift = r.drift();
-    r.joint_torque_work += 0.5 * dt * (last_.joint_torque + until.joint_torque);
-    r.base_work += 0.5 * dt * (last_.base + until.base);
-    r.dissipated_work += 0.5 * dt * (dissipated_ + dissipated);
+    const double drift = r.unaccounted_energy();
+    r.torque_energy += 0.5 * dt * (last_.torque + until.torque);
+    r.wrench_base_energy += 0.5 * dt * (last_.base + until.base);
+    r.dissipated_energy += 0.5 * dt * (dissipated_ + dissipated);
     r.stored = energy - first_;
-    r.residual = (r.drift() - drift) / dt;
+    r.residual = (r.unaccounted_energy() - drift) / dt;
   }
   unseen_ = 0.0;
-  r.joint_torque = 0.5 * (until.joint_torque + from.joint_torque);
+  r.torque = 0.5 * (until.torque + from.torque);
   r.base = 0.5 * (until.base + from.base);
   r.dissipated = dissipated_ = dissipated;
   last_ = from;

@@ -22,15 +22,15 @@ Matrix3V PositionTask::jacobian_rate(Evaluation& d) const noexcept {
 
 VectorV PositionTask::jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept {
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
-  // joint k turns both with w_k when j is carried along by k, as it is by every joint of the base;
+  // joint k turns both with w_k when j is solver_state along by k, as it is by every joint of the base;
   // otherwise it moves the origin that l_j is the velocity of, by w_j x l_k.
   const auto& full = d.frame_jacobian(frame_, axes);
   const Eigen::Index nv = full.cols(), b = d.model().b();
   VectorV slope = VectorV::Zero(nv);
   for (Eigen::Index k = 0; k < nv; ++k) {
     for (Eigen::Index j = 0; j < nv; ++j) {
-      const bool carried = k <= j || k < b;
-      const Eigen::Index turns = carried ? k : j, moves = carried ? j : k;
+      const bool solver_state = k <= j || k < b;
+      const Eigen::Index turns = solver_state ? k : j, moves = solver_state ? j : k;
       const Eigen::Vector3d axis = full.col(turns).tail<3>();
       const Eigen::Vector3d velocity = full.col(moves).head<3>();
       slope[k] += weight.col(j).dot(axis.cross(velocity));

@@ -78,7 +78,7 @@ class ControllerTask final : public PythonTask {
 
  private:
   void load() override {
-    const auto hosting = py::module_::import("vms_ph_controllers.hosting");
+    const auto hosting = py::module_::import("vms_ph_controllers.hosting.hosted_controller");
     py::list rotors;
     for (const auto& r : robot_.rotors) {
       rotors.append(py::make_tuple(py::make_tuple(r.position[0], r.position[1], r.position[2]),
@@ -369,7 +369,7 @@ void PythonController::set_period(double period) noexcept {
 }
 
 std::string PythonController::log() const { return hosted_->worker.log(); }
-void PythonController::lost() noexcept { hosted_->lose(); }
+void PythonController::missed_updates() noexcept { hosted_->lose(); }
 
 std::uint64_t PythonController::late() const noexcept { return hosted_->late; }
 std::uint64_t PythonController::failed() const noexcept { return hosted_->failed; }

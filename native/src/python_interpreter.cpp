@@ -122,7 +122,7 @@ void enter(const PythonOptions& options) {
     if (!path.contains(name)) path.insert(0, name);
   }
   if (ours) {
-    py::module_::import("vms_ph_controllers.hosting").attr("settle")();
+    py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("settle")();
     ours = false;
   }
 }

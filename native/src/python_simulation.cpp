@@ -28,8 +28,8 @@ class SimulationTask final : public PythonTask {
 
  private:
   void load() override {
-    const auto make_model = py::module_::import("vms_ph_controllers.hosting").attr("make_model");
-    const auto module = py::module_::import("vms_ph_dynamics.hosted_simulation");
+    const auto make_model = py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("make_model");
+    const auto module = py::module_::import("vms_ph_dynamics.simulation.hosted");
     py::list start;
     for (const double value : simulation_.start) start.append(value);
     hosted_ = module.attr("HostedSimulation")(make_model(*arguments(robot_)), start,
@@ -123,7 +123,7 @@ class PythonSimulation::Hosted {
     for (double& value : motion.q) value = *next++;
     for (double& value : motion.v) value = *next++;
     for (double* value : {&motion.time, &motion.kinetic, &motion.potential, &motion.joint_work,
-                          &motion.base_work, &motion.end_effector_work, &motion.dissipated}) {
+                          &motion.wrench_base_energy, &motion.wrench_end_effector_energy, &motion.dissipated}) {
       *value = *next++;
     }
   }

@@ -13,7 +13,7 @@ namespace {
 std::string words(py::error_already_set& error) {
   try {
     if (error.trace()) PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
-    const auto hosting = py::module_::import("vms_ph_controllers.hosting");
+    const auto hosting = py::module_::import("vms_ph_controllers.hosting.hosted_controller");
     return py::cast<std::string>(hosting.attr("describe")(error.value()));
   } catch (const std::exception&) {
     return std::string(error.what()) +

@@ -39,7 +39,7 @@ TaskSpaceOptions checked(const TaskSpaceOptions& options, const Model& model) {
 
 }  // namespace
 
-TaskSpaceIdaPbc::TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains,
+TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains,
                                  const TaskSpaceOptions& options)
     : model_(checked(model)),
       task_(model, options.frame),
@@ -49,7 +49,7 @@ TaskSpaceIdaPbc::TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains
       joint_limits_(model),
       torque_limits_(model),
       minimum_(model, task_, singular),
-      spending_(model),
+      tank_budget_(model),
       d_(model),
       at_minimum_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
@@ -66,27 +66,27 @@ TaskSpaceIdaPbc::TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains
   TaskSpaceGains::table();
 }
 
-bool TaskSpaceIdaPbc::set_minimum(const ConstVector& q_star) noexcept {
+bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
   Evaluation& d = minimum_.set(q_star);
   safe_torque_ = d.g();
   routing_.anchor(d);
   torque_limits_.restart();
-  spending_.reset(potential(minimum_.now()));
+  tank_budget_.reset(potential(minimum_.now()));
   return true;
 }
 
-const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference& reference,
+const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference& reference,
                                        double dt) noexcept {
   if (!state.is_usable(model_)) {
-    lost();
+    missed_updates();
     return hold();
   }
   d_.set(state.q, state.v);
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains_.limit_margin);
   const double limit_energy = 0.5 * gains_.limit_stiffness * depth_.squaredNorm();
-  spending_.begin(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
+  tank_budget_.begin(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   svd_.compute(jacobian_);
@@ -95,7 +95,7 @@ const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference&
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
   wanted_ = d_.g();
-  wanted_ -= spending_.authority() * spending_.potential().gradient(d_.q());
+  wanted_ -= tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
   wanted_.noalias() -= jacobian_.transpose() * damping_task_;
   wanted_.noalias() -= motion_.null_map.transpose() * damping_null_;
   wanted_ -= gains_.limit_stiffness * depth_;
@@ -105,11 +105,11 @@ const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference&
   const VectorV& torque =
       torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
   safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
-  spending_.end(d_, torque, limit_energy);
+  tank_budget_.end(d_, torque, limit_energy);
 
-  const double potential = spending_.energy(d_.q()) + limit_energy;
+  const double potential = tank_budget_.energy(d_.q()) + limit_energy;
   const double kinetic = d_.kinetic_energy();
-  const auto& tank = spending_.tank();
+  const auto& tank = tank_budget_.tank();
   ControlEnergy& energy = command_.energy;
   energy.closed_loop = kinetic + potential;
   energy.shaped_potential = potential;
@@ -127,12 +127,12 @@ const Command& TaskSpaceIdaPbc::update(const RobotState& state, const Reference&
   command_.torque = torque;
   command_.task_error = (task_.value(d_) - goal).norm();
   command_.smallest_singular_value = motion_.smallest;
-  command_.authority = spending_.authority();
+  command_.authority = tank_budget_.authority();
   judge();
   return command_;
 }
 
-const Command& TaskSpaceIdaPbc::hold() noexcept {
+const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.torque = safe_torque_;
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
@@ -145,12 +145,12 @@ const Command& TaskSpaceIdaPbc::hold() noexcept {
 }
 
 // Move minimum and stiffness to where they are wanted; return what that puts in, J.
-double TaskSpaceIdaPbc::follow(const Reference& reference, double dt) noexcept {
+double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   const Minimum& candidate =
       minimum_.next(reference, dt, gains_.reference_speed, gains_.limit_margin);
   const Minimum* moved = &candidate;
   const double put_in =
-      spending_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
+      tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
         moved = share == 1.0 ? &candidate : &minimum_.towards(candidate, share);
         return potential(*moved);
       });
@@ -159,7 +159,7 @@ double TaskSpaceIdaPbc::follow(const Reference& reference, double dt) noexcept {
 }
 
 // The potential that the gains ask for at a minimum.
-const ShapedPotential& TaskSpaceIdaPbc::potential(const Minimum& minimum) noexcept {
+const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const bool by_task = gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
   if (options_.weight) {
     wanted_potential_.set(minimum, given_);
@@ -188,8 +188,8 @@ const ShapedPotential& TaskSpaceIdaPbc::potential(const Minimum& minimum) noexce
 }
 
 // The damping forces of task and null space.
-void TaskSpaceIdaPbc::damp(double dt) noexcept {
-  if (dt > 0.0 && (gains_.implicit_damping || spending_.was_in_debt())) {
+void TaskSpaceIDAPBC::damp(double dt) noexcept {
+  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_in_debt())) {
     const VectorV w =
         motion_.damped_velocity(d_, jacobian_, gains_.damping_task, gains_.damping_null, dt);
     damping_task_ = gains_.damping_task * (jacobian_ * w);
@@ -200,7 +200,7 @@ void TaskSpaceIdaPbc::damp(double dt) noexcept {
   damping_null_ = gains_.damping_null * motion_.nu;
 }
 
-void TaskSpaceIdaPbc::judge() noexcept {
+void TaskSpaceIDAPBC::judge() noexcept {
   const auto tell = [this](Status status, const char* reason) {
     command_.status = status;
     command_.reason = reason;
@@ -214,7 +214,7 @@ void TaskSpaceIdaPbc::judge() noexcept {
   if (minimum_.refused()) {
     return tell(Status::holding, "the reference is not finite; staying with the last one");
   }
-  if (spending_.is_short()) {
+  if (tank_budget_.is_short()) {
     return tell(
         Status::degraded,
         "the energy tank is empty: reference or stiffness wait for what damping gives back");

@@ -42,7 +42,7 @@ class DecoupledVmsRun {
 
   const std::vector<Step>& steps() const { return steps_; }
   const Model& model() const { return *model_; }
-  DecoupledVmsController& law() { return *law_; }
+  DecoupledVMSController& law() { return *law_; }
 
   /// Make the call of a step; the command of an update, else null. Whether it was taken is in
   /// `taken`.
@@ -58,7 +58,7 @@ class DecoupledVmsRun {
   void read_steps(const std::vector<Line>& lines);
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<DecoupledVmsController> law_;
+  std::unique_ptr<DecoupledVMSController> law_;
   std::vector<Step> steps_;
 };
 
@@ -93,7 +93,7 @@ inline void DecoupledVmsRun::read_robot(const std::string& folder, const std::ve
     }
     allocation.emplace(matrix, lower, upper);
   }
-  law_ = std::make_unique<DecoupledVmsController>(*model_, allocation, actuated);
+  law_ = std::make_unique<DecoupledVMSController>(*model_, allocation, actuated);
 }
 
 inline void DecoupledVmsRun::read_steps(const std::vector<Line>& lines) {

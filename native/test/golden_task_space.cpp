@@ -55,7 +55,7 @@ class Play {
           vms_ph::Model::from_urdf(file_text(folder_ + "/" + urdf), vms_ph::Base::fixed, frame));
     } else if (word == "scenario") {
       line >> scenario_;
-      law_ = std::make_unique<vms_ph::TaskSpaceIdaPbc>(*model_);
+      law_ = std::make_unique<vms_ph::TaskSpaceIDAPBC>(*model_);
       said_ = nullptr;
     } else if (word == "gain") {
       std::string name, value;
@@ -129,7 +129,7 @@ class Play {
 
   std::string folder_, scenario_;
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::TaskSpaceIdaPbc> law_;
+  std::unique_ptr<vms_ph::TaskSpaceIDAPBC> law_;
   vms_ph::RobotState state_;
   vms_ph::Reference reference_;
   const vms_ph::Command* said_ = nullptr;

@@ -64,7 +64,7 @@ int main() {
     const vms_ph::Ports nothing;
     const vms_ph::Ports* const all[] = {&nothing, &forced, &stiff};
     for (auto& [name, scheme] : schemes) {
-      vms_ph::Carried x = scheme->begin(q, v, 0.0), room = x;
+      vms_ph::SolverState x = scheme->begin(q, v, 0.0), room = x;
       Eigen::VectorXd q_then = q, v_then = v;
       for (const vms_ph::Ports* ports : all) {
         const long before = allocations();

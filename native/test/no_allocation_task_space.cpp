@@ -57,7 +57,7 @@ std::vector<vms_ph::RobotState> states(const vms_ph::Model& model, std::mt19937&
 long counted(const std::string& folder, const std::string& urdf, const std::string& frame) {
   const auto model =
       vms_ph::Model::from_urdf(file_text(folder + "/" + urdf), vms_ph::Base::fixed, frame);
-  vms_ph::TaskSpaceIdaPbc law(model);
+  vms_ph::TaskSpaceIDAPBC law(model);
   std::mt19937 random(1);
   const auto visited = states(model, random);
   vms_ph::Reference moving, still, resting, unusable;

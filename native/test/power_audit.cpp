@@ -21,10 +21,10 @@ int main() {
   audit.add(turning, pushed, pushed, 10.0, 0.1);
   audit.add(turning, pushed, pushed, 10.6, 0.1);
   const PowerBalance blind = audit.add(unseen, pushed, pushed, nan, 0.1);
-  CHECK(std::abs(blind.joint_torque_work - 0.6) < 1e-12 && std::isnan(blind.joint_torque));
+  CHECK(std::abs(blind.torque_energy - 0.6) < 1e-12 && std::isnan(blind.torque));
   // What was done in the meantime is that of the powers before and after.
   const PowerBalance& seen = audit.add(turning, pushed, pushed, 11.8, 0.1);
-  CHECK(std::abs(seen.joint_torque_work - 1.8) < 1e-12 && seen.joint_torque == 6.0);
+  CHECK(std::abs(seen.torque_energy - 1.8) < 1e-12 && seen.torque == 6.0);
   CHECK(std::abs(seen.stored - 1.8) < 1e-12 && std::abs(seen.residual) < 1e-12);
   return 0;
 }

@@ -185,7 +185,7 @@ void what_was_held_in_its_place_is_told_to_the_law() {
   losses(0.002);  // too late
   law.set_gain("nap", 0.0);
   CHECK(losses(20.0) == 2.0);
-  law.lost();
+  law.missed_updates();
   CHECK(losses(20.0) == 3.0);
 }
 

@@ -36,11 +36,11 @@ foreach(case
   add_host_test(${case} python_controller_test ${case})
 endforeach()
 
-add_executable(steadied_python_test steadied_python_test.cpp)
-target_link_libraries(steadied_python_test PRIVATE vms_ph_steadied_python vms_ph_warnings)
-target_compile_definitions(steadied_python_test PRIVATE
+add_executable(gravity_compensating_fallback_test gravity_compensating_fallback_test.cpp)
+target_link_libraries(gravity_compensating_fallback_test PRIVATE vms_ph_gravity_compensating_fallback vms_ph_warnings)
+target_compile_definitions(gravity_compensating_fallback_test PRIVATE
   VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
-add_host_test(one_that_does_not_answer_is_stood_in_for steadied_python_test)
+add_host_test(one_that_does_not_answer_is_stood_in_for gravity_compensating_fallback_test)
 
 # It stands in for malloc, as the sanitizers do.
 if(NOT VMS_PH_SANITIZE)

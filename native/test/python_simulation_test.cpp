@@ -53,7 +53,7 @@ void efforts_act_from_the_step_they_come_with() {
   const Eigen::VectorXd more = weight + Eigen::Vector2d(5.0, 0.0);
   for (int k = 0; k < 100; ++k) CHECK(simulation.step(kNone, more, 1e-3));
   const SimulatedMotion& motion = simulation.motion();
-  CHECK(motion.joint_work > 0.1 && motion.base_work == 0.0 && motion.dissipated == 0.0);
+  CHECK(motion.joint_work > 0.1 && motion.wrench_base_energy == 0.0 && motion.dissipated == 0.0);
   CHECK(std::abs(total(motion) - before - motion.joint_work) < 1e-9);
 }
 
@@ -69,7 +69,7 @@ void a_floating_base_takes_a_wrench() {
   wrench[2] = 8.0;  // its 8 kg hang straight below: it accelerates by 1 m/s^2
   for (int k = 0; k < 1000; ++k) CHECK(simulation.step(wrench, torque, 1e-3));
   CHECK(std::abs(simulation.motion().v[2] - 1.0) < 1e-9);
-  CHECK(std::abs(simulation.motion().base_work - 4.0) < 1e-6);
+  CHECK(std::abs(simulation.motion().wrench_base_energy - 4.0) < 1e-6);
 }
 
 void what_cannot_be_simulated_is_told() {

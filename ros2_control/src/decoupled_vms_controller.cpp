@@ -1,4 +1,4 @@
-// vms_ph/DecoupledVmsController: the decoupled law of robots on moving bases, in C++.
+// vms_ph/DecoupledVMSController: the decoupled law of robots on moving bases, in C++.
 #include "vms_ph_native/decoupled_vms.hpp"
 
 #include <pluginlib/class_list_macros.hpp>
@@ -8,7 +8,7 @@
 
 namespace vms_ph_ros2_control {
 
-class DecoupledVmsController final : public ControllerShell {
+class DecoupledVMSController final : public ControllerShell {
  protected:
   void declare() override {
     listener_ = std::make_shared<decoupled_vms_controller::ParamListener>(get_node());
@@ -16,7 +16,7 @@ class DecoupledVmsController final : public ControllerShell {
 
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
     const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
-    return std::make_unique<vms_ph::DecoupledVmsController>(model, std::nullopt, actuated);
+    return std::make_unique<vms_ph::DecoupledVMSController>(model, std::nullopt, actuated);
   }
 
  private:
@@ -25,5 +25,5 @@ class DecoupledVmsController final : public ControllerShell {
 
 }  // namespace vms_ph_ros2_control
 
-PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::DecoupledVmsController,
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::DecoupledVMSController,
                        controller_interface::ChainableControllerInterface)

@@ -23,6 +23,6 @@ inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
 inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 
 /// Energy through the ports of a simulated robot since its start, J, and a number of that start.
-inline constexpr std::array<const char*, 4> kWork{"joint_torque", "base", "dissipated", "resets"};
+inline constexpr std::array<const char*, 4> kWork{"torque", "base", "dissipated", "resets"};
 
 }  // namespace vms_ph_ros2_control

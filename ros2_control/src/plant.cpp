@@ -70,7 +70,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& t
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_ = at_;
-  const vms_ph::Advance books = books_;
+  const vms_ph::StepResult books = books_;
   for (int i = 0; i < steps; ++i) {
     if (take(static_cast<double>(steps_ + i) * options_.step, options_.step, kHalvings)) continue;
     at_ = saved_;
@@ -83,7 +83,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& t
 }
 
 bool Plant::take(double t, double dt, int halvings) noexcept {
-  const vms_ph::Advance books = stepper_->step(at_, ports_, t, dt, next_);
+  const vms_ph::StepResult books = stepper_->step(at_, ports_, t, dt, next_);
   if (books.failure == vms_ph::Failure::none) {
     std::swap(at_, next_);
     books_.add(books);

@@ -35,7 +35,7 @@ class Plant {
   const Eigen::VectorXd& q() const { return q_; }
   const Eigen::VectorXd& v() const { return v_; }
   /// What went through the ports since the reset.
-  const vms_ph::Advance& books() const { return books_; }
+  const vms_ph::StepResult& books() const { return books_; }
   /// Why the last call failed, in words.
   std::string reason() const { return failed_.reason(); }
 
@@ -46,8 +46,8 @@ class Plant {
   PlantOptions options_;
   std::unique_ptr<vms_ph::Stepper> stepper_;
   vms_ph::Ports ports_;
-  vms_ph::Carried at_, next_, saved_;
-  vms_ph::Advance books_, failed_;
+  vms_ph::SolverState at_, next_, saved_;
+  vms_ph::StepResult books_, failed_;
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;
 };

@@ -3,7 +3,7 @@
 #include <vms_ph/python_controller_parameters.hpp>
 
 #include "controller_shell.hpp"
-#include "vms_ph_native/steadied_python.hpp"
+#include "vms_ph_native/gravity_compensating_fallback.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -29,11 +29,11 @@ class PythonController final : public ControllerShell {
     options.period = 1.0 / get_update_rate();
     options.priority = static_cast<int>(p.python_priority);
     auto law = std::make_unique<vms_ph::PythonController>(p.controller, robot, options);
-    return std::make_unique<vms_ph::SteadiedPython>(model, std::move(law));
+    return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law));
   }
 
   std::string log(const vms_ph::Controller& law) const override {
-    return static_cast<const vms_ph::SteadiedPython&>(law).law().log();
+    return static_cast<const vms_ph::GravityCompensatingFallback&>(law).law().log();
   }
 
  private:

@@ -10,7 +10,7 @@
 #include <realtime_tools/realtime_publisher.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 #include <tf2_msgs/msg/tf_message.hpp>
-#include <vms_ph/msg/port_work.hpp>
+#include <vms_ph/msg/port_energy.hpp>
 #include <vms_ph/robot_broadcaster_parameters.hpp>
 
 #include "interface_names.hpp"
@@ -27,7 +27,7 @@ using controller_interface::return_type;
 constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
-/// vms_ph/port_work: all of one instant under one stamp, which is what audits of energy need.
+/// vms_ph/port_energy: all of one instant under one stamp, which is what audits of energy need.
 class RobotBroadcaster final : public controller_interface::ControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
@@ -59,7 +59,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
       odometries_ = make<nav_msgs::msg::Odometry>(node, "odom", odometry_);
       if (p.publish_tf) transforms_ = make<tf2_msgs::msg::TFMessage>(node, "/tf", transform_);
     }
-    if (!work_.empty()) works_ = make<vms_ph::msg::PortWork>(node, "vms_ph/port_work", port_work_);
+    if (!work_.empty()) works_ = make<vms_ph::msg::PortEnergy>(node, "vms_ph/port_energy", port_energy_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -144,12 +144,12 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
     const double resets = value(first + 3);
     if (!(resets >= 0.0 && resets <= kMostResets)) return;  // not read, or no number of a start
-    port_work_.header.stamp = stamp;
-    port_work_.joint_torque = value(first);
-    port_work_.base = value(first + 1);
-    port_work_.dissipated = value(first + 2);
-    port_work_.resets = static_cast<std::uint32_t>(resets);
-    works_->try_publish(port_work_);
+    port_energy_.header.stamp = stamp;
+    port_energy_.torque = value(first);
+    port_energy_.wrench_base = value(first + 1);
+    port_energy_.dissipated = value(first + 2);
+    port_energy_.resets = static_cast<std::uint32_t>(resets);
+    works_->try_publish(port_energy_);
   }
 
   void tell_base(const builtin_interfaces::msg::Time& stamp,
@@ -209,11 +209,11 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   sensor_msgs::msg::JointState joint_state_;
   nav_msgs::msg::Odometry odometry_;
   tf2_msgs::msg::TFMessage transform_;
-  vms_ph::msg::PortWork port_work_;
+  vms_ph::msg::PortEnergy port_energy_;
   Publisher<sensor_msgs::msg::JointState> states_;
   Publisher<nav_msgs::msg::Odometry> odometries_;
   Publisher<tf2_msgs::msg::TFMessage> transforms_;
-  Publisher<vms_ph::msg::PortWork> works_;
+  Publisher<vms_ph::msg::PortEnergy> works_;
 };
 
 }  // namespace vms_ph_ros2_control

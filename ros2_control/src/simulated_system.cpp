@@ -174,7 +174,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   base_mode_ = Mode::held;  // as the joints that were just made
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  // Works start at zero with every configuration, here or in another process: seconds since 1970
+  // Port energies start at zero with every configuration, here or in another process: seconds since 1970
   // tell one start from the next.
   resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
   plant_->reset();

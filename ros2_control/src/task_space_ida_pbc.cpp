@@ -1,4 +1,4 @@
-// vms_ph/TaskSpaceIdaPbc: the task-space law of redundant arms, in C++.
+// vms_ph/TaskSpaceIDAPBC: the task-space law of redundant arms, in C++.
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 #include <pluginlib/class_list_macros.hpp>
@@ -8,14 +8,14 @@
 
 namespace vms_ph_ros2_control {
 
-class TaskSpaceIdaPbc final : public ControllerShell {
+class TaskSpaceIDAPBC final : public ControllerShell {
  protected:
   void declare() override {
     listener_ = std::make_shared<task_space_ida_pbc::ParamListener>(get_node());
   }
 
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
-    return std::make_unique<vms_ph::TaskSpaceIdaPbc>(model);
+    return std::make_unique<vms_ph::TaskSpaceIDAPBC>(model);
   }
 
  private:
@@ -24,5 +24,5 @@ class TaskSpaceIdaPbc final : public ControllerShell {
 
 }  // namespace vms_ph_ros2_control
 
-PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::TaskSpaceIdaPbc,
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::TaskSpaceIDAPBC,
                        controller_interface::ChainableControllerInterface)

@@ -105,14 +105,14 @@ void Telemetry::tell_energy(const vms_ph::Energies& energies) noexcept {
 
 void Telemetry::tell_power(const vms_ph::PowerBalance& balance,
                            const vms_ph::Command& command) noexcept {
-  power_.joint_torque = balance.joint_torque;
-  power_.base = balance.base;
+  power_.torque = balance.torque;
+  power_.wrench_base = balance.base;
   power_.dissipated = balance.dissipated;
-  power_.joint_torque_work = balance.joint_torque_work;
-  power_.base_work = balance.base_work;
-  power_.dissipated_work = balance.dissipated_work;
+  power_.torque_energy = balance.torque_energy;
+  power_.wrench_base_energy = balance.wrench_base_energy;
+  power_.dissipated_energy = balance.dissipated_energy;
   power_.stored = balance.stored;
-  power_.drift = balance.drift();
+  power_.unaccounted_energy = balance.unaccounted_energy();
   power_.residual = balance.residual;
   // A controller feels no wrench at the end effector, and knows no basis of the null space.
   power_.null_to_task = command.energy.kinetic_null > 0.0 ? command.energy.null_to_task : kNaN;

@@ -49,6 +49,6 @@ inline std::string flying_arm(const std::string& base = "floating") {
          base + "</param><param name='step'>0.001</param></hardware>" + joint("shoulder", "0.4") +
          joint("elbow", "-0.3") + moving + "<gpio name='clock'>" +
          each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='work'>" +
-         each("state_interface", {"joint_torque", "base", "dissipated", "resets"}) +
+         each("state_interface", {"torque", "base", "dissipated", "resets"}) +
          "</gpio></ros2_control></robot>";
 }

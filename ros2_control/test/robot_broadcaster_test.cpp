@@ -10,7 +10,7 @@
 #include <controller_interface/controller_interface.hpp>
 #include <pluginlib/class_loader.hpp>
 #include <rclcpp/rclcpp.hpp>
-#include <vms_ph/msg/port_work.hpp>
+#include <vms_ph/msg/port_energy.hpp>
 
 #include "flying_arm.hpp"
 
@@ -75,10 +75,10 @@ TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
   begin();
   ASSERT_TRUE(activate());
   rclcpp::Node listener("listener");
-  std::vector<vms_ph::msg::PortWork> heard;
-  const auto hears = listener.create_subscription<vms_ph::msg::PortWork>(
-      "vms_ph/port_work", 10,
-      [&heard](const vms_ph::msg::PortWork& message) { heard.push_back(message); });
+  std::vector<vms_ph::msg::PortEnergy> heard;
+  const auto hears = listener.create_subscription<vms_ph::msg::PortEnergy>(
+      "vms_ph/port_energy", 10,
+      [&heard](const vms_ph::msg::PortEnergy& message) { heard.push_back(message); });
   rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(listener.get_node_base_interface());
   const auto listen = [&](std::size_t until, double seconds) {

@@ -90,7 +90,7 @@ class SimulatedSystem : public testing::Test {
   }
 
   double supplied() {
-    return state("work/joint_torque") + state("work/base") - state("work/dissipated");
+    return state("work/torque") + state("work/base") - state("work/dissipated");
   }
 
   std::int64_t count_ = 0;

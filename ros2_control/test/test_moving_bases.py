@@ -89,8 +89,8 @@ def test_on_the_way_to_another_pose_the_energies_are_those_of_the_energy_monitor
     assert matched > 100
     assert moving > 1e-3
     assert max(worst.values()) < 1e-6
-    assert found["power"][-1].exact_work
-    assert abs(found["power"][-1].drift) < 1e-6
+    assert found["power"][-1].exact_energies
+    assert abs(found["power"][-1].unaccounted_energy) < 1e-6
     assert place(found["odom"][-1]) == pytest.approx(robot.goal, abs=1e-2)
 
 

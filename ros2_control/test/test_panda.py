@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import Log
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from vms_ph.msg import ControllerState, Energy, PortWork, Power
+from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
 
 ENERGIES = ["total", "kinetic", "potential", "kinetic_task", "kinetic_null"]
 
@@ -79,7 +79,7 @@ def test_its_efforts_are_claimed_and_its_references_are_offered(held: Session) -
     assert {"python_controller/position.x", "python_controller/panda_joint1/position"} <= set(
         commands
     )
-    assert {"clock/sec", "work/joint_torque", "panda_joint7/velocity"} <= states
+    assert {"clock/sec", "work/torque", "panda_joint7/velocity"} <= states
 
 
 def test_energies_agree_with_the_energy_monitor_on_equal_stamps(held: Session) -> None:
@@ -103,8 +103,8 @@ def test_the_audit_of_the_simulated_hardware_closes(held: Session) -> None:
     found = held.collect(
         3.0, power=(Power, "/vms_ph/power"), own=(Power, "/python_controller/power")
     )
-    assert found["power"][-1].exact_work
-    assert abs(found["power"][-1].drift) < 1e-6
+    assert found["power"][-1].exact_energies
+    assert abs(found["power"][-1].unaccounted_energy) < 1e-6
     worst = differences(found["power"], found["own"], ["dissipated"])
     assert worst["dissipated"] < 1e-6
 
@@ -256,7 +256,7 @@ def test_an_arm_in_motion_comes_to_rest_when_python_fails_or_hangs(
 
 
 def test_after_a_kill_everything_comes_back_at_home_and_a_new_audit_begins(held: Session) -> None:
-    before = held.one(PortWork, "/vms_ph/port_work")
+    before = held.one(PortEnergy, "/vms_ph/port_energy")
     managers = held.processes("ros2_control_node")
     assert managers
     for process in managers:
@@ -266,8 +266,8 @@ def test_after_a_kill_everything_comes_back_at_home_and_a_new_audit_begins(held:
     await_all(held)
     now = positions(held)
     assert now["panda_joint4"] == pytest.approx(-1.5, abs=1e-3)
-    work = held.one(PortWork, "/vms_ph/port_work")
+    work = held.one(PortEnergy, "/vms_ph/port_energy")
     assert work.resets > before.resets
     assert stamp(work) > stamp(before)
     power = held.collect(2.0, it=(Power, "/vms_ph/power"))["it"][-1]
-    assert abs(power.drift) < 1e-6
+    assert abs(power.unaccounted_energy) < 1e-6

@@ -46,7 +46,7 @@ class Sampled:
             for _ in range(self.period):
                 step = rk4_step(form, x, lambda t, x, p=held: p, self.time, 1e-3)
                 x = step.state
-                self.work += step.supplied["joint_torque"]
+                self.work += step.supplied["torque"]
                 self.time += 1e-3
             self.work -= self._potential(x) - before
         self.q, self.v = x.q, form.velocity(x)

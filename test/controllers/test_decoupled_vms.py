@@ -9,7 +9,7 @@ import pytest
 
 from vms_ph_controllers import Command, DecoupledVMSController, Reference, RobotState, Status
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.allocation import Allocation, Rotor
+from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import robots
 
@@ -410,7 +410,7 @@ def test_a_robot_that_it_does_not_serve_is_refused(panda: VMSModel) -> None:
 
 
 def test_the_pose_reference_arrives_and_rests() -> None:
-    from vms_ph_controllers.pose_reference import PoseReference
+    from vms_ph_controllers.references.pose_reference import PoseReference
 
     reference, target = PoseReference(), SE3().exp(np.array([1.0, -0.5, 0.2, 0.3, 2.0, -0.4]))
     reference.go_to(target)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status
-from vms_ph_controllers.hopping import CHANNELS, HoppingController
+from vms_ph_controllers.laws.hopping import CHANNELS, HoppingController
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.decoupling import aligned_orientation
 from vms_ph_io import robots

@@ -15,7 +15,10 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.hosting import HostedController, describe
+from vms_ph_controllers.hosting.hosted_controller import (
+    HostedController,
+    describe,
+)
 from vms_ph_controllers.interface import gain, switch
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_io import robots

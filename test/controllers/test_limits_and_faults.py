@@ -12,8 +12,8 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.joint_limit_potential import JointLimitPotential
-from vms_ph_controllers.split_motion import split
+from vms_ph_controllers.laws.split_motion import split
+from vms_ph_controllers.potentials.joint_limit_potential import JointLimitPotential
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.structure import CanonicalForm, Ports
 from vms_ph_io import robots

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vms_ph_controllers import TaskSpaceIDAPBC
-from vms_ph_controllers.loading import make_controller
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel, VmsPhError
 
 LAWS = """

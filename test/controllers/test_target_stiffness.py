@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import RobotState, TaskSpaceIDAPBC
-from vms_ph_controllers.shaped_potential import ShapedPotential, weight_of_task_stiffness
+from vms_ph_controllers.potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.structure import TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask

@@ -54,7 +54,7 @@ class Pulled:
 
     def lost(self, by_host: bool) -> None:
         if by_host:
-            self.law.lost()
+            self.law.missed_updates()
             return
         nowhere = RobotState(np.full(self.model.nq, np.nan), np.full(self.model.nv, np.nan))
         self.law.update(nowhere, Reference(), 1e-3)

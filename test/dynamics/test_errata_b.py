@@ -99,7 +99,7 @@ def test_exponential_coordinates_carry_an_axis_past_the_joints_before_it(
     rng: np.random.Generator,
 ) -> None:
     # Footnote 4 of section 2.1.3: the exponential of a sum, and the column A_jb xi_i; it is a
-    # product of exponentials, and the axis is carried past the joints nearer to the base.
+    # product of exponentials, and the axis is solver_state past the joints nearer to the base.
     home, first, second = SPACE.random(rng), rng.normal(size=6), rng.normal(size=6)
     q = rng.normal(size=2)
 

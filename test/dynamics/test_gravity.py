@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.free_floating import FreeFloating
 from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.structure.free_floating import FreeFloating
 from vms_ph_io import robots
 
 from .conftest import random_tree, state_of
-from .test_forms import FORMS
+from .structure.test_forms import FORMS
 
 # Neither along an axis: of a cart on a slope, gravity has a part in its plane.
 TILTED = (1.5, -2.5, -9.0)

@@ -10,7 +10,7 @@ from vms_ph_io import robots
 
 from .conftest import state_of
 from .mujoco_twin import MujocoTwin, rotation
-from .test_forms import FORMS, acceleration
+from .structure.test_forms import FORMS, acceleration
 
 # Water is left out: MuJoCo's fluid is another model.
 CASES = [

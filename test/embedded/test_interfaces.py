@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vms_ph.msg import Energy, PortWork
+from vms_ph.msg import Energy, PortEnergy
 from vms_ph.srv import GetDynamics
 
 from vms_ph_embedded.interfaces import messages, store
@@ -105,8 +105,8 @@ def test_the_type_hashes_are_those_of_a_real_ros():
 def test_our_own_interfaces_come_from_their_files():
     assert Energy.__msgtype__ == "vms_ph/msg/Energy"
     assert Energy.get_fields_and_field_types()["header"] == "std_msgs/Header"
-    work = PortWork(joint_torque=1.5, resets=3)
-    assert messages.deserialize(messages.serialize(work), PortWork) == work
+    work = PortEnergy(torque=1.5, resets=3)
+    assert messages.deserialize(messages.serialize(work), PortEnergy) == work
     response = GetDynamics.Response(success=True, mass_matrix=[1.0, 0.0, 0.0, 1.0])
     back = messages.deserialize(messages.serialize(response), GetDynamics.Response)
     assert list(back.mass_matrix) == [1.0, 0.0, 0.0, 1.0]

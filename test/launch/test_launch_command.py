@@ -120,7 +120,7 @@ def test_a_killed_launcher_leaves_no_process_and_they_end_in_good_order(
     launcher = start(executable(LEAVES_A_NOTE, tmp_path / "note") + node)
     launcher.wait_for("ready")
     processes = launcher.started()
-    assert len(processes) == 5  # the program, two sleeps of its own, another sleep, the warden
+    assert len(processes) == 5  # the program, two sleeps of its own, another sleep, the supervisor
     launcher.popen.kill()
     _, alive = psutil.wait_procs(processes, timeout=15)
     assert not alive
@@ -130,8 +130,10 @@ def test_a_killed_launcher_leaves_no_process_and_they_end_in_good_order(
 def test_a_killed_warden_does_not_disturb_the_launch(start: Start) -> None:
     launcher = start(executable(POLITE))
     launcher.wait_for("ready")
-    (warden,) = [p for p in launcher.started() if any("warden" in word for word in p.cmdline())]
-    warden.kill()
+    (supervisor,) = [
+        p for p in launcher.started() if any("supervisor" in word for word in p.cmdline())
+    ]
+    supervisor.kill()
     launcher.popen.send_signal(signal.SIGINT)
     assert launcher.end() == 0
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from vms_ph_nodes import native_build
+from vms_ph_io import native_build
 
 
 def plain() -> Path:

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from vms_ph_controllers import Command, ControlEnergy, DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.allocation import Allocation, Rotor
+from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_io import robots
 
 Rng = np.random.Generator

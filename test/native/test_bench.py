@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_io import robots
-from vms_ph_nodes.bench import native as bench
 from vms_ph_nodes.cli.app import make_app
+from vms_ph_studies.benchmarks import native as bench
 
 
 def test_single_updates_are_timed_in_both_languages_with_their_tails(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, DecoupledVMSController, Reference
-from vms_ph_dynamics.allocation import Allocation
+from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
@@ -150,7 +150,7 @@ def test_the_gains_are_named_bounded_and_set_as_in_python(native: ModuleType) ->
 
 
 def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Generator) -> None:
-    from vms_ph_dynamics.allocation import Rotor
+    from vms_ph_dynamics.effects.allocation import Rotor
 
     values = [
         (rng.normal(size=3), rng.normal(size=3), rng.normal(), *np.sort(rng.normal(size=2)))

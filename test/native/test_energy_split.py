@@ -8,7 +8,7 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
-from vms_ph_nodes.energy_messages import to_energy
+from vms_ph_nodes.messages.energy_messages import to_energy
 
 from .conftest import native_model
 

@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_controllers import Command, DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.allocation import Allocation, Rotor
+from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 
 from .golden_decoupled_vms import expected
 from .golden_format import FOLDER, Line, read

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.integrators import COMPILED, Event, IntegrationError, integrate, make_stepper
 from vms_ph_dynamics.integrators import compiled as compiled_module
 from vms_ph_dynamics.simulation import External, Simulation
@@ -106,11 +106,11 @@ def test_a_run_may_begin_with_a_law_and_go_on_with_held_efforts(scheme: str) -> 
     ends = []
     for native in (True, False):
         stepper = make_stepper(scheme, form, native=native)
-        carried = stepper.begin(x, 0.0)
+        solver_state = stepper.begin(x, 0.0)
         for k in range(12):
             ports = held if k >= 6 else lambda t, x: held
-            carried = stepper.step(carried, ports, 1e-3 * k, 1e-3).carried
-        ends.append(np.concatenate(stepper.motion(carried)))
+            solver_state = stepper.step(solver_state, ports, 1e-3 * k, 1e-3).solver_state
+        ends.append(np.concatenate(stepper.motion(solver_state)))
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
 
 
@@ -160,12 +160,14 @@ def motions(form: DecoupledForm, x: PHState, ports: Ports, scheme: str, dt: floa
     model = form.model.pinocchio
     data = model.createData()
     k = {0: 0, 3: 2, 6: 3}[form.model.b]
-    carried, done = stepper.begin(x, 0.0), 0
+    solver_state, done = stepper.begin(x, 0.0), 0
     for sample in range(101):
         while done < sample * steps // 100:
-            ahead = stepper.leap(carried, ports, 0.0, dt, done, sample * steps // 100 - done)
-            carried, done = ahead.advance.carried, done + ahead.steps
-        q, v = stepper.motion(carried)
+            ahead = stepper.multi_step(
+                solver_state, ports, 0.0, dt, done, sample * steps // 100 - done
+            )
+            solver_state, done = ahead.advance.solver_state, done + ahead.steps
+        q, v = stepper.motion(solver_state)
         kinetic = pin.computeKineticEnergy(model, data, q, v)
         potential = pin.computePotentialEnergy(model, data, q)
         pin.computeCentroidalMomentum(model, data, q, v)

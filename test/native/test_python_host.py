@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vms_ph_controllers.loading import make_controller
-from vms_ph_dynamics.allocation import Allocation, Rotor
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_io import robots
 
 from .hosted_replay import hosted, in_python, motion, words

@@ -55,7 +55,7 @@ def main(path: str) -> None:
                 stamp, _ = cdr.header()
                 names = [cdr.text() for _ in range(cdr.take("I", 4))]
                 states[stamp] = (names, cdr.sequence(), cdr.sequence(), cdr.sequence())
-            elif channel.topic == "/vms_ph/external_wrench":
+            elif channel.topic == "/vms_ph/wrench_end_effector":
                 stamp, tool = cdr.header()
                 wrenches[stamp] = cdr.doubles(6)
             elif channel.topic == "/vms_ph/energy":

@@ -166,7 +166,7 @@ def _read(bag: Path) -> dict:
             cdr = Cdr(message.data)
             if channel.topic == "/robot_description":
                 found["urdf"] = cdr.text()
-            elif channel.topic == "/vms_ph/external_wrench":
+            elif channel.topic == "/vms_ph/wrench_end_effector":
                 _, found["tool"] = cdr.header()
             elif channel.topic == "/joint_states":
                 stamp, _ = cdr.header()

@@ -13,7 +13,7 @@ from .conftest import Start
 pytestmark = pytest.mark.wire
 
 INPUTS = (
-    "/joint_states", "/odom", "/vms_ph/external_wrench", "/vms_ph/base_wrench", "/vms_ph/port_work",
+    "/joint_states", "/odom", "/vms_ph/wrench_end_effector", "/vms_ph/wrench_base", "/vms_ph/port_energy",
     "/robot_description",
 )  # fmt: skip
 
@@ -77,10 +77,10 @@ def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> No
     assert sum(stamp >= found for stamp in again) > 20
     for stamp in (s for s in live.keys() & again.keys() if s >= found):
         a, b = again[stamp], live[stamp]
-        for port in ("joint_torque", "end_effector", "base", "dissipated"):
+        for port in ("torque", "end_effector", "base", "dissipated"):
             assert getattr(a, port) == pytest.approx(getattr(b, port), abs=1e-9)
     last = again[max(again)]
-    assert last.exact_work  # type: ignore[attr-defined]
+    assert last.exact_energies  # type: ignore[attr-defined]
     assert abs(last.drift) < 1e-9  # type: ignore[attr-defined]
     live, again = (_by_stamp(bag, "/vms_ph/momentum") for bag in (recorded, replayed))
     for stamp in live.keys() & again.keys():

@@ -7,8 +7,8 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_io import robots
-from vms_ph_nodes.base_motion import from_odometry, from_pose_and_twist, to_odometry
-from vms_ph_nodes.conversions import from_base_wrench, to_base_wrench
+from vms_ph_nodes.messages.base_motion import from_odometry, from_pose_and_twist, to_odometry
+from vms_ph_nodes.messages.conversions import from_wrench_base, to_wrench_base
 
 
 @pytest.fixture(params=["omnidirectional_panda", "hextilt"])
@@ -30,8 +30,8 @@ def test_the_motion_of_a_base_survives_the_way_there_and_back(
 
 def test_a_wrench_on_a_base_survives_too(moving: VMSModel, rng: np.random.Generator) -> None:
     wrench = rng.normal(size=moving.b)
-    message = to_base_wrench(Header(), wrench)
-    np.testing.assert_array_equal(from_base_wrench(moving, message.wrench), wrench)
+    message = to_wrench_base(Header(), wrench)
+    np.testing.assert_array_equal(from_wrench_base(moving, message.wrench), wrench)
     if moving.b == 3:
         assert message.wrench.force.z == message.wrench.torque.x == 0.0
         assert message.wrench.torque.z == wrench[2]
@@ -48,7 +48,7 @@ def test_a_pose_that_is_none_is_refused_in_words(moving: VMSModel) -> None:
     wrench = Wrench()
     wrench.torque.z = float("inf")
     with pytest.raises(StateError, match="a wrench must be finite"):
-        from_base_wrench(moving, wrench)
+        from_wrench_base(moving, wrench)
 
 
 def test_a_planar_base_is_not_tilted() -> None:

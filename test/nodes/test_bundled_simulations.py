@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from vms_ph_controllers import Reference, RobotState
-from vms_ph_controllers.loading import make_controller
-from vms_ph_dynamics.momenta import momenta
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.simulation import External, Sample, Simulation
 from vms_ph_dynamics.structure import CanonicalForm, StandardForm
+from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots, share_directory
 
 # Those that stand and fall on a floor are simulated otherwise; see test_hopping_simulation.py.

@@ -7,7 +7,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_nodes.conversions import (
+from vms_ph_nodes.messages.conversions import (
     by_name,
     from_joint_state,
     from_stamp,

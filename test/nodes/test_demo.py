@@ -156,14 +156,17 @@ def test_commands_move_the_arm_and_bad_ones_do_not(demo: Demo, start: Start) -> 
     assert bad.wait(20) == 0
     demo.program.await_output(r"ignored: a reference pose must be finite; given: \[nan")
     effort = "{name: [panda_joint1], effort: [.nan]}"
-    bad = start(
-        "topic", "pub", "--once", "/simulator/joint_effort", "sensor_msgs/msg/JointState", effort
-    )
+    bad = start("topic", "pub", "--once", "/simulator/torque", "sensor_msgs/msg/JointState", effort)
     assert bad.wait(20) == 0
     demo.program.await_output(r"ignored: effort must be finite; it is not for panda_joint1")
     wrench = "{header: {frame_id: moon}, wrench: {force: {x: 1}}}"
     bad = start(
-        "topic", "pub", "--once", "/simulator/wrench", "geometry_msgs/msg/WrenchStamped", wrench
+        "topic",
+        "pub",
+        "--once",
+        "/simulator/wrench_end_effector",
+        "geometry_msgs/msg/WrenchStamped",
+        wrench,
     )
     assert bad.wait(20) == 0
     demo.program.await_output(r"given: frame_id 'moon'")

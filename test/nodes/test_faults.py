@@ -119,6 +119,6 @@ def test_a_controller_whose_robot_falls_silent_holds_it_and_says_so(
     states.await_output("reason: ''")
     os.kill(robot.process.pid, signal.SIGKILL)
     states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)
-    efforts = start("topic", "echo", "--once", "/joint_effort")
+    efforts = start("topic", "echo", "--once", "/torque")
     assert efforts.wait(20) == 0
     assert "panda_joint4" in efforts.output

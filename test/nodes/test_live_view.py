@@ -9,8 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rich.console import Console
 from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_nodes.health import TOPIC
-from vms_ph_nodes.live_view import LiveView
+from vms_ph_nodes.node.health import TOPIC
+from vms_ph_nodes.views.live_view import LiveView
 
 NODES = (
     "simulator",
@@ -35,7 +35,7 @@ def view() -> Iterator[LiveView]:
 def test_the_whole_demo_fits_a_terminal_of_80_by_24(view: LiveView) -> None:
     calls = {s.topic_name: s.callback for s in view.subscriptions}
     calls["/vms_ph/energy"](Energy(total=97.5))
-    calls["/vms_ph/power"](Power(joint_torque=-1.25))
+    calls["/vms_ph/power"](Power(torque=-1.25))
     calls["/controller/state"](ControllerState(task_error=0.0015))
     says = [DiagnosticStatus(name=f"{name}: vms_ph node", message="100.0 Hz") for name in NODES]
     calls[TOPIC](DiagnosticArray(status=says))

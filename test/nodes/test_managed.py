@@ -114,10 +114,10 @@ def test_a_controller_on_its_own_holds_a_robot_that_another_process_simulates(
     """As with a driver in place of the simulator: joint_states and odom in, efforts out."""
     simulator = start(
         "run", "simulator", "--ros-args", "-p", "robot:=satellite_panda",
-        "-r", "simulator/joint_effort:=joint_effort", "-r", "__ns:=/sat",
+        "-r", "simulator/torque:=torque", "-r", "__ns:=/sat",
     )  # fmt: skip
     controller = start("launch", "satellite_panda", "use_mock_hardware:=false", "namespace:=sat")
-    echo = start("topic", "echo", "--once", "/sat/joint_effort")
+    echo = start("topic", "echo", "--once", "/sat/torque")
     assert echo.wait(60) == 0
     state = start("topic", "echo", "--once", "/sat/controller/state")
     assert state.wait(30) == 0

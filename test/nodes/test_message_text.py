@@ -9,7 +9,7 @@ from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_nodes.message_text import fill, load_interface, parse, to_plain, to_yaml
+from vms_ph_nodes.messages.message_text import fill, load_interface, parse, to_plain, to_yaml
 
 
 def test_a_message_and_its_text_are_the_same() -> None:

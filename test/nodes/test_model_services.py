@@ -10,10 +10,10 @@ from vms_ph.srv import CheckStructure, GetDynamics, GetEnergies, GetJacobian
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.structure.checks import structure_checks
 from vms_ph_io import robots
-from vms_ph_nodes.model_answers import ModelAnswers
-from vms_ph_nodes.model_client import ModelClient, robot_state
-from vms_ph_nodes.structure_checks import structure_checks
+from vms_ph_nodes.model_service.model_answers import ModelAnswers
+from vms_ph_nodes.model_service.model_client import ModelClient, robot_state
 
 from .conftest import Start
 

@@ -1,6 +1,6 @@
 """Messages paired by their stamps."""
 
-from vms_ph_nodes.pairing import StampPairing
+from vms_ph_nodes.messages.pairing import StampPairing
 
 
 def collecting() -> tuple[StampPairing, list[tuple[str, str | None]]]:

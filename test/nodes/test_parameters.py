@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from vms_ph_io import share_directory
-from vms_ph_nodes.parameter_docs import document
-from vms_ph_nodes.parameters import parameters_of
+from vms_ph_nodes.node.parameter_docs import document
+from vms_ph_nodes.node.parameters import parameters_of
 
 from .conftest import Start
 

@@ -59,8 +59,13 @@ def test_a_topic_is_found_without_its_slash(server: Program, start: Start) -> No
 
 
 def test_what_is_published_must_be_of_the_type_of_the_topic(server: Program, start: Start) -> None:
-    told = _refused(start, "topic", "pub", "--once", "/simulator/wrench", "std_msgs/msg/Empty")
-    assert "/simulator/wrench is a geometry_msgs/msg/WrenchStamped, no std_msgs/msg/Empty" in told
+    told = _refused(
+        start, "topic", "pub", "--once", "/simulator/wrench_end_effector", "std_msgs/msg/Empty"
+    )
+    assert (
+        "/simulator/wrench_end_effector is a geometry_msgs/msg/WrenchStamped, no std_msgs/msg/Empty"
+        in told
+    )
     assert "incompatible" not in server.output
 
 

@@ -3,31 +3,39 @@
 from .compiled import COMPILED, has_compiled, native_module
 from .events import Event
 from .integrate import integrate
-from .retry import Taken, take
+from .retry import RetriedStep, step_with_retry
 from .rk4 import rk4_step
 from .rkmk4 import rkmk4_step
 from .schemes import SCHEMES, default_scheme, make_stepper
 from .step import PortFunction, Step
-from .stepper import Advance, IntegrationError, Leap, Observation, StepFailure, Steppable, Stepper
+from .stepper import (
+    IntegrationError,
+    MultiStepResult,
+    Observation,
+    StepFailure,
+    Steppable,
+    Stepper,
+    StepResult,
+)
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
 __all__ = [
     "COMPILED",
     "SCHEMES",
-    "Advance",
     "Audit",
     "Event",
     "FailedStep",
     "IntegrationError",
-    "Leap",
+    "MultiStepResult",
     "Observation",
     "Occurrence",
     "PortFunction",
+    "RetriedStep",
     "Step",
     "StepFailure",
+    "StepResult",
     "Steppable",
     "Stepper",
-    "Taken",
     "Trajectory",
     "default_scheme",
     "has_compiled",
@@ -36,5 +44,5 @@ __all__ = [
     "native_module",
     "rk4_step",
     "rkmk4_step",
-    "take",
+    "step_with_retry",
 ]

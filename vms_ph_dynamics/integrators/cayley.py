@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..energy.compensated_sum import CompensatedSum
+from ..energy.port_energies import PortEnergies
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
-from .budget import Budget
 from .centroidal import Centroidal, CentroidalState, Fall
 from .factorised import Factorised
 from .implicit import Sweep, solve
@@ -24,8 +25,7 @@ from .moving_base import base_rotation, cross
 from .prediction import Past
 from .robot_stepper import RobotStepper
 from .step import Acting
-from .stepper import Advance, StepFailure
-from .works import Works
+from .stepper import StepFailure, StepResult
 
 
 class CayleyState(NamedTuple):
@@ -45,7 +45,7 @@ class CayleyState(NamedTuple):
     fall: Fall
     angular: Array
     pi: Array
-    energy: Budget
+    energy: CompensatedSum
     t: float
     past: Past
 
@@ -135,44 +135,46 @@ class CayleyStepper(RobotStepper):
         d = Evaluation(self.model, x.q, x.v)
         return CayleyState(x.q, x.fall, x.angular, d.pi, x.energy, t, Past())
 
-    def motion(self, carried: CayleyState) -> tuple[Array, Array]:
+    def motion(self, solver_state: CayleyState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        x = self._seen(carried)
-        fall, t = carried.fall, carried.t
+        x = self._seen(solver_state)
+        fall, t = solver_state.fall, solver_state.t
         return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
 
-    def step(self, carried: CayleyState, ports: Acting, t: float, dt: float) -> Advance:
+    def step(self, solver_state: CayleyState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         nv = self.model.nv
         free = isinstance(ports, Ports) and ports.is_free
         if free:
             self.checked(ports)  # type: ignore[arg-type]
-        l0 = self._in_base(carried.q, carried.angular)
+        l0 = self._in_base(solver_state.q, solver_state.angular)
         # Of the parabola, the velocity in the middle is the mean one.
-        drift = carried.fall.velocity_at(carried.t, 0.5 * dt)
+        drift = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
             centre_velocity = drift if free else unknown[nv + 1 :]
             return self._sweep(
-                carried, None if free else ports, t, dt, l0, unknown, centre_velocity
+                solver_state, None if free else ports, t, dt, l0, unknown, centre_velocity
             )
 
         centre = np.zeros(0) if free else drift
         try:
-            found = solve(sweep, np.concatenate([self._guess(carried, t, dt), centre]))
+            found = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
         except StepFailure:
-            if not carried.past.times:
+            if not solver_state.past.times:
                 raise
             # What was foreseen from the past (across a jump, or a change of step) may be no guess.
-            fresh = self._guess(carried._replace(past=Past()), t, dt)
+            fresh = self._guess(solver_state._replace(past=Past()), t, dt)
             found = solve(sweep, np.concatenate([fresh, centre]))
         end, middle, reach = found.end
         end = self._polished(end, reach)
-        works = Works()
+        works = PortEnergies()
         if middle.acting is not None:
             works.add(middle.acting, middle.d, dt)
-        past = carried.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
-        return Advance(end._replace(past=past), works.supplied, works.dissipated, found.iterations)
+        past = solver_state.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
+        return StepResult(
+            end._replace(past=past), works.supplied, works.dissipated, found.iterations
+        )
 
     def _sweep(
         self,

@@ -16,11 +16,11 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..energy.compensated_sum import CompensatedSum
 from ..errors import ModelError
 from ..evaluation import Evaluation
-from ..joints import BASE_POSITION
 from ..model import VMSModel
-from .budget import Budget
+from ..robot.joints import BASE_POSITION
 from .moving_base import base_rotation, cross
 
 
@@ -79,7 +79,7 @@ class CentroidalState(NamedTuple):
     v: Array
     fall: Fall
     angular: Array
-    energy: Budget
+    energy: CompensatedSum
     t: float
 
 
@@ -146,7 +146,7 @@ class Centroidal:
         if self.k == 0:
             none = np.zeros(0)
             fall = Fall(t, none, none, self.mass, none)
-            return CentroidalState(q, v, fall, none, Budget(self.energy(q, v)), t)
+            return CentroidalState(q, v, fall, none, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
         here = self.locked(q, v)
         away, linear = rotation @ here.lever, here.momentum[: self.k].copy()
@@ -159,7 +159,7 @@ class Centroidal:
             around,
             Fall(t, q[: self.k] + away, rotation @ linear, self.mass, self.fall),
             self.to_space(rotation, here.momentum, here.lever),
-            Budget(self.energy(relative, around)),
+            CompensatedSum(self.energy(relative, around)),
             t,
         )
 

@@ -5,21 +5,21 @@ from types import ModuleType
 from typing import Any
 
 from ..arrays import Array
+from ..energy.compensated_sum import CompensatedSum
 from ..errors import ModelError, StateError
 from ..model import VMSModel
 from ..structure import Form, PHState, Ports
-from .budget import Budget
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
 from .prediction import Past
 from .robot_stepper import RobotStepper
 from .step import Acting
-from .stepper import Advance, Carried, Leap, StepFailure
+from .stepper import MultiStepResult, SolverState, StepFailure, StepResult
 
 COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
 """Names of the schemes that there are in C++."""
 
-_PORTS = ("joint_torque", "base", "end_effector")
+_PORTS = ("torque", "wrench_base", "wrench_end_effector")
 
 # Steps that are taken before Python is asked whether the user wants to end: some tenth of a second.
 _AT_ONCE = 10_000
@@ -85,37 +85,37 @@ class CompiledStepper(RobotStepper):
         self._free = module.Ports(self._robot)
         self._has_past = name != "projected_rk4"
 
-    def begin(self, state: PHState, t: float) -> Carried:
+    def begin(self, state: PHState, t: float) -> SolverState:
         """Return what the core carries."""
         return self._core.begin(state.q, self.form.velocity(state), t)
 
-    def motion(self, carried: Carried) -> tuple[Array, Array]:
+    def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        return self._core.motion(carried)
+        return self._core.motion(solver_state)
 
-    def step(self, carried: Carried, ports: Acting, t: float, dt: float) -> Advance:
+    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if not isinstance(ports, Ports):
-            part = self._inner.step(self._to_python(carried), ports, t, dt)
-            return part._replace(carried=self._to_core(part.carried, carried))
-        after, books = self._core.step(carried, self._held(ports), t, dt)
+            part = self._inner.step(self._to_python(solver_state), ports, t, dt)
+            return part._replace(solver_state=self._to_core(part.solver_state, solver_state))
+        after, books = self._core.step(solver_state, self._held(ports), t, dt)
         if books.failed:
             raise StepFailure(books.reason)
         return _advance(after, books)
 
-    def leap(
-        self, carried: Carried, ports: Acting, t0: float, dt: float, first: int, steps: int
-    ) -> Leap:
-        """Return the result of many steps; see :meth:`Stepper.leap`."""
+    def multi_step(
+        self, solver_state: SolverState, ports: Acting, t0: float, dt: float, first: int, steps: int
+    ) -> MultiStepResult:
+        """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports):
-            return super().leap(carried, ports, t0, dt, first, steps)
+            return super().multi_step(solver_state, ports, t0, dt, first, steps)
         after, books, taken = self._core.run(
-            carried, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
+            solver_state, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
         )
         if taken == 0:
             # The first of them fails: by itself it says why.
-            return super().leap(carried, ports, t0, dt, first, steps)
-        return Leap(_advance(after, books), taken)
+            return super().multi_step(solver_state, ports, t0, dt, first, steps)
+        return MultiStepResult(_advance(after, books), taken)
 
     def _held(self, ports: Ports) -> Any:
         self.checked(ports)
@@ -135,18 +135,18 @@ class CompiledStepper(RobotStepper):
         except ValueError as error:
             raise StateError(str(error)) from None
 
-    def _to_python(self, x: Carried) -> CentroidalState | CayleyState:
+    def _to_python(self, x: SolverState) -> CentroidalState | CayleyState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
         fall = Fall(
             x.fall.since, x.fall.centre[:k], x.fall.linear[:k], x.fall.mass, x.fall.gravity[:k]
         )
-        angular, energy = x.angular[3 - (b - k) :], Budget(*x.energy)
+        angular, energy = x.angular[3 - (b - k) :], CompensatedSum(*x.energy)
         if not self._has_past:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
         times, values = zip(*x.past, strict=True) if x.past else ((), ())
         return CayleyState(x.q, fall, angular, x.pi, energy, x.t, Past(times, values))
 
-    def _to_core(self, x: CentroidalState | CayleyState, like: Carried) -> Carried:
+    def _to_core(self, x: CentroidalState | CayleyState, like: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
         core = copy(like)
         core.q, core.t, core.energy = x.q, x.t, tuple(x.energy)
@@ -162,9 +162,9 @@ class CompiledStepper(RobotStepper):
         return core
 
 
-def _advance(after: Carried, books: Any) -> Advance:
+def _advance(after: SolverState, books: Any) -> StepResult:
     supplied = dict(zip(_PORTS, books.supplied, strict=True))
-    return Advance(after, supplied, books.dissipated, books.iterations)
+    return StepResult(after, supplied, books.dissipated, books.iterations)
 
 
 def has_compiled(name: str, form: Form) -> bool:

@@ -4,7 +4,7 @@ from ..arrays import Array
 from ..structure import PHState
 from .robot_stepper import RobotStepper
 from .step import Acting
-from .stepper import Advance, Carried
+from .stepper import SolverState, StepResult
 
 _OUTER = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
 FRACTIONS = (_OUTER, _OUTER, 1.0 - 4.0 * _OUTER, _OUTER, _OUTER)
@@ -23,23 +23,23 @@ class Suzuki(RobotStepper):
         super().__init__(inner.form, inner.gravity)
         self._inner = inner
 
-    def begin(self, state: PHState, t: float) -> Carried:
+    def begin(self, state: PHState, t: float) -> SolverState:
         """Return what the inner scheme carries."""
         return self._inner.begin(state, t)
 
-    def motion(self, carried: Carried) -> tuple[Array, Array]:
+    def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        return self._inner.motion(carried)
+        return self._inner.motion(solver_state)
 
-    def step(self, carried: Carried, ports: Acting, t: float, dt: float) -> Advance:
+    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         supplied: dict[str, float] = {}
         dissipated, iterations = 0.0, 0
         for fraction in FRACTIONS:
-            part = self._inner.step(carried, ports, t, fraction * dt)
-            carried, t = part.carried, t + fraction * dt
+            part = self._inner.step(solver_state, ports, t, fraction * dt)
+            solver_state, t = part.solver_state, t + fraction * dt
             for name, work in part.supplied.items():
                 supplied[name] = supplied.get(name, 0.0) + work
             dissipated += part.dissipated
             iterations += part.iterations
-        return Advance(carried, supplied, dissipated, iterations)
+        return StepResult(solver_state, supplied, dissipated, iterations)

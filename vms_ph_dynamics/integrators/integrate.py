@@ -10,10 +10,10 @@ from ..arrays import frozen
 from ..errors import ModelError, StateError
 from ..structure import Form, Ports
 from .events import Event, locate
-from .retry import take, take_many
+from .retry import multi_step_with_retry, step_with_retry
 from .schemes import make_stepper
 from .step import Acting
-from .stepper import Advance, Carried, Observation, Steppable, Stepper
+from .stepper import Observation, SolverState, Steppable, Stepper, StepResult
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
 
@@ -109,7 +109,7 @@ class _Run:
     stepper: Stepper
     ports: Any
     events: tuple[Event, ...]
-    carried: Carried
+    solver_state: SolverState
     t: float
     ended: bool = False
     supplied: dict[str, float] = field(default_factory=dict)
@@ -123,8 +123,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.times.append(self.t)
-        self.seen.append(self.stepper.observe(self.carried))
-        self.values = self._values(self.t, self.carried)
+        self.seen.append(self.stepper.observe(self.solver_state))
+        self.values = self._values(self.t, self.solver_state)
 
     def go(self, t0: float, dt: float, first: int, end: int) -> None:
         """Take the steps from one up to another, or to an event that ends the run."""
@@ -133,8 +133,8 @@ class _Run:
                 self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
                 first += 1
                 continue
-            advance, taken, notes = take_many(
-                self.stepper, self.carried, self.ports, t0, dt, first, end - first
+            advance, taken, notes = multi_step_with_retry(
+                self.stepper, self.solver_state, self.ports, t0, dt, first, end - first
             )
             first += taken
             self._accept(advance, notes, t0 + first * dt)
@@ -142,10 +142,12 @@ class _Run:
     def _step(self, t: float, dt: float, end: float) -> None:
         """Take one step, in parts where events take place."""
         while not self.ended:
-            advance, notes = take(self.stepper, self.carried, self.ports, t, dt)
+            advance, notes = step_with_retry(self.stepper, self.solver_state, self.ports, t, dt)
             reached, happened = self._first_crossing(advance, t, dt)
             if happened:
-                advance, notes = take(self.stepper, self.carried, self.ports, t, reached)
+                advance, notes = step_with_retry(
+                    self.stepper, self.solver_state, self.ports, t, reached
+                )
                 self._accept(advance, notes, t + reached)
                 self._note(happened)
                 t, dt = t + reached, end - (t + reached)
@@ -158,7 +160,7 @@ class _Run:
     def record(self) -> None:
         """Note what can be seen now, and the books since the last time."""
         self.times.append(self.t)
-        self.seen.append(self.stepper.observe(self.carried))
+        self.seen.append(self.stepper.observe(self.solver_state))
         self.books.append((self.supplied, self.dissipated, self.iterations))
         self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
 
@@ -187,35 +189,35 @@ class _Run:
             self.ports,
         )
 
-    def _accept(self, advance: Advance, notes: Sequence[FailedStep], t: float) -> None:
-        self.carried, self.t = advance.carried, t
+    def _accept(self, advance: StepResult, notes: Sequence[FailedStep], t: float) -> None:
+        self.solver_state, self.t = advance.solver_state, t
         for name, work in advance.supplied.items():
             self.supplied[name] = self.supplied.get(name, 0.0) + work
         self.dissipated += advance.dissipated
         self.iterations = max(self.iterations, advance.iterations)
         self.failures += notes
         if self.events:
-            self.values = self._values(t, self.carried)
+            self.values = self._values(t, self.solver_state)
 
-    def _values(self, t: float, carried: Carried) -> list[float]:
+    def _values(self, t: float, solver_state: SolverState) -> list[float]:
         if not self.events:
             return []
-        state = self.stepper.observe(carried).state
+        state = self.stepper.observe(solver_state).state
         return [float(event.value(t, state)) for event in self.events]
 
     def _first_crossing(
-        self, advance: Advance, t: float, dt: float
+        self, advance: StepResult, t: float, dt: float
     ) -> tuple[float, tuple[Event, ...]]:
         """Return when, after ``t``, events take place first, and which."""
-        ends = self._values(t + dt, advance.carried)
+        ends = self._values(t + dt, advance.solver_state)
         first, happened = dt, []
         for i, event in enumerate(self.events):
             if not event.crossed(self.values[i], ends[i]):
                 continue
 
             def value(s: float, i: int = i) -> float:
-                reached, _ = take(self.stepper, self.carried, self.ports, t, s)
-                return self._values(t + s, reached.carried)[i]
+                reached, _ = step_with_retry(self.stepper, self.solver_state, self.ports, t, s)
+                return self._values(t + s, reached.solver_state)[i]
 
             when = locate(value, self.values[i], ends[i], dt)
             if abs(when) < abs(first):
@@ -225,6 +227,6 @@ class _Run:
         return first, tuple(happened)
 
     def _note(self, happened: Sequence[Event]) -> None:
-        state = self.stepper.observe(self.carried).state
+        state = self.stepper.observe(self.solver_state).state
         self.occurrences += [Occurrence(event.name, self.t, state) for event in happened]
         self.ended = any(event.terminal for event in happened)

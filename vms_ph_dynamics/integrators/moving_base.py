@@ -5,8 +5,8 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..evaluation import Evaluation
-from ..joints import BASE_POSITION
 from ..model import VMSModel
+from ..robot.joints import BASE_POSITION
 
 
 def base_rotation(base: str, q: Array) -> Array:

@@ -5,6 +5,7 @@ from math import isfinite
 import numpy as np
 
 from ..arrays import Array
+from ..energy.port_energies import PortEnergies
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState
@@ -13,17 +14,16 @@ from .projection import project
 from .rk4 import STAGES
 from .robot_stepper import RobotStepper
 from .step import Acting
-from .stepper import Advance, StepFailure
-from .works import Works
+from .stepper import StepFailure, StepResult
 
-_NO_WORK = Works()
+_NO_WORK = PortEnergies()
 
 
 class ProjectedRK4(RobotStepper):
     """Fourth-order Runge-Kutta with the momentum map and the power balance exact.
 
     The step is taken in velocities, through the articulated-body algorithm, in the frame of the
-    falling centre of mass. Carried along are the centre of mass, the momenta in inertial axes and
+    falling centre of mass. Also integrated are the centre of mass, the momenta in inertial axes and
     the energy, advanced by the impulses and works of the ports; the motion is then put back on them
     (:func:`project`). The energy changes by exactly the works that are reported.
     """
@@ -43,25 +43,27 @@ class ProjectedRK4(RobotStepper):
         """Return the motion seen from the centre of mass."""
         return self.robot.split(np.array(state.q), self.form.velocity(state), t)
 
-    def motion(self, carried: CentroidalState) -> tuple[Array, Array]:
+    def motion(self, solver_state: CentroidalState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        fall, t = carried.fall, carried.t
-        return self.robot.inertial(carried.q, carried.v, fall.centre_at(t), fall.velocity_at(t))
+        fall, t = solver_state.fall, solver_state.t
+        return self.robot.inertial(
+            solver_state.q, solver_state.v, fall.centre_at(t), fall.velocity_at(t)
+        )
 
-    def step(self, carried: CentroidalState, ports: Acting, t: float, dt: float) -> Advance:
+    def step(self, solver_state: CentroidalState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
-            ahead, works = carried._replace(t=t + dt), _NO_WORK
-            q, v = self._free(carried.q, carried.v, dt)
+            ahead, works = solver_state._replace(t=t + dt), _NO_WORK
+            q, v = self._free(solver_state.q, solver_state.v, dt)
         else:
-            q, v, ahead, works = self._forced(carried, ports, t, dt)
+            q, v, ahead, works = self._forced(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
         q, v, dropped = project(self.robot, q, v, ahead, dt)
         if dropped:
             ahead = ahead._replace(energy=ahead.energy.plus(-dropped))
-        return Advance(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
+        return StepResult(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
         """Take the step where no port acts: no rate depends on the pose of the base then."""
@@ -83,9 +85,9 @@ class ProjectedRK4(RobotStepper):
 
     def _forced(
         self, x: CentroidalState, ports: Acting, t: float, dt: float
-    ) -> tuple[Array, Array, CentroidalState, Works]:
+    ) -> tuple[Array, Array, CentroidalState, PortEnergies]:
         robot, model, k = self.robot, self.model, self.robot.k
-        works = Works()
+        works = PortEnergies()
         rate: Array = np.zeros(model.nv)
         a = mean = mean_a = rate
         impulse: Array = np.zeros(k)
@@ -126,14 +128,14 @@ class ProjectedRK4(RobotStepper):
     def _carried_on(
         self,
         x: CentroidalState,
-        works: Works,
+        works: PortEnergies,
         t: float,
         dt: float,
         impulse: Array,
         turn: Array,
         displacement: Array,
     ) -> CentroidalState:
-        """Advance momenta, centre of mass and energy by ``dt``, by what came through the ports."""
+        """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
         robot = self.robot
         if robot.k == 0:
             return x._replace(energy=x.energy.plus(works.net), t=t + dt)

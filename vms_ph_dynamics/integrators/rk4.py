@@ -3,14 +3,14 @@
 from math import isfinite
 
 from ..arrays import Array
+from ..energy.port_energies import PortEnergies
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..structure import Form, PHState, Ports
 from .moving_base import coordinate_rate
 from .robot_stepper import RobotStepper
 from .step import Acting, PortFunction, Step
-from .stepper import Advance, Carried, StepFailure
-from .works import Works
+from .stepper import SolverState, StepFailure, StepResult
 
 # (where in the step a stage lies, its weight in the result)
 STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
@@ -34,7 +34,7 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
         StepFailure: the motion leaves the finite numbers.
     """
     model = form.model
-    works = Works()
+    works = PortEnergies()
     q, z, qdot, zdot = x.q, x.z, 0.0 * x.q, 0.0 * x.z
     mean_q, mean_z = qdot, zdot
     for lead, weight in STAGES:
@@ -62,25 +62,25 @@ class RK4(RobotStepper):
 
     order = 4
 
-    def begin(self, state: PHState, t: float) -> Carried:
+    def begin(self, state: PHState, t: float) -> SolverState:
         """Return the state itself, checked."""
         return self.form.checked_state(state)
 
-    def step(self, carried: Carried, ports: Acting, t: float, dt: float) -> Advance:
+    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
-        result = self._advance(carried, lambda s, x: self.acting_on(ports, s, x), t, dt)
+        result = self._advance(solver_state, lambda s, x: self.acting_on(ports, s, x), t, dt)
         end = result.state
         if not isfinite(end.q.dot(end.q) + end.z.dot(end.z)):
             raise StepFailure("the state after the step is not finite")
-        return Advance(end, result.supplied, result.dissipated)
+        return StepResult(end, result.supplied, result.dissipated)
 
-    def motion(self, carried: Carried) -> tuple[Array, Array]:
+    def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity."""
-        return carried.q, self.form.velocity_arrays(carried.q, carried.z)
+        return solver_state.q, self.form.velocity_arrays(solver_state.q, solver_state.z)
 
-    def state(self, carried: Carried) -> PHState:
-        """Return the carried state."""
-        return carried
+    def state(self, solver_state: SolverState) -> PHState:
+        """Return the solver_state state."""
+        return solver_state
 
     def acting_on(self, ports: Acting, t: float, x: PHState) -> Ports:
         """Return the efforts at a state."""

@@ -3,12 +3,12 @@
 import numpy as np
 
 from ..arrays import Array
+from ..energy.port_energies import PortEnergies
 from ..evaluation import Evaluation
 from ..structure import Form, PHState
 from .moving_base import inverse_differential
 from .rk4 import RK4, STAGES
 from .step import PortFunction, Step
-from .works import Works
 
 
 def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
@@ -26,7 +26,7 @@ def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float)
     """
     model = form.model
     moving = model.base != "fixed"
-    works = Works()
+    works = PortEnergies()
     rate: Array = np.zeros(model.nv)
     zdot = 0.0 * x.z
     mean, mean_z = rate, zdot

@@ -9,7 +9,7 @@ from ..structure import Form, PHState, Ports
 from .interpolation import hermite
 from .moving_base import spatial_momentum
 from .step import Acting
-from .stepper import Carried, Interpolant, Observation, Stepper
+from .stepper import Interpolant, Observation, SolverState, Stepper
 
 
 class RobotStepper(Stepper):
@@ -27,20 +27,20 @@ class RobotStepper(Stepper):
         self.nothing = Ports(gravity=gravity)
 
     @abstractmethod
-    def motion(self, carried: Carried) -> tuple[Array, Array]:
+    def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,) in the inertial frame."""
 
-    def state(self, carried: Carried) -> PHState:
+    def state(self, solver_state: SolverState) -> PHState:
         """Return the state in the form's momenta."""
-        q, v = self.motion(carried)
+        q, v = self.motion(solver_state)
         return self.form.state(q, v)
 
-    def observe(self, carried: Carried) -> Observation:
+    def observe(self, solver_state: SolverState) -> Observation:
         """Return state, energy and spatial momentum, from configuration and velocity alone."""
-        q, v = self.motion(carried)
+        q, v = self.motion(solver_state)
         d = Evaluation(self.model, q, v)
         energy = d.kinetic_energy + (d.potential_energy if self.gravity else 0.0)
-        return Observation(self.state(carried), energy, spatial_momentum(d))
+        return Observation(self.state(solver_state), energy, spatial_momentum(d))
 
     def interpolant(
         self, before: PHState, after: PHState, ports: Acting, t: float, dt: float

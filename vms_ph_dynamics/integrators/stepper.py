@@ -9,7 +9,7 @@ from ..arrays import Array
 from ..errors import VmsPhError
 
 # What a scheme carries from step to step is its own business.
-Carried = Any
+SolverState = Any
 
 
 class StepFailure(VmsPhError):
@@ -20,32 +20,32 @@ class IntegrationError(VmsPhError):
     """A step that fails however short it is."""
 
 
-class Advance(NamedTuple):
+class StepResult(NamedTuple):
     """What one step of a scheme gives.
 
     Attributes:
-        carried: the state after it, as the scheme carries it.
+        solver_state: the state after it, as the scheme carries it.
         supplied: energy into the system at every port, J, by the scheme's own quadrature.
         dissipated: energy that was dissipated, J, by the same.
         iterations: of an implicit scheme; 0 for explicit ones.
     """
 
-    carried: Carried
+    solver_state: SolverState
     supplied: Mapping[str, float]
     dissipated: float
     iterations: int = 0
 
 
-class Leap(NamedTuple):
+class MultiStepResult(NamedTuple):
     """What several steps of a scheme give: all of them together, and how many they were."""
 
-    advance: Advance
+    advance: StepResult
     steps: int
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What can be seen of a carried state, computed from configuration and velocity.
+    """What can be seen of a solver_state state, computed from configuration and velocity.
 
     Attributes:
         state: as users of the system know it; a :class:`PHState` for the forms of a robot.
@@ -78,20 +78,20 @@ class Stepper(ABC):
     nothing: Any = None
 
     @abstractmethod
-    def begin(self, state: Any, t: float) -> Carried:
+    def begin(self, state: Any, t: float) -> SolverState:
         """Return what the scheme carries at a state at time ``t``, s."""
 
     @abstractmethod
-    def step(self, carried: Carried, ports: Any, t: float, dt: float) -> Advance:
+    def step(self, solver_state: SolverState, ports: Any, t: float, dt: float) -> StepResult:
         """Return the result of one step of ``dt`` s from time ``t``.
 
         Raises:
             StepFailure: it did not succeed; nothing has changed.
         """
 
-    def leap(
-        self, carried: Carried, ports: Any, t0: float, dt: float, first: int, steps: int
-    ) -> Leap:
+    def multi_step(
+        self, solver_state: SolverState, ports: Any, t0: float, dt: float, first: int, steps: int
+    ) -> MultiStepResult:
         """Return the result of several steps, the first from ``t0 + first dt``; at least of one.
 
         A scheme that is faster in bulk takes up to ``steps`` of them, and stops before one that
@@ -100,10 +100,10 @@ class Stepper(ABC):
         Raises:
             StepFailure: the first did not succeed; nothing has changed.
         """
-        return Leap(self.step(carried, ports, t0 + first * dt, dt), 1)
+        return MultiStepResult(self.step(solver_state, ports, t0 + first * dt, dt), 1)
 
     @abstractmethod
-    def observe(self, carried: Carried) -> Observation:
+    def observe(self, solver_state: SolverState) -> Observation:
         """Return what can be seen."""
 
     @abstractmethod

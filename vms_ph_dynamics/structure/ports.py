@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, vector
+from ..effects.friction import Friction
 from ..errors import StateError
 from ..evaluation import Evaluation
-from ..friction import Friction
 from ..model import VMSModel
 
 
@@ -91,9 +91,9 @@ class Ports:
         b, v = d.model.b, d.v
         torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
         return {
-            "joint_torque": 0.0 if torque is None else float(torque @ v[b:]),
-            "base": 0.0 if base is None else float(base @ v[:b]),
-            "end_effector": 0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+            "torque": 0.0 if torque is None else float(torque @ v[b:]),
+            "wrench_base": 0.0 if base is None else float(base @ v[:b]),
+            "wrench_end_effector": 0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
         }
 
     def dissipated(self, d: Evaluation) -> float:

@@ -23,12 +23,12 @@ def manipulator_structure(d: Evaluation) -> DiracStructure:
     with it the matrix is skew-symmetric.
 
     Returns:
-        Ports ``q``, ``pi``, ``potential_joints`` and ``joint_torque`` of size n, and
+        Ports ``q``, ``pi``, ``potential_joints`` and ``torque`` of size n, and
         ``end_effector`` of size 6.
     """
     b, n = d.model.b, d.model.n
     on_momentum = np.hstack([-np.eye(n), np.eye(n), d.J_end_effector[:, b:].T])
-    sizes = {"q": n, "pi": n, "potential_joints": n, "joint_torque": n, "end_effector": 6}
+    sizes = {"q": n, "pi": n, "potential_joints": n, "torque": n, "wrench_end_effector": 6}
     matrix = np.zeros((4 * n + 6, 4 * n + 6))
     matrix[:n, n : 2 * n] = np.eye(n)
     matrix[n : 2 * n, 2 * n :] = on_momentum
@@ -49,7 +49,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
     matrix = np.block(
         [[lie_poisson(d.model, d.p), -unit, unit], [unit, zero, zero], [-unit, zero, zero]]
     )
-    return DiracStructure.from_matrix(matrix, {"p": b, "potential_base": b, "base": b})
+    return DiracStructure.from_matrix(matrix, {"p": b, "potential_base": b, "wrench_base": b})
 
 
 def wrench_junction(jacobian: Array, on: Mapping[str, int], wrench: str) -> DiracStructure:
@@ -90,9 +90,9 @@ def coupled_structure(form: StandardForm, x: PHState) -> DiracStructure:
 
     Returns:
         Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``base``,
-        ``joint_torque`` and ``end_effector``, in this order.
+        ``torque`` and ``end_effector``, in this order.
     """
     b, n = form.model.b, form.model.n
     sizes = {"p": b, "q": n, "pi": n, "potential_base": b, "potential_joints": n}
-    sizes |= {"base": b, "joint_torque": n, "end_effector": 6}
+    sizes |= {"wrench_base": b, "torque": n, "wrench_end_effector": 6}
     return DiracStructure.from_matrix(form.dirac(x), sizes)

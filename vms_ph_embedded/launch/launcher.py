@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from vms_ph_embedded.launch import warden
+from vms_ph_embedded.launch import supervisor as supervisor
 from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDescription, YamlFile
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import ManagedProcess, ProcessStatus, State
@@ -75,7 +75,7 @@ class Launcher:
         self._pidfds: dict[ManagedProcess, int] = {}
         self._token = uuid.uuid4().hex
         self._files: list[Path] = []
-        self._warden: subprocess.Popen[bytes] | None = None
+        self._supervisor: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._started = threading.Event()
         self._over = threading.Event()
@@ -218,7 +218,7 @@ class Launcher:
             self._over.set()
 
     def _start_all(self) -> None:
-        self._start_warden()
+        self._start_supervisor()
         self._outputs.note("INFO", "launch", f"log files are below {self.log_folder}")
         for warning in self.description.warnings:
             self._outputs.note("WARNING", "launch", warning)
@@ -229,11 +229,11 @@ class Launcher:
             else:
                 self._start(next(pending))
 
-    def _start_warden(self) -> None:
-        """See warden.py. Without it (no more processes allowed, say) the launch goes on."""
-        command = [sys.executable, "-I", "-S", str(Path(warden.__file__)), self._token]
+    def _start_supervisor(self) -> None:
+        """See supervisor.py. Without it (no more processes allowed, say) the launch goes on."""
+        command = [sys.executable, "-I", "-S", str(Path(supervisor.__file__)), self._token]
         try:
-            self._warden = subprocess.Popen(
+            self._supervisor = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -241,18 +241,18 @@ class Launcher:
                 start_new_session=True,
             )
         except OSError as error:
-            self._outputs.note("WARNING", "launch", f"no warden: {error}")
+            self._outputs.note("WARNING", "launch", f"no supervisor: {error}")
 
-    def _tell_warden(self, message: str) -> None:
-        if self._warden is not None and self._warden.stdin is not None:
+    def _tell_supervisor(self, message: str) -> None:
+        if self._supervisor is not None and self._supervisor.stdin is not None:
             with contextlib.suppress(OSError):
-                os.write(self._warden.stdin.fileno(), os.fsencode(message) + b"\n")
+                os.write(self._supervisor.stdin.fileno(), os.fsencode(message) + b"\n")
 
     def _start(self, process: ManagedProcess) -> None:
         description = process.status.description
         # What a Python program prints is to be seen at once, not when its buffer is full.
         environment = {"PYTHONUNBUFFERED": "1", **description.environment}
-        environment[warden.TOKEN] = self._token
+        environment[supervisor.TOKEN] = self._token
         try:
             if process not in self._commands:
                 self._commands[process] = self._command(description)
@@ -263,7 +263,7 @@ class Launcher:
         if not process.start(self._commands[process], environment):
             self._ended(process)
             return
-        self._tell_warden(f"+{process.status.pid}")
+        self._tell_supervisor(f"+{process.status.pid}")
         with contextlib.suppress(OSError, AttributeError):
             descriptor = os.pidfd_open(process.status.pid or 0)
             self._pidfds[process] = descriptor
@@ -277,7 +277,7 @@ class Launcher:
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(word.text)
                 self._files.append(Path(name))
-                self._tell_warden(f"file {name}")
+                self._tell_supervisor(f"file {name}")
                 word = name
             words.append(word)
         return words
@@ -298,7 +298,7 @@ class Launcher:
             if process.has_ended():
                 self._reap(process)
             for group in process.forget_empty_groups():
-                self._tell_warden(f"-{group}")
+                self._tell_supervisor(f"-{group}")
         now = time.monotonic()
         for process, due in list(self._respawns.items()):
             if due <= now:
@@ -380,10 +380,10 @@ class Launcher:
             os.close(descriptor)
         for file in self._files:
             file.unlink(missing_ok=True)
-        self._tell_warden("done")
-        if self._warden is not None:
+        self._tell_supervisor("done")
+        if self._supervisor is not None:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                self._warden.communicate(timeout=5)
+                self._supervisor.communicate(timeout=5)
         self._selector.close()
         self._wake_reader.close()
         self._wake_writer.close()

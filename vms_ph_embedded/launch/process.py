@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from vms_ph_embedded.launch.description import ProcessDescription
 from vms_ph_embedded.launch.output import LineSplitter, Outputs
-from vms_ph_embedded.launch.warden import is_inhabited
+from vms_ph_embedded.launch.supervisor import is_inhabited
 
 _CHUNK = 64 * 1024
 

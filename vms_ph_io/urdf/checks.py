@@ -11,7 +11,7 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
-from vms_ph_dynamics.inertia import check_inertia
+from vms_ph_dynamics.robot.inertia import check_inertia
 
 from ..packages import resolve
 

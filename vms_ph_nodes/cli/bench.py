@@ -10,7 +10,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from ..bench import Bench, Case, Timing
+    from vms_ph_studies.benchmarks import Bench, Case, Timing
 
 
 def bench(
@@ -29,16 +29,15 @@ def bench(
     All cases run in turn in one process, so that their ratios hold on a busy machine; medians.
     """
     from vms_ph_io import robots
-
-    from ..bench import benches, get, measure
+    from vms_ph_studies.benchmarks import measure
 
     if list_:
-        for known in benches().values():
+        for known in _benches().values():
             typer.echo(f"{known.id:14s}{known.title}")
         return
     if not subject:
         raise VmsPhError("what is to be timed? vms-ph bench --list names what can be")
-    chosen = get(subject)
+    chosen = _get(subject)
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} every robot has a base of its own; leave --base away")
     if robot and robot not in robots.names():
@@ -63,6 +62,22 @@ def bench(
         for file in chosen.files(robot, base, out):
             if not as_json:
                 typer.echo(f"written: {file}")
+
+
+def _benches() -> "dict[str, Bench]":
+    """Return all subjects by their id: those of the library, and the nodes."""
+    from vms_ph_studies.benchmarks import benches
+
+    from ..node.benchmark import BENCH
+
+    return {**benches(), BENCH.id: BENCH}
+
+
+def _get(identifier: str) -> "Bench":
+    known = _benches()
+    if identifier not in known:
+        raise VmsPhError(f"there is nothing called '{identifier}' to time; {', '.join(known)} are")
+    return known[identifier]
 
 
 def _make(chosen: "Bench", out: Path) -> None:

@@ -45,7 +45,7 @@ def _from_file(name: str) -> str | None:
 
 
 def _from_class(name: str) -> str:
-    from ..message_text import load_interface
+    from ..messages.message_text import load_interface
 
     for kind in ("msg", "srv"):
         try:

@@ -18,7 +18,7 @@ def launch(
 
     For instance: vms-ph launch panda web:=true push_period:=5.0
     """
-    from ..launch_files import find_launch_file, find_share
+    from .launch_files import find_launch_file, find_share
 
     path = find_launch_file(file)
     if importlib.util.find_spec("vms_ph_embedded") is None:

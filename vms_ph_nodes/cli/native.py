@@ -5,7 +5,7 @@ import typer
 
 def native() -> None:
     """Build the C++ core of this checkout and install it as the module vms_ph_native."""
-    from .. import native_build
+    from vms_ph_io import native_build
 
     typer.echo("Building the C++ core: one or two minutes at the first time.")
     place = native_build.install(native_build.build())

@@ -34,7 +34,7 @@ def list_parameters(of: str = _NODE) -> None:
 @app.command()
 def get(of: str = _NODE, name: str = _NAME) -> None:
     """Print the value of a parameter."""
-    from ..message_text import to_yaml
+    from ..messages.message_text import to_yaml
 
     with short_node() as node:
         if name not in _names(node, of):
@@ -52,7 +52,7 @@ def set_parameter(
     from rcl_interfaces.srv import SetParameters
     from rclpy.parameter import Parameter
 
-    from ..message_text import parse
+    from ..messages.message_text import parse
 
     with short_node() as node:
         wanted = parse(value)
@@ -88,7 +88,7 @@ def _values(node: "Node", of: str, names: list[str]) -> dict[str, Any]:
     from rcl_interfaces.srv import GetParameters
     from rclpy.parameter import parameter_value_to_python
 
-    from ..message_text import to_plain
+    from ..messages.message_text import to_plain
 
     answer = _ask(node, of, "get_parameters", GetParameters, names=names)
     values = (to_plain(parameter_value_to_python(v)) for v in answer.values)

@@ -11,7 +11,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from ..reproduce import Outcome, Settings, Study
+    from vms_ph_studies.reproduce import Outcome, Settings, Study
 
 _COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
 
@@ -31,7 +31,7 @@ def reproduce(
     A check [green]agrees[/green] within its tolerance, or it [red]differs[/red];
     [yellow]refuted[/yellow] means that the published statement is wrong, and why is said.
     """
-    from ..reproduce import get, studies
+    from vms_ph_studies.reproduce import get, studies
 
     if list_:
         _list(list(studies().values()), as_json)

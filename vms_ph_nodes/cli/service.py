@@ -26,7 +26,7 @@ def call_service(
     values: str = typer.Argument("{}", help="of the request, as YAML"),
 ) -> None:
     """Call a service and print its response."""
-    from ..message_text import fill, load_interface, parse, to_yaml
+    from ..messages.message_text import fill, load_interface, parse, to_yaml
 
     with short_node() as node:
         wanted = load_interface(kind, "srv") if kind else None

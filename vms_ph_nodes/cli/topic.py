@@ -49,7 +49,7 @@ def echo(
     once: bool = typer.Option(False, "--once", help="end after one message"),
 ) -> None:
     """Print the messages of a topic as they come."""
-    from ..message_text import to_yaml
+    from ..messages.message_text import to_yaml
 
     with short_node() as node:
         name = node.resolve_topic_name(name)
@@ -91,7 +91,7 @@ def pub(
     rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
-    from ..message_text import fill, load_interface, parse, to_yaml
+    from ..messages.message_text import fill, load_interface, parse, to_yaml
 
     message_type = load_interface(kind, "msg")
     message = fill(message_type(), parse(values))
@@ -129,7 +129,7 @@ def _type_of(node: "Node", name: str) -> str:
 def _subscribe(node: "Node", name: str, callback: Any) -> None:
     from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-    from ..message_text import load_interface
+    from ..messages.message_text import load_interface
 
     message_type = load_interface(_type_of(node, name), "msg")
     offered = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]

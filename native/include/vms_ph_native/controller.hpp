@@ -82,7 +82,7 @@ class Controller {
   ///
   /// Hosts say so before the next one. A law that keeps books of energy must not take for its own
   /// what the robot did meanwhile.
-  virtual void lost() noexcept {}
+  virtual void missed_updates() noexcept {}
 
   /// The gains with their present values, for hosts that expose them as parameters.
   virtual std::vector<Gain> gains() const = 0;

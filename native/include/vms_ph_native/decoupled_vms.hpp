@@ -28,15 +28,15 @@ struct DecoupledVmsGains : OutputGains {
 ///
 /// The law makes H_cl = 1/2 e^T M e + V_b(h) + V_m(q) of the velocity error e fall by the damping of
 /// the error's locked velocity e_b + A e_m and of its shape part e_m. It is that of
-/// vms_ph_controllers/decoupled_vms.py, where it is explained.
-class DecoupledVmsController final : public Controller {
+/// vms_ph_controllers/laws/decoupled_vms.py, where it is explained.
+class DecoupledVMSController final : public Controller {
  public:
   /// Control the pose of the base and the joints of a robot, which must outlive the controller.
   ///
   /// @param allocation     the base's actuators; none: any wrench.
   /// @param base_actuated  false for a base that only floats; its pose is then left alone.
   /// @throws ModelError    a fixed base, or an allocation for another base.
-  explicit DecoupledVmsController(const Model& model, std::optional<Allocation> allocation = {},
+  explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
                                   bool base_actuated = true);
 
   /// Hold the present pose; of the state only the configuration counts.
@@ -48,7 +48,7 @@ class DecoupledVmsController final : public Controller {
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void lost() noexcept override { output_.lose(); }
+  void missed_updates() noexcept override { output_.lose(); }
 
   std::vector<Gain> gains() const override { return DecoupledVmsGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {

@@ -40,11 +40,11 @@ class EnergySplit {
 
 /// Power through the ports in W and its integrals in J; positive into the robot.
 struct PowerBalance {
-  double joint_torque = 0.0, base = 0.0, dissipated = 0.0;
-  double joint_torque_work = 0.0, base_work = 0.0, dissipated_work = 0.0;
+  double torque = 0.0, base = 0.0, dissipated = 0.0;
+  double torque_energy = 0.0, wrench_base_energy = 0.0, dissipated_energy = 0.0;
   double stored = 0.0;    ///< total energy less that of the first sample
   double residual = 0.0;  ///< W, since the last sample
-  double drift() const { return stored - joint_torque_work - base_work + dissipated_work; }
+  double unaccounted_energy() const { return stored - torque_energy - wrench_base_energy + dissipated_energy; }
 };
 
 /// Integrates the powers of samples by the trapezoidal rule, as energy_audit.py does.
@@ -68,7 +68,7 @@ class PowerAudit {
 
  private:
   struct Rates {
-    double joint_torque, base;
+    double torque, base;
   };
   Rates rates(const RobotState& state, const Command& command) const noexcept;
 

@@ -11,7 +11,7 @@ namespace vms_ph {
 ///
 /// eta is the scalar part of the unit quaternion, s a sign that is kept until it is wrong by a
 /// margin and then turned (C. G. Mayhew, R. G. Sanfelice, A. R. Teel, IEEE Trans. Automatic Control
-/// 56(11), 2011); see vms_ph_controllers/pose_potential.py.
+/// 56(11), 2011); see vms_ph_controllers/potentials/pose_potential.py.
 class PosePotential {
  public:
   /// Begin anew at a pose error, on the shorter way round.

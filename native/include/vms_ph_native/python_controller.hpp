@@ -48,7 +48,7 @@ class PythonController final : public Controller {
                         double dt) noexcept override;
 
   /// Told to Python with the next state; what the host itself held is told without being asked.
-  void lost() noexcept override;
+  void missed_updates() noexcept override;
 
   /// What a user wants, which Python has from the next update on. A switch is 0 or 1.
   std::vector<Gain> gains() const override;

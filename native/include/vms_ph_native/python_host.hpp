@@ -15,7 +15,7 @@ class PythonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A rotor or thruster fixed to the base; see vms_ph_dynamics.allocation.Rotor.
+/// A rotor or thruster fixed to the base; see vms_ph_dynamics.effects.allocation.Rotor.
 struct PythonRotor {
   Eigen::Vector3d position, axis;  ///< in the base frame, m; the axis is that of its thrust
   double drag_ratio = 0.0;         ///< reaction torque about the axis over thrust, m

@@ -9,11 +9,11 @@
 #include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/moving_minimum.hpp"
+#include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
-#include "vms_ph_native/spending.hpp"
+#include "vms_ph_native/tank_budget.hpp"
 #include "vms_ph_native/split_motion.hpp"
 
 namespace vms_ph {
@@ -51,7 +51,7 @@ struct TaskSpaceOptions {
 /// gravity torque (holding); a reference that is not finite is ignored (holding); a singular
 /// posture gets a continuous damping and no routing, and a reference out of reach the closest
 /// minimum (degraded).
-class TaskSpaceIdaPbc final : public Controller {
+class TaskSpaceIDAPBC final : public Controller {
  public:
   /// Below this smallest singular value of the task Jacobian its null space turns fast; the law
   /// itself contains no inverse of J and stays finite and passive.
@@ -59,13 +59,13 @@ class TaskSpaceIdaPbc final : public Controller {
 
   /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
   /// @throws ModelError  no such frame, a moving base, or stiffnesses of the wrong shape.
-  explicit TaskSpaceIdaPbc(const Model& model, const TaskSpaceGains& gains = {},
+  explicit TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains = {},
                            const TaskSpaceOptions& options = {});
 
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void lost() noexcept override { spending_.lose(safe_torque_); }
+  void missed_updates() noexcept override { tank_budget_.lose(safe_torque_); }
   std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return TaskSpaceGains::table().set(gains_, name, value);
@@ -92,8 +92,8 @@ class TaskSpaceIdaPbc final : public Controller {
   EnergyRouting routing_;
   JointLimitPotential joint_limits_;
   TorqueLimits torque_limits_;
-  MovingMinimum minimum_;
-  Spending spending_;
+  ReferenceGovernor minimum_;
+  TankBudget tank_budget_;
   Evaluation d_, at_minimum_;
   Eigen::VectorXd rest_;
 

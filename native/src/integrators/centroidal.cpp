@@ -43,7 +43,7 @@ void Centroidal::settle(const Matrix3d& turn, VectorXd& q) const noexcept {
   set_position(-(turn * tree.centre()), q);
 }
 
-void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, Carried& x) noexcept {
+void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverState& x) noexcept {
   x.q = q;
   x.v = v;
   x.t = t;
@@ -51,7 +51,7 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, Carried& 
   x.fall.since = t;
   x.fall.mass = mass;
   x.fall.gravity = fall;
-  x.energy = Budget{};
+  x.energy = CompensatedSum{};
   x.past.count = 0;
   tree.place(q);
   if (k > 0) {
@@ -160,7 +160,7 @@ void Centroidal::external_force(const Ports& ports, const VectorXd& v,
 }
 
 void Centroidal::add_works(const Ports& ports, const VectorXd& v, double duration,
-                           Advance& books) const noexcept {
+                           StepResult& books) const noexcept {
   const int b = tree.b(), n = tree.n();
   if (ports.torque.size() > 0) books.supplied[0] += duration * ports.torque.dot(v.tail(n));
   if (ports.wrench_base.size() > 0) {

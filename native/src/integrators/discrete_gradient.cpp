@@ -39,8 +39,8 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
   q_mid_ = VectorXd::Zero(end_.nq());
 }
 
-Carried DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double t) {
-  Carried x;
+SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double t) {
+  SolverState x;
   robot_.split(q, v, t, x);
   x.pi = VectorXd::Zero(robot_.tree.n());
   for (int i = 0; i < robot_.tree.n(); ++i) x.pi[i] = robot_.tree.joint_momentum(i);
@@ -52,7 +52,7 @@ Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) c
   return robot_.rotation(q).transpose() * angular;
 }
 
-void DiscreteGradient::seen(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+void DiscreteGradient::seen(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   end_.place(q);
   if (robot_.k > 0) {
@@ -62,14 +62,14 @@ void DiscreteGradient::seen(const Carried& x, VectorXd& q, VectorXd& v) noexcept
   end_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
 }
 
-void DiscreteGradient::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
   seen(x, q, v);
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) noexcept {
+void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fresh) noexcept {
   const int nv = robot_.tree.nv();
   FixedPoint& solver = ports_->any ? forced_ : free_;
   if (!fresh && x.past.count == Past::points) {
@@ -83,8 +83,8 @@ void DiscreteGradient::guess(const Carried& x, double t, double dt, bool fresh) 
   if (ports_->any && robot_.k > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
-Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, double dt,
-                               Carried& next) noexcept {
+StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
+                               SolverState& next) noexcept {
   const int nv = robot_.tree.nv();
   from_ = &x;
   ports_ = &ports;
@@ -92,7 +92,7 @@ Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, d
   t_ = t;
   dt_ = dt;
   l0_ = in_base(x.q, x.angular);
-  Advance books;
+  StepResult books;
   FixedPoint& solver = ports.any ? forced_ : free_;
   guess(x, t, dt, false);
   if (!solver.solve(*this, books)) {
@@ -111,8 +111,8 @@ Advance DiscreteGradient::step(const Carried& x, const Ports& ports, double t, d
 }
 
 bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexcept {
-  const Carried& x = *from_;
-  Carried& end = *to_;
+  const SolverState& x = *from_;
+  SolverState& end = *to_;
   Tree& middle = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
@@ -197,7 +197,7 @@ void DiscreteGradient::correct(double by) noexcept {
 
 double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l1) noexcept {
   if (square_ == 0.0) return 0.0;
-  const Carried& x = *from_;
+  const SolverState& x = *from_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const Energy here = energy(to_->q, l1, to_->pi);
   // The energy that the midpoint rule misses: it vanishes with the reach, for any guess.
@@ -220,7 +220,7 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
 }
 
 /// Take away what rounding in the solution leaves of the energy; fail where there is more.
-void DiscreteGradient::polish(Advance& books) noexcept {
+void DiscreteGradient::polish(StepResult& books) noexcept {
   const int n = robot_.tree.n();
   const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);
   const double gap = here.value - to_->energy.value;

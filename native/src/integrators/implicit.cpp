@@ -23,7 +23,7 @@ FixedPoint::FixedPoint(int size) : slope_(size, size), factors_(size) {
   unknown = y_ = following_ = residual_ = step_ = moved_ = left_ = Eigen::VectorXd::Zero(size);
 }
 
-bool FixedPoint::solve(Sweep& sweep, Advance& books) noexcept {
+bool FixedPoint::solve(Sweep& sweep, StepResult& books) noexcept {
   const double infinite = std::numeric_limits<double>::infinity();
   books.failure = Failure::none;
   y_ = unknown;
@@ -51,7 +51,7 @@ bool FixedPoint::solve(Sweep& sweep, Advance& books) noexcept {
   return newton(sweep, books);
 }
 
-bool FixedPoint::newton(Sweep& sweep, Advance& books) noexcept {
+bool FixedPoint::newton(Sweep& sweep, StepResult& books) noexcept {
   const auto fails = [&books](Failure failure, double amount, double extent) {
     books.failure = failure;
     books.amount = amount;

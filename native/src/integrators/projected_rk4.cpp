@@ -33,21 +33,21 @@ ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
-Carried ProjectedRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  Carried x;
+SolverState ProjectedRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+  SolverState x;
   robot_.split(q, v, t, x);
   return x;
 }
 
-void ProjectedRK4::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+void ProjectedRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-Advance ProjectedRK4::step(const Carried& x, const Ports& ports, double t, double dt,
-                           Carried& next) noexcept {
-  Advance books;
+StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t, double dt,
+                           SolverState& next) noexcept {
+  StepResult books;
   next.fall = x.fall;
   next.angular = x.angular;
   next.energy = x.energy;
@@ -66,7 +66,7 @@ Advance ProjectedRK4::step(const Carried& x, const Ports& ports, double t, doubl
 }
 
 /// Where no port acts no rate depends on the pose of the base.
-void ProjectedRK4::free(const Carried& x, double dt, Carried& next) noexcept {
+void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noexcept {
   Tree& tree = robot_.tree;
   const auto accelerate = [&](double lead, const VectorXd& rate, const VectorXd& v, VectorXd& a) {
     reach_ = lead * rate;
@@ -95,8 +95,8 @@ void ProjectedRK4::free(const Carried& x, double dt, Carried& next) noexcept {
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-void ProjectedRK4::forced(const Carried& x, const Ports& ports, double dt, Carried& next,
-                          Advance& books) noexcept {
+void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, SolverState& next,
+                          StepResult& books) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;
   rate_.setZero();

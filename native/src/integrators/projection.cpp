@@ -22,17 +22,17 @@ Projection::Projection(Centroidal& robot) : robot_(robot) {
   still_ = along_ = step_ = Eigen::VectorXd::Zero(nv);
 }
 
-Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const Carried& x) const noexcept {
+Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept {
   return {Eigen::Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular};
 }
 
-double Projection::rounding(const Carried& x, double terms) const noexcept {
+double Projection::rounding(const SolverState& x, double terms) const noexcept {
   const double square = robot_.k == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
   const double whole = terms + std::abs(x.energy.value) + robot_.mass * square;
   return kRounding * whole + 0.5 * robot_.mass * kRest * kRest;
 }
 
-void Projection::project(Carried& x, double dt, Advance& books) noexcept {
+void Projection::project(SolverState& x, double dt, StepResult& books) noexcept {
   Tree& tree = robot_.tree;
   tree.place(x.q);
   tree.move(x.v);
@@ -69,7 +69,7 @@ void Projection::project(Carried& x, double dt, Advance& books) noexcept {
 }
 
 /// Move along the gradient of the energy, in shape and shape velocity, to the energy given.
-void Projection::turn(Carried& x, double dt, Advance& books) noexcept {
+void Projection::turn(SolverState& x, double dt, StepResult& books) noexcept {
   Tree& tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const double energy = x.energy.value;

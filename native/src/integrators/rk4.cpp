@@ -35,15 +35,15 @@ RK4::RK4(const Model& model, bool gravity)
   q_ = qdot_ = mean_q_ = VectorXd::Zero(model.nq());
 }
 
-Carried RK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  Carried x;
+SolverState RK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+  SolverState x;
   x.q = q;
   x.v = v;
   x.t = t;
   return x;
 }
 
-void RK4::motion(const Carried& x, VectorXd& q, VectorXd& v) noexcept {
+void RK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
 }
@@ -81,10 +81,10 @@ void RK4::normalise(VectorXd& q) const noexcept {
   }
 }
 
-Advance RK4::step(const Carried& x, const Ports& ports, double, double dt, Carried& next) noexcept {
+StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt, SolverState& next) noexcept {
   constexpr double leads[] = {0.0, 0.5, 0.5, 1.0};
   constexpr double weights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  Advance books;
+  StepResult books;
   mean_q_.setZero();
   mean_a_.setZero();
   qdot_.setZero();

@@ -25,7 +25,7 @@ Fall Fall::pushed(double t, double passed, const Eigen::Vector3d& displacement,
   return after;
 }
 
-void Budget::add(double work) {
+void CompensatedSum::add(double work) {
   // Neumaier's sum.
   const double small = rest + work, total = value + small;
   const bool first = std::abs(value) >= std::abs(small);
@@ -64,12 +64,12 @@ void Past::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
   }
 }
 
-void Advance::add(const Advance& part) {
+void StepResult::add(const StepResult& part) {
   for (std::size_t i = 0; i < supplied.size(); ++i) supplied[i] += part.supplied[i];
   dissipated += part.dissipated;
 }
 
-std::string Advance::reason() const {
+std::string StepResult::reason() const {
   char text[200] = "";
   switch (failure) {
     case Failure::none:
@@ -96,14 +96,14 @@ std::string Advance::reason() const {
   return text;
 }
 
-Ran Stepper::run(Carried& x, const Ports& ports, double t0, double dt, long first, long steps,
-                 Carried& room) noexcept {
+Ran Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first, long steps,
+                 SolverState& room) noexcept {
   Ran ran;
-  Carried* here = &x;
-  Carried* there = &room;
+  SolverState* here = &x;
+  SolverState* there = &room;
   for (; ran.taken < steps; ++ran.taken) {
     const double t = t0 + static_cast<double>(first + ran.taken) * dt;
-    const Advance part = step(*here, ports, t, dt, *there);
+    const StepResult part = step(*here, ports, t, dt, *there);
     if (part.failure != Failure::none) break;
     ran.books.add(part);
     ran.books.iterations = std::max(ran.books.iterations, part.iterations);

@@ -4,20 +4,20 @@
 
 namespace vms_ph {
 
-Carried Suzuki::begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) {
+SolverState Suzuki::begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) {
   other_ = inner_->begin(q, v, t);
   return other_;
 }
 
-Advance Suzuki::step(const Carried& x, const Ports& ports, double t, double dt,
-                     Carried& next) noexcept {
+StepResult Suzuki::step(const SolverState& x, const Ports& ports, double t, double dt,
+                     SolverState& next) noexcept {
   static const double outer = 1.0 / (4.0 - std::cbrt(4.0));
   const double fractions[] = {outer, outer, 1.0 - 4.0 * outer, outer, outer};
-  Advance books;
-  const Carried* from = &x;
-  Carried* to = &next;
+  StepResult books;
+  const SolverState* from = &x;
+  SolverState* to = &next;
   for (const double fraction : fractions) {
-    const Advance part = inner_->step(*from, ports, t, fraction * dt, *to);
+    const StepResult part = inner_->step(*from, ports, t, fraction * dt, *to);
     if (part.failure != Failure::none) return part;
     books.add(part);
     books.iterations += part.iterations;

@@ -69,7 +69,7 @@ class CountsLosses(Spring):
 
     losses = 0
 
-    def lost(self):
+    def missed_updates(self):
         """Count."""
         self.losses += 1
 

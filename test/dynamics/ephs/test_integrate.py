@@ -244,9 +244,9 @@ def test_what_a_step_gives_does_not_depend_on_steps_tried_before() -> None:
         stepper = EphsStepper(equations, scheme)
         start = stepper.begin(pendulum_state(equations), 0.0)
         first = stepper.step(start, None, 0.0, 1e-3)
-        stepper.step(first.carried, None, 1e-3, 7e-3)
+        stepper.step(first.solver_state, None, 1e-3, 7e-3)
         again = stepper.step(start, None, 0.0, 1e-3)
-        np.testing.assert_array_equal(first.carried.x, again.carried.x)
+        np.testing.assert_array_equal(first.solver_state.x, again.solver_state.x)
 
 
 def test_a_scheme_that_is_not_there_is_named() -> None:

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs import StructureError, assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.multibody.joint_heat import JointHeat
-from vms_ph_dynamics.friction import Friction
 from vms_ph_io import robots
 
 

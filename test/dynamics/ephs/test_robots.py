@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs import assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio
-from vms_ph_dynamics.friction import Friction
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of

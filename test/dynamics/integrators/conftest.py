@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.integrators import make_stepper, take
+from vms_ph_dynamics.integrators import make_stepper, step_with_retry
 from vms_ph_dynamics.structure import DecoupledForm, Form, PHState, Ports
 from vms_ph_io import robots
 
@@ -118,11 +118,11 @@ def hover_late(scheme: str, native: bool = False) -> None:
     hover = Ports(rest.g[6:], rest.g[:6])
     start, dt = 5000.0, 1e-3
     stepper = make_stepper(scheme, form, native=native)
-    carried = stepper.begin(form.state(q, np.zeros(model.nv)), start)
+    solver_state = stepper.begin(form.state(q, np.zeros(model.nv)), start)
     for step in range(200):
-        taken = take(stepper, carried, hover, start + step * dt, dt)
+        taken = step_with_retry(stepper, solver_state, hover, start + step * dt, dt)
         assert not taken.failures
-        carried = taken.advance.carried
-    reached, v = stepper.motion(carried)
+        solver_state = taken.advance.solver_state
+    reached, v = stepper.motion(solver_state)
     assert np.abs(v).max() < 1e-9
     np.testing.assert_allclose(model.difference(q, reached), 0.0, atol=1e-9)

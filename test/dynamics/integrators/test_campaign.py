@@ -20,11 +20,11 @@ SPACE = Ports(gravity=False)
 
 def motions(stepper: RobotStepper, x: PHState, dt: float, ports: Ports):  # type: ignore[no-untyped-def]
     """Time, configuration and velocity of every so many steps; the motion itself, no momenta."""
-    carried = stepper.begin(x, 0.0)
+    solver_state = stepper.begin(x, 0.0)
     for k in range(STEPS):
-        carried = stepper.step(carried, ports, k * dt, dt).carried
+        solver_state = stepper.step(solver_state, ports, k * dt, dt).solver_state
         if (k + 1) % (STEPS // SAMPLES) == 0:
-            yield (k + 1) * dt, *stepper.motion(carried)
+            yield (k + 1) * dt, *stepper.motion(solver_state)
 
 
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])

@@ -8,12 +8,12 @@ import pytest
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.integrators import (
     SCHEMES,
-    Advance,
     Event,
     IntegrationError,
     Observation,
     StepFailure,
     Stepper,
+    StepResult,
     integrate,
 )
 from vms_ph_dynamics.structure import (
@@ -46,8 +46,8 @@ def test_recording_less_often_changes_nothing_but_the_record() -> None:
     often = integrate(form, x, Ports(np.ones(7)), dt=1e-3, steps=40)
     seldom = integrate(form, x, Ports(np.ones(7)), dt=1e-3, steps=40, every=20)
     np.testing.assert_array_equal(often.q[::20], seldom.q)
-    total = often.audit.supplied["joint_torque"].reshape(2, 20).sum(axis=1)
-    np.testing.assert_allclose(total, seldom.audit.supplied["joint_torque"], atol=1e-14)
+    total = often.audit.supplied["torque"].reshape(2, 20).sum(axis=1)
+    np.testing.assert_allclose(total, seldom.audit.supplied["torque"], atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", [StandardForm, DecoupledForm])
@@ -140,15 +140,15 @@ class Decay(Stepper):
     def begin(self, state: float, t: float) -> float:
         return state
 
-    def step(self, carried: float, ports: Any, t: float, dt: float) -> Advance:
+    def step(self, solver_state: float, ports: Any, t: float, dt: float) -> StepResult:
         if abs(dt) > 0.3:
             raise StepFailure("longer than 0.3 s")
-        after = carried * (1 - dt / 2) / (1 + dt / 2)
-        lost = dt * ((carried + after) / 2) ** 2
-        return Advance(after, {"port": 0.0}, lost)
+        after = solver_state * (1 - dt / 2) / (1 + dt / 2)
+        lost = dt * ((solver_state + after) / 2) ** 2
+        return StepResult(after, {"port": 0.0}, lost)
 
-    def observe(self, carried: float) -> Observation:
-        return Observation(carried, carried**2 / 2, np.zeros(0))
+    def observe(self, solver_state: float) -> Observation:
+        return Observation(solver_state, solver_state**2 / 2, np.zeros(0))
 
     def interpolant(self, before: float, after: float, ports: Any, t: float, dt: float):  # type: ignore[no-untyped-def]
         return lambda time: before + (after - before) * (time - t) / dt

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.integrators import SCHEMES, integrate
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.friction import Friction
+from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 

@@ -9,7 +9,6 @@ import pytest
 import sympy as sp
 
 from vms_ph_dynamics import VMSModel, symbolic
-from vms_ph_dynamics.contact import Leg
 from vms_ph_dynamics.decoupling import (
     aligned_orientation,
     centre_of_mass,
@@ -17,6 +16,7 @@ from vms_ph_dynamics.decoupling import (
     internal_jacobian,
     passive_coriolis,
 )
+from vms_ph_dynamics.hopping import Leg
 from vms_ph_io import robots
 
 from ..conftest import state_of

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, frozen
-from ...inertia import check_inertia
+from ...robot.inertia import check_inertia
 from ..components import Quadratic, Reversible, Storage
 from ..errors import StructureError
 from ..patterns import power

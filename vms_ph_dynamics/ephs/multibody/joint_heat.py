@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...arrays import Array, vector
-from ...friction import Friction as JointFriction
+from ...effects.friction import Friction as JointFriction
 from ..components import Component, Environment
 from ..equations import assemble
 from ..errors import StructureError

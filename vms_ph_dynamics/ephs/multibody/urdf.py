@@ -7,12 +7,12 @@ import numpy as np
 import pinocchio as pin
 
 from ...arrays import Array
-from ...building import build
 from ...errors import ModelError
 from ...groups import pose as pose_of
-from ...joint_table import joint_table
-from ...joints import base_of
-from ...mimic import Mimic
+from ...robot.building import build
+from ...robot.joint_table import joint_table
+from ...robot.joints import base_of
+from ...robot.mimic import Mimic
 from ..systems import System
 from .body import GRAVITY, rigid_body
 from .friction import coulomb

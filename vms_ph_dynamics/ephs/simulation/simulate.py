@@ -49,13 +49,13 @@ class Simulation:
         self.equations, self.dt, self.t, self.supplied = equations, float(dt), 0.0, 0.0
         self._inputs = inputs
         self._stepper = EphsStepper(equations, scheme, tolerance)
-        self._carried = self._stepper.begin(x, 0.0)
+        self._solver_state = self._stepper.begin(x, 0.0)
         self._count = 0
 
     @property
     def x(self) -> Array:
         """The state vector."""
-        return self._carried.x
+        return self._solver_state.x
 
     def step(self) -> None:
         """Advance by one step.
@@ -65,13 +65,15 @@ class Simulation:
                 ``x`` stay those of the last good step.
         """
         try:
-            carried, move = self._stepper.stride(self._carried, self._inputs, self.t, self.dt)
+            solver_state, move = self._stepper.stride(
+                self._solver_state, self._inputs, self.t, self.dt
+            )
         except SimulationError as error:
             error.time, error.state = self.t, self.x.copy()
             error.args = (f"at t = {self.t:.6g} s: {error.args[0]}",)
             raise
         self._count += 1
-        self._carried, self.t = carried, self._count * self.dt
+        self._solver_state, self.t = solver_state, self._count * self.dt
         self.supplied += move.works.energy
 
     def violation(self) -> float:

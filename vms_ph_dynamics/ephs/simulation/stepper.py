@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array, frozen
-from ...integrators import Advance, Observation, StepFailure, Stepper
+from ...integrators import Observation, StepFailure, Stepper, StepResult
 from ...integrators.interpolation import cubic
 from ...integrators.stepper import Interpolant
 from ..equations import Equations
@@ -31,7 +31,7 @@ SCHEMES: Mapping[str, _Scheme] = {
 """Schemes by name."""
 
 
-class Carried(NamedTuple):
+class SolverState(NamedTuple):
     """What a scheme carries from step to step.
 
     Attributes:
@@ -49,11 +49,11 @@ class Stride(NamedTuple):
     """A step as the scheme took it.
 
     Attributes:
-        carried: after it.
+        solver_state: after it.
         move: what the scheme says of it.
     """
 
-    carried: Carried
+    solver_state: SolverState
     move: Move
 
 
@@ -88,7 +88,7 @@ class EphsStepper(Stepper):
         self.order = self._scheme.order
         self._entropies = equations.is_entropy[: equations.layout.stored]
 
-    def begin(self, state: Array, t: float) -> Carried:
+    def begin(self, state: Array, t: float) -> SolverState:
         """Return what the scheme carries at a state vector.
 
         Raises:
@@ -106,15 +106,17 @@ class EphsStepper(Stepper):
         equations.rank = self.projection.find_rank(x)
         if self._scheme.begins_on_constraints:
             x = self.projection.onto(x)
-        return Carried(x, np.zeros(equations.layout.stored))
+        return SolverState(x, np.zeros(equations.layout.stored))
 
-    def stride(self, carried: Carried, inputs: Inputs | None, t: float, dt: float) -> Stride:
+    def stride(
+        self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> Stride:
         """Return one step of ``dt`` s from time ``t``.
 
         Raises:
             SimulationError: one of its kinds, where the motion cannot go on by such a step.
         """
-        move = self._step(t, carried.x, dt, inputs, dt * carried.velocity)
+        move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = move.x, None
         if not _finite(x):
             raise SimulationError("the motion has no finite continuation; take a shorter step")
@@ -131,24 +133,26 @@ class EphsStepper(Stepper):
                 x, _, metric = self.projection.apply(x)
             if not _finite(x):
                 raise SimulationError("the motion has no finite continuation; take a shorter step")
-        least = self.projection.check_rank(x, carried.least, metric)
+        least = self.projection.check_rank(x, solver_state.least, metric)
         self.equations.storages.check_temperatures(x)
-        return Stride(Carried(x, move.along / dt, least), move)
+        return Stride(SolverState(x, move.along / dt, least), move)
 
-    def step(self, carried: Carried, ports: Inputs | None, t: float, dt: float) -> Advance:
+    def step(
+        self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
+    ) -> StepResult:
         """Return the result of one step; see :meth:`Stepper.step`."""
         try:
-            after, move = self.stride(carried, ports, t, dt)
+            after, move = self.stride(solver_state, ports, t, dt)
         except SimulationError as error:
             raise StepFailure(str(error)) from error
         produced = float(self._entropies @ move.along) - move.works.entropy
-        return Advance(
+        return StepResult(
             after, move.works.supplied, self.equations.theta_0 * produced, move.iterations
         )
 
-    def observe(self, carried: Carried) -> Observation:
+    def observe(self, solver_state: SolverState) -> Observation:
         """Return the state vector and its exergy."""
-        x = carried.x.copy()
+        x = solver_state.x.copy()
         return Observation(frozen(x), self.equations.storages.exergy(x), np.zeros(0))
 
     def interpolant(

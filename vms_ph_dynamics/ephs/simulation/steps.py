@@ -8,7 +8,7 @@ from ...arrays import Array
 from ..components import Environment
 from ..equations import Equations
 from ..errors import SimulationError
-from .works import Inputs, Works, acting
+from .works import Inputs, PortEnergies, acting
 
 # An iteration that changes by so many times the state has diverged; soon it would overflow.
 _FAR = 1e9
@@ -26,7 +26,7 @@ class Move(NamedTuple):
 
     x: Array
     along: Array
-    works: Works
+    works: PortEnergies
     iterations: int = 0
 
 
@@ -51,7 +51,7 @@ class MuntheKaas:
 
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
         """Return the step of length dt."""
-        states, works = self._equations.states, Works(self._equations)
+        states, works = self._equations.states, PortEnergies(self._equations)
         k1 = self._rate(t, x, inputs, works, dt / 6.0)
         theta = (0.5 * dt) * k1
         k2 = self._turned(t + 0.5 * dt, x, theta, inputs, works, dt / 3.0)
@@ -65,7 +65,7 @@ class MuntheKaas:
         return Move(y, along, works)
 
     def _rate(
-        self, t: float, x: Array, inputs: Inputs | None, works: Works, duration: float
+        self, t: float, x: Array, inputs: Inputs | None, works: PortEnergies, duration: float
     ) -> Array:
         flows = acting(inputs, t, x)
         rate, efforts = self._equations.tangent(x, self._equations.flow_of(flows))
@@ -78,7 +78,7 @@ class MuntheKaas:
         x: Array,
         theta: Array,
         inputs: Inputs | None,
-        works: Works,
+        works: PortEnergies,
         duration: float,
     ) -> Array:
         states = self._equations.states
@@ -131,7 +131,7 @@ class DiscreteGradient:
             last = change
         else:
             raise _diverging(dt, change)
-        works = Works(equations)
+        works = PortEnergies(equations)
         works.add(flows, efforts, dt)
         y = states.step(x, u)
         states.repair(y)

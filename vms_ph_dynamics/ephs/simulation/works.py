@@ -22,7 +22,7 @@ def acting(inputs: Inputs | None, t: float, x: Array) -> Flows:
     return inputs(t, x) if callable(inputs) else inputs
 
 
-class Works:
+class PortEnergies:
     """A quadrature of the powers at outer ports.
 
     Attributes:

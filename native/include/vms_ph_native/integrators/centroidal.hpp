@@ -20,7 +20,7 @@ class Centroidal {
   const bool has_potential;    ///< whether there is other gravity, which acts on the shape
 
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
-  void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, Carried& x) noexcept;
+  void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
 
   /// From a frame at `at` with `velocity` to the inertial one, in place.
   void to_inertial(const Eigen::Vector3d& at, const Eigen::Vector3d& velocity, Eigen::VectorXd& q,
@@ -52,7 +52,7 @@ class Centroidal {
 
   /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
   void add_works(const Ports& ports, const Eigen::VectorXd& v, double duration,
-                 Advance& books) const noexcept;
+                 StepResult& books) const noexcept;
 
  private:
   void friction(const Ports& ports, int joint, double rate, double& force) const noexcept;

@@ -15,10 +15,10 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   DiscreteGradient(const Model& model, bool gravity);
 
   int order() const override { return 2; }
-  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
-  Advance step(const Carried& x, const Ports& ports, double t, double dt,
-               Carried& next) noexcept override;
-  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+               SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
   /// An energy, the size of its terms; the velocity is in `velocity_`.
@@ -27,13 +27,13 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept override;
-  void guess(const Carried& x, double t, double dt, bool fresh) noexcept;
+  void guess(const SolverState& x, double t, double dt, bool fresh) noexcept;
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
                 const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
   void correct(double by) noexcept;
-  void polish(Advance& books) noexcept;
-  void seen(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
+  void polish(StepResult& books) noexcept;
+  void seen(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 
   Centroidal robot_;
@@ -43,9 +43,9 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   double typical_;
   Eigen::VectorXd nothing_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_, weighted_;
   // The step under way:
-  const Carried* from_ = nullptr;
+  const SolverState* from_ = nullptr;
   const Ports* ports_ = nullptr;
-  Carried* to_ = nullptr;
+  SolverState* to_ = nullptr;
   double t_ = 0.0, dt_ = 0.0, square_ = 0.0;
   Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
 };

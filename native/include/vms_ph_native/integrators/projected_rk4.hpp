@@ -14,15 +14,15 @@ class ProjectedRK4 final : public Stepper {
   ProjectedRK4(const Model& model, bool gravity);
 
   int order() const override { return 4; }
-  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
-  Advance step(const Carried& x, const Ports& ports, double t, double dt,
-               Carried& next) noexcept override;
-  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+               SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  void free(const Carried& x, double dt, Carried& next) noexcept;
-  void forced(const Carried& x, const Ports& ports, double dt, Carried& next,
-              Advance& books) noexcept;
+  void free(const SolverState& x, double dt, SolverState& next) noexcept;
+  void forced(const SolverState& x, const Ports& ports, double dt, SolverState& next,
+              StepResult& books) noexcept;
 
   Centroidal robot_;
   Projection projection_;

@@ -15,12 +15,12 @@ class Projection {
   /// Move (x.q, x.v) to the angular momentum and the energy that x carries; a step of dt s.
   ///
   /// Energy that is taken off the books is taken off x.energy. Says in `books` when it fails.
-  void project(Carried& x, double dt, Advance& books) noexcept;
+  void project(SolverState& x, double dt, StepResult& books) noexcept;
 
  private:
-  double rounding(const Carried& x, double terms) const noexcept;
-  void turn(Carried& x, double dt, Advance& books) noexcept;
-  Screw momentum_in_base(const Eigen::VectorXd& q, const Carried& x) const noexcept;
+  double rounding(const SolverState& x, double terms) const noexcept;
+  void turn(SolverState& x, double dt, StepResult& books) noexcept;
+  Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;
   Eigen::VectorXd start_, rates_, still_, slope_, along_, step_;

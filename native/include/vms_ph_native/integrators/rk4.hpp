@@ -18,10 +18,10 @@ class RK4 final : public Stepper {
   ~RK4() override;
 
   int order() const override { return 4; }
-  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
-  Advance step(const Carried& x, const Ports& ports, double t, double dt,
-               Carried& next) noexcept override;
-  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+               SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
   void coordinate_rate(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;

@@ -29,7 +29,7 @@ struct Fall {
 };
 
 /// An energy as the sum of two numbers, so that a million small works leave no rounding.
-struct Budget {
+struct CompensatedSum {
   double value = 0.0, rest = 0.0;  ///< J
 
   void add(double work);
@@ -49,13 +49,13 @@ struct Past {
 
 /// What a scheme carries from step to step: the motion seen from the centre of mass, the motion of
 /// that, and what is conserved. As in vms_ph_dynamics.integrators; on a fixed base nothing falls.
-struct Carried {
+struct SolverState {
   Eigen::VectorXd q;   ///< (nq,)
   Eigen::VectorXd v;   ///< (nv,); of projected_rk4 and rk4
   Eigen::VectorXd pi;  ///< (n,) joint momenta; of discrete_gradient
   Fall fall;
   Eigen::Vector3d angular = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
-  Budget energy;
+  CompensatedSum energy;
   double t = 0.0;  ///< s
   Past past;
 };
@@ -81,7 +81,7 @@ enum class Failure : unsigned char {
 };
 
 /// The books of a step, or of many.
-struct Advance {
+struct StepResult {
   std::array<double, 3> supplied{};  ///< by the joint torques, at the base, at the end effector, J
   double dissipated = 0.0;           ///< J
   int iterations = 0;                ///< 0 for explicit schemes
@@ -89,14 +89,14 @@ struct Advance {
   double amount = 0.0, extent = 0.0;
 
   double net() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
-  void add(const Advance& part);
+  void add(const StepResult& part);
   std::string reason() const;  ///< the failure in words
 };
 
 /// Many steps; `taken` of them, fewer than asked for when the next one fails.
 struct Ran {
   long taken = 0;
-  Advance books;
+  StepResult books;
 };
 
 /// A scheme for one robot: one thread at a time. After begin() nothing allocates or throws.
@@ -106,25 +106,25 @@ class Stepper {
 
   virtual int order() const = 0;
 
-  /// What is carried at a motion (q, v) in the inertial frame.
-  virtual Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
+  /// What is solver_state at a motion (q, v) in the inertial frame.
+  virtual SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
 
   /// One step of dt s from time t.
   ///
-  /// @param x     carried; not changed.
+  /// @param x     solver_state; not changed.
   /// @param next  written; made by begin(), and another than x. Meaningless after a failure.
-  virtual Advance step(const Carried& x, const Ports& ports, double t, double dt,
-                       Carried& next) noexcept = 0;
+  virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+                       SolverState& next) noexcept = 0;
 
   /// The motion in the inertial frame.
-  virtual void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
+  virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
 
   /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
   ///
   /// @param x     where it begins; then where it ends.
   /// @param room  as `next` of step().
-  Ran run(Carried& x, const Ports& ports, double t0, double dt, long first, long steps,
-          Carried& room) noexcept;
+  Ran run(SolverState& x, const Ports& ports, double t0, double dt, long first, long steps,
+          SolverState& room) noexcept;
 };
 
 }  // namespace vms_ph

@@ -15,16 +15,16 @@ class Suzuki final : public Stepper {
   explicit Suzuki(std::unique_ptr<Stepper> inner) : inner_(std::move(inner)) {}
 
   int order() const override { return 4; }
-  Carried begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
-  Advance step(const Carried& x, const Ports& ports, double t, double dt,
-               Carried& next) noexcept override;
-  void motion(const Carried& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override {
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+               SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override {
     inner_->motion(x, q, v);
   }
 
  private:
   std::unique_ptr<Stepper> inner_;
-  Carried other_;
+  SolverState other_;
 };
 
 }  // namespace vms_ph

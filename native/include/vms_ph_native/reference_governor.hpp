@@ -1,0 +1,72 @@
+// The minimum of a potential that follows a reference of the task.
+#pragma once
+
+#include <optional>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/shaped_potential.hpp"
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// Follows references with a limited speed, within the joint limits.
+///
+/// q* follows x* by damped Newton steps on f(q*) = x*; where it cannot, it stays as close as it
+/// gets.
+class ReferenceGovernor {
+ public:
+  /// Begin at the neutral configuration. Model and task must outlive it.
+  ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
+
+  const Minimum& now() const noexcept { return now_; }
+
+  /// Where it is to go, m; nothing when a velocity leads it.
+  const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
+
+  /// Whether the last reference was not finite.
+  bool refused() const noexcept { return refused_; }
+
+  /// Whether the reference is where the minimum cannot follow.
+  bool is_behind() const noexcept { return is_behind_; }
+
+  /// Put the minimum at a configuration (nq,) of the model and return the terms there, valid until
+  /// the next call.
+  Evaluation& set(const ConstVector& q) noexcept;
+
+  /// Where a reference takes the minimum within a time step; nothing moves yet.
+  ///
+  /// @param dt      time step, s.
+  /// @param speed   the largest speed, m/s.
+  /// @param margin  distance kept from the joint limits, rad or m.
+  /// @returns a place that stays valid until the next call.
+  const Minimum& next(const Reference& reference, double dt, double speed, double margin) noexcept;
+
+  /// The minimum a share of the way from here to another, valid until the next call.
+  const Minimum& towards(const Minimum& minimum, double share) noexcept;
+
+  /// Move there.
+  void accept(const Minimum& minimum) noexcept;
+
+ private:
+  Eigen::Vector3d wanted(const Reference& reference, double dt) noexcept;
+  bool usable(const std::optional<Eigen::Vector3d>& value) noexcept;
+  VectorV moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
+                double dt, double margin) const noexcept;
+
+  const Model& model_;
+  const PositionTask& task_;
+  double damping_;
+  JointLimitPotential limits_;
+  Evaluation at_;
+  Eigen::VectorXd rest_;
+  VectorV posture_;
+  Minimum now_, next_, between_;
+  std::uint64_t places_ = 0;
+  std::optional<Eigen::Vector3d> target_;
+  bool refused_ = false, is_behind_ = false, settled_ = true;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,137 @@
+#include "vms_ph_native/reference_governor.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+namespace vms_ph {
+namespace {
+
+// Distances of the reference shorter than this, m, are none.
+constexpr double still = 1e-9;
+
+// The reference waits where the minimum is further behind than this, m.
+constexpr double behind = 1e-3;
+
+// Rate at which a minimum that cannot follow is drawn to its first posture, 1/s.
+constexpr double pull_rate = 1.0;
+
+}  // namespace
+
+ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
+    : model_(model),
+      task_(task),
+      damping_(damping),
+      limits_(model),
+      at_(model),
+      rest_(Eigen::VectorXd::Zero(model.nv())),
+      posture_(model.n()) {
+  set(model.neutral_configuration());
+  next_.q = between_.q = now_.q;
+}
+
+Evaluation& ReferenceGovernor::set(const ConstVector& q) noexcept {
+  at_.set(q, rest_);
+  now_.q = q;
+  now_.x = task_.value(at_);
+  now_.place = ++places_;
+  target_.reset();
+  refused_ = is_behind_ = false;
+  settled_ = true;
+  model_.joint_positions(q, posture_);
+  return at_;
+}
+
+const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, double speed,
+                                   double margin) noexcept {
+  Eigen::Vector3d step = wanted(reference, dt);
+  const double length = step.norm();
+  if (!(dt > 0.0) || (length < still && settled_)) return now_;
+  const double reach = dt * speed;
+  step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
+  at_.set(now_.q, rest_);
+  const Matrix3V jacobian = task_.jacobian(at_);
+  const Eigen::Vector3d here = task_.value(at_);
+  Eigen::Vector3d lead = now_.x + step - here;
+  const double away = lead.norm();
+  settled_ = away < still;
+  // A reference that runs away waits within this distance, always towards where it goes.
+  const double leash = std::max(behind, 2.0 * reach);
+  is_behind_ = away > leash;
+  lead *= away > 0.0 ? std::min(1.0, leash / away) : 0.0;
+  VectorV before(model_.n());
+  model_.joint_positions(now_.q, before);
+  const VectorV way = moved(jacobian, lead, before, dt, margin) - before;
+  model_.integrate(now_.q, way, next_.q);
+  next_.x = here + lead;
+  next_.place = ++places_;
+  return next_;
+}
+
+const Minimum& ReferenceGovernor::towards(const Minimum& minimum, double share) noexcept {
+  VectorV way(model_.nv());
+  model_.difference(now_.q, minimum.q, way);
+  way *= share;
+  model_.integrate(now_.q, way, between_.q);
+  between_.x = now_.x + share * (minimum.x - now_.x);
+  between_.place = ++places_;
+  return between_;
+}
+
+void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
+  if (&minimum == &now_) return;
+  now_ = minimum;
+}
+
+VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
+                             const VectorV& before, double dt, double margin) const noexcept {
+  const Eigen::Index n = before.size();
+  VectorV free = VectorV::Ones(n), pull = VectorV::Zero(n), after = before;
+  if (is_behind_) {
+    // Stretched out, an arm can fold the wrong way when it comes back; the posture it set out from
+    // tells it which.
+    pull = (dt * pull_rate) * (posture_ - before);
+  }
+  for (Eigen::Index round = 0; round < n; ++round) {
+    const Matrix3V usable = jacobian * free.asDiagonal();
+    // Damped, so that a reference out of reach stops the minimum instead of flinging it.
+    const Eigen::Matrix3d lift =
+        usable * usable.transpose() + damping_ * damping_ * Eigen::Matrix3d::Identity();
+    const Eigen::Vector3d missing = lead - usable * pull;
+    const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
+    VectorV move = usable.transpose() * weights;
+    move += pull.cwiseProduct(free);
+    // Joints at a limit leave it to the others.
+    move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
+    after = limits_.clipped(before + move, before, margin);
+    bool stopped = false;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > still)) continue;
+      free[i] = 0.0;
+      stopped = true;
+    }
+    if (!stopped) break;
+  }
+  return after;
+}
+
+Eigen::Vector3d ReferenceGovernor::wanted(const Reference& reference, double dt) noexcept {
+  refused_ = false;
+  if (usable(reference.position)) target_ = reference.position;
+  Eigen::Vector3d step = Eigen::Vector3d::Zero();
+  if (usable(reference.velocity)) {
+    step += dt * *reference.velocity;
+    target_.reset();
+  }
+  if (target_) step += *target_ - now_.x;
+  return step;
+}
+
+bool ReferenceGovernor::usable(const std::optional<Eigen::Vector3d>& value) noexcept {
+  if (!value) return false;
+  if (value->allFinite()) return true;
+  refused_ = true;
+  return false;
+}
+
+}  // namespace vms_ph

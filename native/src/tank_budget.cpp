@@ -1,0 +1,77 @@
+#include "vms_ph_native/tank_budget.hpp"
+
+#include <algorithm>
+
+namespace vms_ph {
+namespace {
+
+// Costs below this, J, are rounding.
+constexpr double free_of_charge = 1e-12;
+
+// The authority over `whole` joules that all there is can pay for.
+double affordable(double whole, double purse) {
+  return whole <= std::max(purse, free_of_charge) ? 1.0 : std::max(0.0, purse / whole);
+}
+
+}  // namespace
+
+TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), held_(model) {}
+
+void TankBudget::reset(const ShapedPotential& potential) noexcept {
+  potential_ = potential;
+  authority_ = 1.0;
+  is_short_ = was_in_debt_ = false;
+  held_.forget();
+  tank_.reset();
+}
+
+void TankBudget::begin(Evaluation& d, double limit_energy, double capacity, double initial) noexcept {
+  if (capacity <= 0.0) {
+    tank_.reset();
+    authority_ = 1.0;
+    is_short_ = was_in_debt_ = false;
+    return;
+  }
+  if (!tank_) {
+    tank_.emplace(capacity, initial);
+    held_.forget();
+  }
+  tank_->set_capacity(capacity);
+  tank_->receive(held_.left_over(d, store(d, limit_energy)));
+}
+
+void TankBudget::end(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
+  if (tank_) held_.hold(d, torque, store(d, limit_energy));
+}
+
+double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {
+  // The torque holds the robot's weight, so what gravity stores comes from the controller.
+  return energy(d.q()) + limit_energy - d.potential_energy();
+}
+
+double TankBudget::take(const ConstVector& q, const ShapedPotential& next, double before) noexcept {
+  const double cost = next.is_same(potential_) ? 0.0 : next.energy(q) - before;
+  potential_ = next;
+  return cost;
+}
+
+bool TankBudget::fits(const ShapedPotential& next, const ConstVector& q, double before) noexcept {
+  if (next.q_star() == potential_.q_star()) return true;
+  moved_ = potential_;
+  moved_.move(next);
+  return authority_ * moved_.energy(q) - before <= tank_->budget() + free_of_charge;
+}
+
+double TankBudget::pay_for(const ConstVector& q, const ShapedPotential& next, double before,
+                         double share) noexcept {
+  was_in_debt_ |= tank_->level() < -free_of_charge;
+  potential_ = next;
+  const double whole = next.energy(q);
+  authority_ = affordable(whole, before + tank_->level());
+  const double cost = authority_ * whole - before;
+  tank_->pay(cost);
+  is_short_ = share < 1.0 || authority_ < 1.0;
+  return cost;
+}
+
+}  // namespace vms_ph

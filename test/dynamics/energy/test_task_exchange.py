@@ -1,0 +1,59 @@
+"""The power between null space and task that the energy monitor publishes."""
+
+from math import isnan
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.task_exchange import TaskExchange
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+
+Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
+
+
+def test_monitor_and_controller_find_the_same_exchange(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    exchange, law = TaskExchange(panda, PositionTask(panda)), TaskSpaceIDAPBC(panda)
+    law.reset(RobotState(Q0, np.zeros(7)))
+    for _ in range(20):
+        q, v = Q0 + rng.uniform(-0.3, 0.3, 7), rng.uniform(-1, 1, 7)
+        energy = law.update(RobotState(q, v), Reference(), 1e-3).energy
+        assert exchange.at(panda.evaluate(q, v)).whole == pytest.approx(
+            energy.null_to_task, rel=1e-9, abs=1e-12
+        )
+
+
+def test_the_share_of_g12_goes_on_smoothly_away_from_singularities(
+    panda: VMSModel,
+) -> None:
+    exchange, before, jumps = TaskExchange(panda, PositionTask(panda)), None, []
+    way = np.array([1.0, 0.2, -1.0, -0.3, 1.0, 0.5, 1.0])
+    for s in np.linspace(0.0, 1.3, 1301):
+        share = exchange.at(panda.evaluate(Q0 + s * way, np.ones(7))).through_g12
+        if before is not None:
+            jumps.append(abs(share - before))
+        before = share
+    # Its slope along this way is at most 8 W a radian, a step a milliradian; a basis that jumped
+    # would move it by watts.
+    assert max(jumps) < 0.01
+
+
+def test_robots_on_moving_bases_have_it_and_those_without_redundancy_do_not(
+    panda: VMSModel,
+) -> None:
+    floating = robots.load("satellite_panda")
+    d = floating.evaluate(floating.neutral_configuration(), np.linspace(-1, 1, floating.nv))
+    found = TaskExchange(floating, PositionTask(floating)).at(d)
+    assert np.isfinite([found.whole, found.through_g12]).all()
+    held = [f"panda_joint{i}" for i in (3, 5, 6, 7)]
+    xml = robots.get("panda").description()
+    short = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
+    none = TaskExchange(short, PositionTask(short)).at(short.evaluate(np.ones(3), np.ones(3)))
+    assert isnan(none.whole)
+    singular = np.array([1.686, 0, np.pi / 2, -3.0, 0, 2.665, -2.897])
+    at = TaskExchange(panda, PositionTask(panda)).at(panda.evaluate(singular, np.ones(7)))
+    assert isnan(at.through_g12)

@@ -1,0 +1,117 @@
+"""The bundled hoppers simulated as their launch files and parameters say, without ROS."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from vms_ph_controllers import HoppingController, Reference, RobotState
+from vms_ph_dynamics.hopping import Leg
+from vms_ph_dynamics.hopping.simulation import HoppingSimulation
+from vms_ph_dynamics.simulation import External, Sample
+from vms_ph_io import robots, share_directory
+
+HOPPERS = [name for name in robots.names() if robots.get(name).on_floor]
+NOTHING = External(np.zeros(1), np.zeros(6))
+
+
+def simulation(name: str, continuous: bool = True, step: float = 1e-3) -> HoppingSimulation:
+    known = robots.get(name)
+    model = known.load()
+    text = (share_directory() / f"config/{name}.yaml").read_text()
+    asked = yaml.safe_load(text)["/**/controller"]["ros__parameters"]
+    assert asked.pop("controller") == "vms_ph_controllers.HoppingController"
+    controller = HoppingController(model)
+    controller.gains = replace(controller.gains, **asked)
+
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+        command = controller.update(RobotState(q, v), Reference(), dt)
+        return np.concatenate([command.wrench_base, command.torque])
+
+    home = model.configuration(known.home, known.home_base)
+    law = (lambda: controller.law) if continuous else None
+    return HoppingSimulation(model, home, step, control, law)
+
+
+def energy(name: str, sample: Sample) -> float:
+    d = robots.load(name).evaluate(sample.q, sample.v)
+    return d.kinetic_energy + d.potential_energy
+
+
+def unbalanced(name: str, first: Sample, last: Sample) -> float:
+    return energy(name, last) - energy(name, first) - sum(last.work.values())
+
+
+@pytest.mark.parametrize("name", HOPPERS)
+def test_the_bundled_hopper_goes_on_hopping_and_its_works_close(name: str) -> None:
+    hopping = simulation(name)
+    leg, first = Leg(robots.load(name)), hopping.sample()
+    heights = []
+    for _ in range(300):
+        hopping.advance(10, NOTHING)
+        sample = hopping.sample()
+        heights.append(leg.at(sample.q, sample.v).centre[1])
+    assert hopping.time == pytest.approx(3.0)
+    assert hopping.is_finite()
+    # Six hops of about 0.4 s, all of them high.
+    tops = [b for a, b, c in zip(heights, heights[1:], heights[2:], strict=False) if a < b >= c]
+    assert len(tops) >= 6
+    assert min(tops) > 0.2
+    last = hopping.sample()
+    assert last.work["end_effector"] < -0.5
+    assert abs(unbalanced(name, first, last)) < 1e-6
+
+
+def test_a_push_on_the_foot_is_told_in_its_port() -> None:
+    name = "revolute_hopper"
+    hopping = simulation(name)
+    first = hopping.sample()
+    force = np.array([0.4, 0.1, 0.0, 0.0, 0.0, 0.002])
+    for k in range(40):
+        in_axes = k >= 20
+        hopping.advance(10, External(np.array([0.01]), force, in_axes, np.array([0.1, 0, 0.01])))
+    assert abs(unbalanced(name, first, hopping.sample())) < 1e-7
+    quiet = simulation(name)
+    quiet.advance(400, NOTHING)
+    assert abs(quiet.sample().q[0] - hopping.sample().q[0]) > 1e-4
+
+
+def test_the_wrench_at_the_foot_is_the_floors_in_its_axes() -> None:
+    """In stance the mean force carries the leg: minus its change of momentum and its weight."""
+    name = "revolute_hopper"
+    hopping = simulation(name)
+    leg = Leg(robots.load(name))
+    forces, before = [], None
+    while hopping.time < 0.25:
+        hopping.advance(1, NOTHING)
+        sample = hopping.sample()
+        seen = leg.at(sample.q, sample.v)
+        if hopping.time >= 0.2:
+            before = seen if before is None else before
+            forces.append(seen.foot_axes @ sample.wrench[:2])
+    assert before is not None
+    impulse = 1e-3 * (np.sum(forces, axis=0) - 0.5 * (forces[0] + forces[-1]))
+    weight = np.array([0.0, -1.007 * 9.81 * (len(forces) - 1) * 1e-3])
+    # The trapezoidal rule over samples of a smooth force, 1 ms apart.
+    np.testing.assert_allclose(seen.momentum - before.momentum, impulse + weight, atol=2e-3)
+
+
+def test_a_law_held_over_its_steps_comes_near_the_continuous_one() -> None:
+    name = "revolute_hopper"
+    continuous, held = simulation(name), simulation(name, continuous=False, step=2e-4)
+    continuous.advance(250, NOTHING)
+    held.advance(1250, NOTHING)
+    np.testing.assert_allclose(held.sample().q, continuous.sample().q, atol=5e-3)
+
+
+def test_a_reset_returns_to_the_start_with_the_works_at_zero() -> None:
+    hopping = simulation("prismatic_hopper")
+    start = hopping.sample()
+    hopping.advance(100, NOTHING)
+    hopping.reset()
+    again = hopping.sample()
+    np.testing.assert_array_equal(again.q, start.q)
+    assert not any(again.work.values())
+    assert hopping.resets == 1
+    assert hopping.steps == 0

@@ -1,0 +1,340 @@
+"""Dirac structures: of base, arm and both [A, sections 3 to 5], and how structures compose."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.groups import SE3, FloatingJoint, PlanarJoint
+from vms_ph_dynamics.structure import (
+    CanonicalForm,
+    DecoupledForm,
+    DiracStructure,
+    Ports,
+    StandardForm,
+    TaskSpaceForm,
+)
+from vms_ph_dynamics.structure.dirac import compose, direct_product
+from vms_ph_dynamics.structure.subsystems import (
+    base_structure,
+    coupled_structure,
+    manipulator_structure,
+    wrench_junction,
+)
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+
+from ..conftest import random_tree, state_of
+
+trees = st.integers(0, 2**31).map(random_tree)
+seeds = st.integers(0, 2**31)
+
+
+def is_dirac(structure: DiracStructure) -> None:
+    """As many dimensions as ports have entries, and no power on any pair of its elements."""
+    size = sum(structure.ports.values())
+    assert structure.flows.shape == structure.efforts.shape == (size, size)
+    both = np.vstack([structure.flows, structure.efforts])
+    assert (np.linalg.matrix_rank(both) if size else 0) == size
+    pairing = structure.efforts.T @ structure.flows
+    scale = np.linalg.norm(structure.efforts, axis=0) * np.linalg.norm(structure.flows, axis=0)
+    # Polarised: e1.f2 + e2.f1 = 0, which is more than zero power on each element.
+    np.testing.assert_allclose(pairing, -pairing.T, atol=1e-11 * max(1.0, scale.max(initial=0)))
+
+
+def same(a: DiracStructure, b: DiracStructure) -> None:
+    """Equal as subspaces, whatever the order of the ports and the bases."""
+    assert a.ports.keys() == b.ports.keys()
+    b = b.reordered(list(a.ports))
+    one, other = (np.linalg.qr(np.vstack([x.flows, x.efforts]))[0] for x in (a, b))
+    # Projectors on one subspace; the structures' entries are of the size of a robot's lengths.
+    np.testing.assert_allclose(one @ one.T, other @ other.T, atol=1e-10)
+
+
+def random_structure(ports: dict[str, int], rng: np.random.Generator) -> DiracStructure:
+    """From a random skew matrix, with flow and effort of some entries exchanged."""
+    size = sum(ports.values())
+    m = rng.normal(size=(size, size))
+    flows, efforts = m - m.T, np.eye(size)
+    swap = rng.random(size) < 0.5
+    flows[swap], efforts[swap] = efforts[swap], flows[swap].copy()
+    return DiracStructure(ports, flows, efforts)
+
+
+# --- base, arm and both ---------------------------------------------------------------------------
+
+
+@given(trees, seeds)
+@settings(max_examples=30, deadline=None)
+def test_base_and_arm_alone_have_dirac_structures(tree: VMSModel, seed: int) -> None:
+    d = tree.evaluate(*state_of(tree, np.random.default_rng(seed)))
+    arm, base = manipulator_structure(d), base_structure(d)
+    is_dirac(arm)
+    is_dirac(base)
+    assert list(arm.ports.values()) == [tree.n] * 4 + [6]
+    assert list(base.ports.values()) == [tree.b] * 3
+
+
+def test_the_structure_of_the_arm_as_printed_is_not_skew(panda: VMSModel) -> None:
+    # After (33) the flows of actuators and tool have no sign; power then does not balance.
+    d = panda.evaluate(np.full(7, 0.3), np.full(7, 0.2))
+    right = manipulator_structure(d).matrix()
+    printed = right.copy()
+    printed[21:] *= -1
+    with pytest.raises(ModelError, match="skew-symmetric"):
+        DiracStructure.from_matrix(printed, manipulator_structure(d).ports)
+    # Printed line by line: xdot = J_sym dH - G dV + G tau + G J^T W, qdot, qdot, V = J G^T dH.
+    g, j = np.vstack([np.zeros((7, 7)), np.eye(7)]), d.J_end_effector
+    np.testing.assert_array_equal(printed[:14, 14:], np.hstack([-g, g, g @ j.T]))
+    np.testing.assert_array_equal(printed[14:, :14], np.vstack([g.T, g.T, j @ g.T]))
+
+
+@pytest.mark.parametrize("base", ["planar", "floating"])
+def test_the_base_structure_is_that_of_the_source_in_any_chart(
+    base: str, rng: np.random.Generator
+) -> None:
+    # (43) keeps hdot = chi v and dV/dh in a chart of the base; composed with the map chi, ours is
+    # that one, but for the sign of the last flow.
+    model = VMSModel.from_urdf(robots.get("panda").description(), base)
+    d = model.evaluate(*state_of(model, rng))
+    joint = PlanarJoint() if base == "planar" else FloatingJoint()
+    h = rng.uniform(-1, 1, 3) if base == "planar" else SE3().random(rng).ravel()
+    chi, b, size = joint.rate_map(h), model.b, len(h)
+    # The map as a structure: power in by (force, v), out by (dV/dh, hdot).
+    unit, zero = np.eye(b), np.zeros((b, size))
+    flows = np.block([[-unit, zero], [chi, np.zeros((size, size))]])
+    efforts = np.block([[np.zeros((b, b)), chi.T], [zero.T, np.eye(size)]])
+    chart = DiracStructure({"force": b, "h": size}, flows, efforts)
+    is_dirac(chart)
+    found = compose(base_structure(d), chart, {"potential_base": "force"})
+    found = found.reordered(["p", "h", "base"])
+    poisson = StandardForm(model).interconnection(StandardForm(model).state(d.q, d.v))[:b, :b]
+    expected = np.block(
+        [
+            [poisson, -chi.T, unit],
+            [chi, np.zeros((size, size)), zero.T],
+            [-unit, zero, np.zeros((b, b))],
+        ]
+    )
+    np.testing.assert_allclose(found.matrix(), expected, atol=1e-12)
+
+
+def joined(base: DiracStructure, arm: DiracStructure, jacobian: np.ndarray) -> DiracStructure:
+    """Base and arm side by side, the wrench at the end effector brought to both."""
+    sizes = {"base": base.ports["base"], "tip": 6}
+    junction = wrench_junction(np.hstack([jacobian, np.eye(6)]), sizes, "end_effector")
+    is_dirac(junction)
+    apart = direct_product(
+        base.renamed({"base": "on_base"}), arm.renamed({"end_effector": "on_tip"})
+    )
+    both = compose(apart, junction, {"on_base": "base_inner", "on_tip": "tip_inner"})
+    # Nothing else acts at the tip: its effort is zero, its flow free.
+    free = DiracStructure({"free": 6}, np.eye(6), np.zeros((6, 6)))
+    return compose(both, free, {"tip": "free"})
+
+
+@given(trees, seeds)
+@settings(max_examples=30, deadline=None)
+def test_a_robot_is_the_product_of_its_base_and_its_arm(tree: VMSModel, seed: int) -> None:
+    q, v = state_of(tree, np.random.default_rng(seed))
+    d, form = tree.evaluate(q, v), StandardForm(tree)
+    x = form.state(q, v)
+    whole = coupled_structure(form, x)
+    is_dirac(whole)
+    # Without the tool: the direct product, entry by entry.
+    apart = direct_product(base_structure(d), manipulator_structure(d))
+    kept = [name for name in whole.ports if name != "end_effector"]
+    size = sum(whole.ports[name] for name in kept)
+    product = apart.reordered([*kept, "end_effector"]).matrix()
+    np.testing.assert_allclose(whole.matrix()[:size, :size], product[:size, :size], atol=1e-12)
+    # With the tool: its wrench reaches the base too.
+    found = joined(base_structure(d), manipulator_structure(d), d.J_end_effector[:, : tree.b])
+    is_dirac(found)
+    same(found, whole)
+    # So the product alone, with the wrench on the arm only, is another structure.
+    if tree.b:
+        assert np.abs(product[:, size:] - whole.matrix()[:, size:]).max() > 1e-2
+
+
+@pytest.mark.parametrize("kind", [StandardForm, DecoupledForm])
+@given(tree=trees, seed=seeds)
+@settings(max_examples=20, deadline=None)
+def test_the_flows_of_a_motion_are_those_its_structure_gives_to_its_efforts(
+    kind: type[StandardForm] | type[DecoupledForm], tree: VMSModel, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    q, v = state_of(tree, rng)
+    w, tau, wrench = rng.normal(size=tree.b), rng.normal(size=tree.n), rng.normal(size=6)
+    form = kind(tree)
+    x, d = form.state(q, v), tree.evaluate(q, v)
+    efforts = np.concatenate([form.gradient(x), d.g, w, tau, wrench])
+    rate = form.rate(x, Ports(tau, w, wrench))
+    flows = np.concatenate([form.layout(rate), v, -v, -d.J_end_effector @ v])
+    found = form.dirac(x) @ efforts
+    np.testing.assert_allclose(found, flows, atol=1e-9 * max(1.0, np.abs(flows).max()))
+    names = {"x": tree.b + 2 * tree.n, "potential": tree.nv, "inputs": tree.nv, "tool": 6}
+    structure = DiracStructure.from_matrix(form.dirac(x), names)
+    assert structure.contains(found, efforts)
+    assert not structure.contains(found + 1e-3, efforts)
+
+
+def test_the_decoupled_structure_is_the_standard_one_in_other_coordinates(
+    panda_on: VMSModel, rng: np.random.Generator
+) -> None:
+    # Fig. 5: the change of coordinates, a structure from (x) to (x_hat), stands in between.
+    q, v = state_of(panda_on, rng)
+    standard, decoupled = StandardForm(panda_on), DecoupledForm(panda_on)
+    x, x_hat = standard.state(q, v), decoupled.state(q, v)
+    phi = decoupled.terms(x_hat).Phi
+    size = len(phi)
+    other = len(standard.dirac(x)) - size
+    zero = np.zeros((size, size))
+    # x_hat_dot = Phi xdot into the new store, e = Phi^T e_hat.
+    change = DiracStructure(
+        {"old": size, "x_hat": size},
+        np.block([[-np.eye(size), zero], [phi, zero]]),
+        np.block([[zero, phi.T], [zero, np.eye(size)]]),
+    )
+    is_dirac(change)
+    before = DiracStructure.from_matrix(standard.dirac(x), {"x": size, "ports": other})
+    found = compose(before, change, {"x": "old"}).reordered(["x_hat", "ports"])
+    expected = decoupled.dirac(x_hat)
+    np.testing.assert_allclose(found.matrix(), expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_the_task_space_form_has_the_structure_of_its_motion(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    task = PositionTask(panda)
+    form = TaskSpaceForm(panda, task)
+    q, v = state_of(panda, rng)
+    x, t, tau = form.state(q, v), form.evaluate(q, v), rng.normal(size=7)
+    rate = form.rate(x, Ports(tau))
+    sigma = t.J_bar_inverse.T @ tau
+    efforts = np.concatenate([form.gradient(x), t.d.g, sigma])
+    flows = np.concatenate([form.layout(rate), v, -t.eta, -t.nu])
+    np.testing.assert_allclose(form.dirac(x) @ efforts, flows, atol=1e-9 * np.abs(flows).max())
+    is_dirac(DiracStructure.from_matrix(form.dirac(x), {"x": 14, "potential": 7, "task": 7}))
+    # The canonical form's, with the joints' efforts in its place.
+    canonical = CanonicalForm(panda)
+    is_dirac(coupled_structure(canonical, canonical.state(q, v)))
+
+
+# --- composition ----------------------------------------------------------------------------------
+
+
+@given(seeds)
+@settings(max_examples=60, deadline=None)
+def test_connected_structures_are_a_structure_again(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size, first, second = (int(x) for x in rng.integers(1, 5, 3))
+    a = random_structure({"out": first, "left": size}, rng)
+    b = random_structure({"right": size, "end": second}, rng)
+    is_dirac(a)
+    found = compose(a, b, {"left": "right"})
+    assert dict(found.ports) == {"out": first, "end": second}
+    is_dirac(found)
+    assert abs(found.power(rng.normal(size=first + second))) < 1e-10
+
+
+@given(seeds)
+@settings(max_examples=60, deadline=None)
+def test_it_does_not_matter_which_connection_is_made_first(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a = random_structure({"a": 2, "ab": 3}, rng)
+    b = random_structure({"ba": 3, "b": 1, "bc": 2}, rng)
+    c = random_structure({"cb": 2, "c": 2}, rng)
+    ab, bc = {"ab": "ba"}, {"bc": "cb"}
+    same(compose(compose(a, b, ab), c, bc), compose(a, compose(b, c, bc), ab))
+
+
+@given(seeds)
+@settings(max_examples=30, deadline=None)
+def test_two_connections_at_once_are_both_made(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a = random_structure({"a": 2, "one": 2, "two": 1}, rng)
+    b = random_structure({"uno": 2, "b": 1, "due": 1}, rng)
+    found = compose(a, b, {"two": "due", "one": "uno"})
+    is_dirac(found)
+    # A flow and effort of the result, traced back: there are inner ones that fit on both sides.
+    joint_a = a.renamed({"one": "x", "two": "y"}).reordered(["a", "x", "y"])
+    joint_b = b.renamed({"uno": "x", "due": "y"}).reordered(["b", "x", "y"])
+    weights = rng.normal(size=3)
+    f, e = found.flows @ weights, found.efforts @ weights
+    # Unknown weights of both, with shared efforts and opposite flows inside.
+    rows = np.block(
+        [
+            [joint_a.flows[:2], np.zeros((2, 4))],
+            [joint_a.efforts[:2], np.zeros((2, 4))],
+            [np.zeros((1, 5)), joint_b.flows[:1]],
+            [np.zeros((1, 5)), joint_b.efforts[:1]],
+            [joint_a.efforts[2:], -joint_b.efforts[1:]],
+            [joint_a.flows[2:], joint_b.flows[1:]],
+        ]
+    )
+    right = np.concatenate([f[:2], e[:2], f[2:], e[2:], np.zeros(6)])
+    weights = np.linalg.lstsq(rows, right, rcond=None)[0]
+    np.testing.assert_allclose(rows @ weights, right, atol=1e-9 * np.abs(right).max())
+
+
+def test_nothing_connected_is_the_direct_product(rng: np.random.Generator) -> None:
+    a, b = random_structure({"a": 2}, rng), random_structure({"b": 3}, rng)
+    same(compose(a, b, {}), direct_product(a, b))
+
+
+def test_everything_connected_leaves_a_structure_without_ports(rng: np.random.Generator) -> None:
+    a, b = random_structure({"a": 2}, rng), random_structure({"b": 2}, rng)
+    closed = compose(a, b, {"a": "b"})
+    assert dict(closed.ports) == {}
+    assert closed.power(np.zeros(0)) == 0.0
+
+
+def test_a_gyrator_between_two_stores_turns_effort_into_flow() -> None:
+    gyrator = DiracStructure.from_matrix(np.array([[0.0, 2.0], [-2.0, 0.0]]), {"a": 1, "b": 1})
+    other = gyrator.renamed({"a": "c", "b": "d"})
+    # Two gyrators are a transformer: f_a = 2 e_b, f_c = 2 e_d; e_b = e_c, f_b = -f_c.
+    both = compose(gyrator, other, {"b": "c"})
+    assert both.contains(np.array([2.0, -2.0]), np.array([3.0, 3.0]))
+    with pytest.raises(ModelError, match="efforts of this Dirac structure are constrained"):
+        both.matrix()
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_what_is_no_dirac_structure_is_refused() -> None:
+    with pytest.raises(ModelError, match="skew-symmetric"):
+        DiracStructure.from_matrix(np.eye(2), {"a": 2})
+    with pytest.raises(ModelError, match=r"ports of size 3 need a matrix of that size, not \(2, 2"):
+        DiracStructure.from_matrix(np.zeros((2, 2)), {"a": 1, "b": 2})
+    with pytest.raises(ModelError, match="must be finite"):
+        DiracStructure.from_matrix(np.full((2, 2), np.nan), {"a": 2})
+
+
+def test_wrong_connections_are_refused_by_name(rng: np.random.Generator) -> None:
+    a, b = random_structure({"x": 2, "y": 1}, rng), random_structure({"u": 2, "w": 1}, rng)
+    with pytest.raises(ModelError, match="no port 'z'; there are x, y"):
+        compose(a, b, {"z": "u"})
+    with pytest.raises(ModelError, match="no port 'y'; there are u, w"):
+        compose(a, b, {"y": "y"})
+    with pytest.raises(ModelError, match="port 'x' has size 2, port 'w' 1"):
+        compose(a, b, {"x": "w"})
+    c = random_structure({"x": 2}, rng)
+    with pytest.raises(ModelError, match="both structures have a port 'x'"):
+        direct_product(a, c)
+    same_size = random_structure({"x": 2, "y": 2}, rng)
+    with pytest.raises(ModelError, match="port 'u' is connected twice"):
+        compose(same_size, b, {"x": "u", "y": "u"})
+
+
+def test_ports_are_reordered_and_renamed_as_a_whole(rng: np.random.Generator) -> None:
+    a = random_structure({"x": 2, "y": 1}, rng)
+    same(a.reordered(["y", "x"]), a)
+    for names in (["x"], ["x", "x", "y"], ["x", "z"]):
+        with pytest.raises(ModelError, match="every port once; there are x, y; given: x"):
+            a.reordered(names)
+    with pytest.raises(ModelError, match="two ports would have the same name: y, y"):
+        a.renamed({"x": "y"})
+    with pytest.raises(ModelError, match="no port 'z'"):
+        a.renamed({"z": "y"})

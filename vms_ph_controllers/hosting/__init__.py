@@ -1,0 +1,1 @@
+"""Controllers by name, and between flat arrays for hosts in other languages."""

@@ -1,0 +1,211 @@
+"""Impedance of the end effector on any base, what is left of the motion damped or held."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.groups import SE3
+
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    switch,
+    usable,
+)
+from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.pose_potential import PosePotential
+from ..references.pose_reference import PoseReference
+from ..safety.output_stage import OutputGains, OutputStage
+
+_SE3 = SE3()
+
+# Where the components of a base's twist are in a spatial one.
+_COMPONENTS = {
+    "fixed": np.zeros(0, dtype=int),
+    "planar": np.array([0, 1, 5]),
+    "floating": np.arange(6),
+}
+
+# Singular values of the task's mobility are lifted to this square, in (m/s) per unit momentum: it
+# bounds the task inertia where the arm is stretched out.
+_LIFT = 1e-6
+
+
+class EndEffectorImpedance(Controller):
+    r"""Source D's shaped energy and split damping on source A's robots.
+
+    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - dV_b - dV_q`` with the potential ``V_e``
+    of the end effector's pose (:class:`PosePotential`), its velocity error ``e`` and the inertia of
+    the null space ``M - J^T Lambda J``, whose motion is damped at the rate ``d``.
+
+    - ``relative_to_base`` off: the end effector is held in the inertial frame; its reference is
+      ``Reference.base_pose`` on a moving base (the pose that topics tell), else ``position``.
+      On: in the frame of the base, so that it rides along.
+    - ``hold_base`` on: the base is held where it was at the reset by a potential of its own. Off:
+      it lies in the null space and goes where the end effector's spring and damping lead it.
+
+    The energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` falls by the damping when the reference
+    rests; what a moving reference puts in is told as ``reference_power``.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        stiffness: float = gain(200.0, "of the end effector's position, N/m", 0.0, 5000.0)
+        stiffness_rotation: float = gain(10.0, "of its attitude, N m/rad", 0.0, 500.0)
+        damping: float = gain(40.0, "of its velocity, N s/m", 0.0, 1000.0)
+        damping_rotation: float = gain(2.0, "of its turning, N m s/rad", 0.0, 100.0)
+        damping_null: float = gain(2.0, "rate at which the rest is damped, 1/s", 0.0, 100.0)
+        frequency_base: float = gain(3.0, "of the base where it is held, rad/s", 0.0, 50.0)
+        hold_base: bool = switch(True, "hold the base where it was at the reset")
+        relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
+        speed: float = gain(0.2, "of the reference, m/s", 1e-3, 20.0)
+        turn: float = gain(0.5, "of the reference, rad/s", 1e-3, 20.0)
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+    ) -> None:
+        """Control the end effector of a robot on any base; see :class:`OutputStage`."""
+        super().__init__(model)
+        self.gains = self._given(gains)
+        self._output = OutputStage(model, allocation, base_actuated)
+        self._joint_limits = JointLimitPotential(model)
+        self._tool_potential, self._base_potential = PosePotential(), PosePotential()
+        self._tool = PoseReference()
+        self._components = _COMPONENTS[model.base]
+        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        model, b = self.model, self.model.b
+        d = model.evaluate(state.q, np.zeros(model.nv))
+        self._base_home = model.base_pose(d.q)
+        self._relative = self.gains.relative_to_base
+        self._tool.restart(self._tool_pose(d))
+        self._tool_potential.restart(np.eye(4))
+        self._base_potential.restart(np.eye(4))
+        linear = {"fixed": 0, "planar": 2, "floating": 3}[model.base]
+        diagonal = np.diag(d.M_b)
+        self._base_stiffness = (
+            (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
+        )
+        self._limit_stiffness = np.diag(d.M_hat_m).copy()
+        self._output.restart(d)
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
+        if not state.is_usable(self.model):
+            self.missed_updates()
+            return self.safe_output(state.q)
+        model, gains, b = self.model, self.gains, self.model.b
+        d = Evaluation(model, state.q, state.v)
+        if gains.relative_to_base != self._relative:
+            self._relative = gains.relative_to_base
+            self._tool.restart(self._tool_pose(d))
+        self._follow(reference, dt)
+        error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
+        self._tool_potential.follow(error)
+        j = d.J_end_effector
+        if self._relative and b:
+            j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
+        wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
+        slip = j @ d.v - wanted_twist
+        k = (gains.stiffness, gains.stiffness_rotation)
+        pull = self._tool_potential.gradient(error, *k)
+        damping = np.repeat([gains.damping, gains.damping_rotation], 3)
+        at_tool = pull + damping * slip
+
+        inverse = np.linalg.solve(d.M, j.T)
+        inertia = np.linalg.inv(j @ inverse + _LIFT * np.eye(6))
+        momentum = d.M @ d.v
+        task_momentum = inertia @ (j @ d.v)
+        rest = momentum - j.T @ task_momentum
+        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
+        wall = gains.limit_frequency**2 * self._limit_stiffness
+        base_energy, base_pull = self._base(d)
+        wanted = d.g - j.T @ at_tool - gains.damping_null * rest
+        wanted[:b] -= base_pull
+        wanted[b:] -= wall * depth
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
+        output = self._output.apply(d, wanted, gains, dt)
+
+        potential = self._tool_potential.value(error, *k) + base_energy
+        potential += 0.5 * float(wall @ (depth * depth))
+        kinetic_task = 0.5 * float(task_momentum @ (j @ d.v))
+        energy = ControlEnergy(
+            closed_loop=d.kinetic_energy + potential,
+            shaped_potential=potential,
+            kinetic_task=kinetic_task,
+            kinetic_null=d.kinetic_energy - kinetic_task,
+            damping_task=float(slip @ (damping * slip)),
+            damping_null=gains.damping_null * float(d.v @ rest),
+            reference_power=-float(at_tool @ wanted_twist),
+            clipped_power=float((output.force - wanted) @ d.v),
+            tank_level=self._output.tank_level,
+        )
+        return Command(
+            output.force[:b],
+            output.force[b:],
+            energy,
+            Status.SATURATED if output.reason else Status.OK,
+            output.reason,
+            task_error=float(np.linalg.norm(error[:3, 3])),
+            smallest_singular_value=float(np.linalg.svd(j, compute_uv=False)[-1]),
+        )
+
+    def _tool_pose(self, d: Evaluation) -> Array:
+        """Return the pose of the end effector in the frame that it is held in, (4,4)."""
+        pose = d.placement(self.model.end_effector)
+        if not self._relative:
+            return pose
+        return _SE3.inverse(self.model.base_pose(d.q)) @ pose
+
+    def _base(self, d: Evaluation) -> tuple[float, Array]:
+        """Return energy and pull of the potential that holds the base."""
+        gains = self.gains
+        if not (gains.hold_base and self._output.base_is_actuated):
+            return 0.0, np.zeros(self.model.b)
+        error = _SE3.inverse(self._base_home) @ self.model.base_pose(d.q)
+        self._base_potential.follow(error)
+        k_position, k_rotation = (gains.frequency_base**2 * i for i in self._base_stiffness)
+        pull = self._base_potential.gradient(error, k_position, k_rotation)
+        return self._base_potential.value(error, k_position, k_rotation), pull[self._components]
+
+    def missed_updates(self) -> None:
+        """Earn nothing by what is not seen; see :meth:`Controller.missed_updates`."""
+        self._output.lose()
+
+    def safe_output(self, q: Array) -> Command:
+        """Hold against gravity as well as the base can; see :meth:`Controller.safe_output`."""
+        return self._output.safe
+
+    def _follow(self, reference: Reference, dt: float) -> None:
+        """Move the reference on; what is not finite or of another shape is not taken."""
+        gains, tool = self.gains, self._tool
+        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
+        if reference.pose is None and position is not None:
+            target = tool.pose.copy()
+            target[:3, 3] = position
+        if target is not None:
+            tool.go_to(target)
+        twist, velocity = None, usable(reference.velocity, (3,))
+        if velocity is not None:
+            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
+        quickness = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        tool.advance(twist, gains.speed, gains.turn, quickness, dt)

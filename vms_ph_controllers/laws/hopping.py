@@ -1,0 +1,198 @@
+"""Controllers I, II and III of hopping legs [B, 4.1.5]."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import atan2, pi
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.hopping import Leg, LegEfforts, LegLaw, LegState
+
+from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status, gain
+
+KINDS = ("I", "II", "III")
+
+CHANNELS = ("radial_spring", "radial_damping", "regulator", "polar_spring", "polar_damping")
+"""Powers of the law's own parts, W. Springs and regulator: into the robot. Damping: what it takes,
+never negative. Together they make the power at the base and the joints."""
+
+
+class HoppingController(Controller):
+    """Virtual springs between foot and centre of mass, and a regulator of the energy.
+
+    The radial law [B (4.16)] acts on the length r_cf, in flight and in stance; it loads the joints
+    alone. The polar law [B (4.17)] acts in stance, and turns the whole robot through the base port:
+    on the leg's angle alpha_i,cf (controller II), or on the angle of the centre-of-mass frame that
+    is aligned with the locked velocity (controller III); controller I has none.
+
+    The energy regulated is kinetic + gravity + radial spring. Sampled, :meth:`update` takes the leg
+    to stand while its foot is below zero; in continuous time use :attr:`law`.
+    """
+
+    @dataclass(frozen=True)
+    class Gains:
+        """Gains of the law; defaults are those of the stable gait of [B], experiment VI."""
+
+        radial_stiffness: float = gain(2200.0, "K_r, N/m", 0.0, 1e5)
+        flight_damping: float = gain(20.0, "D_r in flight, N s/m", 0.0, 1e4)
+        stance_damping: float = gain(0.0, "D_r in stance, N s/m", 0.0, 1e4)
+        polar_stiffness: float = gain(6.0, "K_p in stance, N m/rad", 0.0, 1e4)
+        polar_damping: float = gain(0.0, "D_p in stance, N m s/rad", 0.0, 1e3)
+        energy_gain: float = gain(10.0, "K_E, s/m^2", 0.0, 1e4)
+        length: float = gain(0.1411, "wanted r_cf, m", 0.001, 10.0)
+        angle: float = gain(0.0, "wanted leg or frame angle, rad", -pi, pi)
+        energy: float = gain(2.8382, "wanted energy, J", 0.0, 1e4)
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        foot: str | None = None,
+        gains: Gains | None = None,
+        kind: str = "II",
+    ) -> None:
+        """Control a leg.
+
+        Args:
+            model: on a planar base, gravity along -y.
+            foot: its frame, the end effector when None.
+            gains: of the law.
+            kind: ``"I"``, ``"II"`` or ``"III"``.
+
+        Raises:
+            ModelError: no leg, see :class:`Leg`; no such kind; or III with more than one joint,
+                where the frame's angle is no function of the configuration.
+        """
+        super().__init__(model)
+        if kind not in KINDS:
+            raise ModelError(f"a hopping controller is one of {', '.join(KINDS)}; given: {kind!r}")
+        if kind == "III" and model.n != 1:
+            raise ModelError(
+                "controller III needs a locked velocity that can be integrated, as with one joint; "
+                f"'{model.name}' has {model.n}"
+            )
+        self.leg = Leg(model, foot)
+        self.gains = self._given(gains)
+        self.kind = kind
+        self._safe = np.zeros(model.n)
+
+    @property
+    def law(self) -> LegLaw:
+        """The law in continuous time, with the gains it has now."""
+        gains = self.gains
+        return LegLaw(lambda leg, stance: self._efforts(leg, stance, gains), CHANNELS)
+
+    def frame_angle(self, leg: LegState) -> float:
+        """Return alpha_c of the frame aligned with the locked velocity, rad [B, controller III].
+
+        It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The quarter turn
+        is missing in the text of [B] and present in its program.
+        """
+        turned = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
+        return (turned + pi) % (2 * pi) - pi
+
+    def _turned_by(self, joint: float) -> float:
+        """theta_bc at a position of the joint, rad, by Clenshaw's recurrence on plain floats."""
+        middle, half, series = self._shape_angle
+        x = (joint - middle) / half
+        b1 = b2 = 0.0
+        for c in series:
+            b1, b2 = c + 2.0 * x * b1 - b2, b1
+        return b1 - x * b2
+
+    def reset(self, state: RobotState) -> None:
+        """Check the state; the law has no memory."""
+        self.model.evaluate(state.q, state.v)
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return base wrench and joint torques; see :meth:`Controller.update`."""
+        if not np.isfinite(state.q.sum() + state.v.sum()):
+            return self.safe_output(state.q)
+        leg = self.leg.at(state.q, state.v)
+        stance = bool(leg.foot[1] < 0.0)
+        efforts = self._efforts(leg, stance, self.gains)
+        limit = self.model.joints.effort
+        torque = np.clip(efforts.force[3:], -limit, limit)
+        clipped = float((torque - efforts.force[3:]) @ state.v[3:])
+        flows = dict(zip(CHANNELS, efforts.flows, strict=True))
+        energy = ControlEnergy(
+            closed_loop=leg.energy + efforts.stored,
+            shaped_potential=leg.potential + efforts.stored,
+            kinetic_task=leg.kinetic,
+            damping_task=flows["radial_damping"] + flows["polar_damping"],
+            reference_power=flows["regulator"],
+            clipped_power=clipped,
+        )
+        saturated = bool((torque != efforts.force[3:]).any())
+        return Command(
+            efforts.force[:3],
+            torque,
+            energy,
+            Status.SATURATED if saturated else Status.OK,
+            "a joint is at its limit" if saturated else "",
+            task_error=abs(leg.length - self.gains.length),
+        )
+
+    def safe_output(self, q: Array) -> Command:
+        """Return no effort at all: a leg that does not hop folds; see the base class."""
+        return Command(
+            np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
+        )
+
+    def _efforts(self, leg: LegState, stance: bool, gains: "HoppingController.Gains") -> LegEfforts:
+        away, speed = leg.length - gains.length, leg.length_rate
+        stored = 0.5 * gains.radial_stiffness * away * away
+        spring = -gains.radial_stiffness * away
+        damping = (gains.stance_damping if stance else gains.flight_damping) * speed
+        regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
+        force = (spring - damping + regulator) * leg.J_length
+        polar = polar_damping = turning = 0.0
+        if stance and self.kind != "I":
+            if self.kind == "II":
+                off, turning, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
+            else:
+                row = np.append([0.0, 0.0, 1.0], self._connection(leg))
+                off, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
+            polar, polar_damping = -gains.polar_stiffness * off, gains.polar_damping * turning
+            force = force + (polar - polar_damping) * row
+            stored += 0.5 * gains.polar_stiffness * off * off
+        flows = (
+            spring * speed,
+            damping * speed,
+            regulator * speed,
+            polar * turning,
+            polar_damping * turning,
+        )
+        return LegEfforts(force, flows, stored)
+
+    @staticmethod
+    def _connection(leg: LegState) -> float:
+        """The angular part of the mechanical connection, for one joint."""
+        return float(np.linalg.solve(leg.M[:3, :3], leg.M[:3, 3])[2])
+
+    @cached_property
+    def _shape_angle(self) -> tuple[float, float, list[float]]:
+        """theta_bc of the joint, the integral of the connection from zero [B (3.76)].
+
+        Middle and half width of the range, and Chebyshev coefficients, the highest first.
+        """
+        model = self.model
+        low, high = float(model.joints.lower[0]), float(model.joints.upper[0])
+        rest, q = np.zeros(model.nv), model.neutral_configuration()
+
+        def connection(positions: Array) -> Array:
+            values = []
+            for position in positions:
+                q[4] = position
+                values.append(self._connection(self.leg.at(q, rest)))
+            return np.array(values)
+
+        # The connection is analytic: this degree leaves 1e-14 over a whole turn of a knee.
+        fit = Chebyshev.interpolate(connection, 80, domain=[low, high])
+        series = fit.integ(lbnd=0.0).trim(1e-16).coef
+        return 0.5 * (low + high), 0.5 * (high - low), [float(c) for c in series[::-1]]

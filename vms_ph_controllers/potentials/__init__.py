@@ -1,0 +1,1 @@
+"""The potential energies that the laws shape."""

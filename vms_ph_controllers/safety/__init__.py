@@ -1,0 +1,1 @@
+"""What stands between a law and the actuators: limits, energy tank, output stage."""

@@ -1,0 +1,1 @@
+"""What acts on a robot: friction, fluids, actuators and their allocation."""

@@ -1,0 +1,202 @@
+"""A fluid around the robot: added mass, buoyancy, drag.
+
+The standard model of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics and Motion
+Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and without bounds; bodies do not disturb
+the flow around each other.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+from ..groups import SE3
+
+if TYPE_CHECKING:
+    from ..evaluation import Evaluation
+    from ..model import VMSModel
+
+WATER = 1000.0  # kg/m^3
+
+_SE3 = SE3()
+
+
+def _no_mass() -> Array:
+    return frozen(np.zeros((6, 6)))
+
+
+def _no_drag() -> Array:
+    return frozen(np.zeros(6))
+
+
+def _at_origin() -> Array:
+    return frozen(np.zeros(3))
+
+
+@dataclass(frozen=True)
+class ImmersedBody:
+    """What a fluid does to one link; all in the axes and about the origin of the link's frame.
+
+    Attributes:
+        link: its name.
+        added_mass: (6,6) symmetric, linear first, kg, kg m, kg m^2.
+        volume: displaced, m^3.
+        centre_of_buoyancy: (3,) m.
+        linear_drag: (6,) resistance to each component of the twist, N s/m and N m s.
+        quadratic_drag: (6,) resistance to its square, N s^2/m^2 and N m s^2.
+    """
+
+    link: str
+    added_mass: Array = field(default_factory=_no_mass)
+    volume: float = 0.0
+    centre_of_buoyancy: Array = field(default_factory=_at_origin)
+    linear_drag: Array = field(default_factory=_no_drag)
+    quadratic_drag: Array = field(default_factory=_no_drag)
+
+    def __post_init__(self) -> None:
+        """Refuse what no body in a fluid can have.
+
+        Raises:
+            ModelError: a wrong shape, an entry that is not finite, an added mass that is not
+                symmetric and positive semi-definite, a negative volume or drag.
+        """
+        for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
+            what = f"the {name.replace('_', ' ')} of '{self.link}'"
+            object.__setattr__(self, name, _checked(getattr(self, name), size, what))
+        object.__setattr__(self, "added_mass", self._checked_mass())
+        if not (np.isfinite(self.volume) and self.volume >= 0):
+            raise ModelError(
+                f"the volume of '{self.link}' must not be negative; given: {self.volume} m^3"
+            )
+        for name in ("linear_drag", "quadratic_drag"):
+            if min(getattr(self, name)) < 0:
+                raise ModelError(
+                    f"the {name.replace('_', ' ')} of '{self.link}' must not be negative: it would "
+                    f"drive the robot; given: {getattr(self, name).tolist()}"
+                )
+
+    def _checked_mass(self) -> Array:
+        what = f"the added mass of '{self.link}'"
+        mass = np.array(self.added_mass, dtype=np.float64)
+        if mass.shape != (6, 6):
+            raise ModelError(f"{what} must have shape (6, 6); given: shape {mass.shape}")
+        _checked(mass.ravel(), 36, what)
+        if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
+            raise ModelError(
+                f"{what} must be symmetric; it differs from its transpose by "
+                f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
+            )
+        smallest = np.linalg.eigvalsh(mass)[0]
+        # Rounded published coefficients may miss zero by that much.
+        if smallest < -1e-9 * np.abs(mass).max():
+            raise ModelError(
+                f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
+            )
+        return frozen((mass + mass.T) / 2)
+
+
+def check_density(density: float) -> None:
+    """Refuse a density that is not positive.
+
+    Raises:
+        ModelError: saying what was given.
+    """
+    if not (np.isfinite(density) and density > 0):
+        raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
+
+
+def _checked(value: Array, size: int, what: str) -> Array:
+    try:
+        return frozen(vector(value, size, what).copy())
+    except StateError as error:
+        raise ModelError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """A fluid and the links that are in it.
+
+    Attributes:
+        bodies: the links.
+        density: kg/m^3.
+    """
+
+    bodies: tuple[ImmersedBody, ...]
+    density: float = WATER
+
+    def __post_init__(self) -> None:
+        """Refuse a density that is not positive.
+
+        Raises:
+            ModelError: saying what was given.
+        """
+        check_density(self.density)
+
+    def check(self, model: "VMSModel") -> None:
+        """Refuse a fluid that does not fit a robot.
+
+        Raises:
+            ModelError: a link that the robot does not have.
+        """
+        for body in self.bodies:
+            model.frame_id(body.link)
+
+    @property
+    def displaced_mass(self) -> float:
+        """Mass of the fluid that the robot displaces, kg."""
+        return self.density * sum(body.volume for body in self.bodies)
+
+    def added_mass(self, d: "Evaluation") -> Array:
+        """Return what the fluid adds to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
+        total = np.zeros((d.model.nv, d.model.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            total += jacobian.T @ body.added_mass @ jacobian
+        return total
+
+    def coriolis(self, d: "Evaluation") -> Array:
+        """Return what the fluid adds to the Coriolis matrix, (nv,nv).
+
+        Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, through its
+        Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the rate of
+        the added mass.
+        """
+        total = np.zeros((d.model.nv, d.model.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            rate = d.frame_jacobian_rate(d.model.frame_id(body.link))
+            momentum = body.added_mass @ (jacobian @ d.v)
+            total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
+        return total
+
+    def buoyancy(self, d: "Evaluation") -> Array:
+        """Return the generalised force of buoyancy, (nv,)."""
+        total = np.zeros(d.model.nv)
+        for body in self.bodies:
+            up = -self.density * body.volume * d.model.gravity
+            force = d.placement(body.link)[:3, :3].T @ up
+            torque = np.cross(body.centre_of_buoyancy, force)
+            total += d.jacobian(body.link).T @ np.concatenate([force, torque])
+        return total
+
+    def buoyancy_potential(self, d: "Evaluation") -> float:
+        """Return the potential of buoyancy with the base at the origin, J."""
+        model, data, total = d.model, d.model.workspace(), 0.0
+        pin.forwardKinematics(model._pin, data, d.q_origin)
+        for body in self.bodies:
+            frame = pin.updateFramePlacement(model._pin, data, model.frame_id(body.link))
+            centre = frame.act(body.centre_of_buoyancy)
+            total += self.density * body.volume * float(model.gravity @ centre)
+        return total
+
+    def drag(self, d: "Evaluation") -> Array:
+        """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``."""
+        total = np.zeros(d.model.nv)
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            twist = jacobian @ d.v
+            total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
+        return total

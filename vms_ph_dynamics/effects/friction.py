@@ -1,0 +1,69 @@
+"""Friction in the joints."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Viscous and Coulomb friction: ``tau = -(viscous qdot + coulomb tanh(qdot / slip))``.
+
+    The sign function of Coulomb's law is rounded over the speed ``slip``, which makes friction a
+    function of the state; a joint under a load below ``coulomb`` creeps instead of sticking. An
+    explicit integrator needs steps below about 2 * inertia * slip / coulomb.
+
+    Attributes:
+        viscous: (n,) N m s/rad or N s/m.
+        coulomb: (n,) N m or N.
+        slip: rad/s or m/s.
+    """
+
+    viscous: Array
+    coulomb: Array
+    slip: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Refuse friction that would drive a joint.
+
+        Raises:
+            ModelError: a negative or not finite coefficient, sizes that differ, or no slip speed.
+        """
+        for name in ("viscous", "coulomb"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
+                raise ModelError(
+                    f"{name} friction must be one number a joint, not negative; given: {values}"
+                )
+            object.__setattr__(self, name, frozen(values))
+        if self.viscous.shape != self.coulomb.shape:
+            raise ModelError(
+                f"viscous friction is given for {len(self.viscous)} joints, Coulomb friction for "
+                f"{len(self.coulomb)}"
+            )
+        if not (np.isfinite(self.slip) and self.slip > 0):
+            raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
+
+    @classmethod
+    def of(cls, model: "VMSModel") -> "Friction":
+        """Return the friction that the robot's URDF gives."""
+        return cls(model.joints.damping, model.joints.friction)
+
+    def force(self, rates: Array) -> Array:
+        """Return the joint torques of friction, (n,), at joint rates (n,)."""
+        force = -self.viscous * rates
+        if self.coulomb.any():
+            force = force - self.coulomb * np.tanh(rates / self.slip)
+        return force
+
+    def slope(self, rates: Array) -> Array:
+        """Return minus the derivative of each torque by its rate, (n,)."""
+        # The square of 1/cosh, which would overflow at high speed.
+        return self.viscous + self.coulomb / self.slip * (1.0 - np.tanh(rates / self.slip) ** 2)

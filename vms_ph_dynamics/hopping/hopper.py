@@ -1,0 +1,250 @@
+"""A leg that is moved on through its phases, with every change of phase located in time."""
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array, frozen
+from ..integrators.radau import CollocationStep, RadauStepper
+from .floor import Phase
+from .leg_on_floor import PORTS, LegOnFloor
+
+# Where within a step a change of phase is looked for.
+_LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
+# A change of phase is located until the foot misses the surface by less than this, m.
+_ON_TIME = 1e-13
+SKIN = 1e-8
+"""A foot has left when it is this far above the floor, m.
+
+The law, and the floor's hold, differ above and below zero: where both drive the foot back to it, as
+after a touch-down with a strong regulator, it would change sides infinitely often in a finite time.
+"""
+# First steps, s: after touch-down the dashpot brakes the light foot within microseconds.
+_AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
+
+
+class EventKind(enum.IntEnum):
+    """What happens between two phases."""
+
+    TOUCH_DOWN = 0
+    LIFT_OFF = 1
+    RELIEF = 2
+    PRESSING = 3
+    SLIP = 4
+    GRIP = 5
+
+
+@dataclass(frozen=True)
+class ContactEvent:
+    """A change of phase.
+
+    Attributes:
+        time: s.
+        kind: what happens.
+        state: (2 nv + 1,) of the system, before the floor is released or its anchor set.
+        works: (channels,) energies up to then, J.
+    """
+
+    time: float
+    kind: EventKind
+    state: Array
+    works: Array
+
+
+class Hopper:
+    """The state of a leg on a floor, its works and its events, as time goes on.
+
+    The stiff stance is integrated by an L-stable collocation scheme; the phases are left at the
+    very instants at which the foot meets the floor, is relieved of pressure or leaves, so that no
+    step smears a jump and the works close with the energies to the accuracy of the scheme.
+
+    Attributes:
+        system: leg, law and floor.
+        phase: where the motion is.
+        works: (channels,) energies through the channels of the system since the start, J.
+        events: all changes of phase so far.
+    """
+
+    def __init__(
+        self,
+        system: LegOnFloor,
+        q: Array,
+        v: Array,
+        *,
+        phase: Phase | None = None,
+        tolerance: float = 1e-7,
+        largest_step: float = 2e-2,
+        skin: float = SKIN,
+    ) -> None:
+        """Start at a state, at time zero.
+
+        Args:
+            system: leg, law and floor.
+            q: (nq,) configuration.
+            v: (nv,).
+            phase: to start in; read from the height of the foot when None. At an event, where the
+                foot is at height zero, it must be given.
+            tolerance: of the error of a step, relative to a state of the order of one.
+            largest_step: s.
+            skin: height at which the foot has left the floor, m; see :data:`SKIN`.
+
+        Raises:
+            StateError: q or v is no state of the robot.
+        """
+        d = system.leg.model.evaluate(q, v)
+        y, nv = system.state(d.q, d.v), system.nv
+        if phase is None:
+            phase = Phase.FLIGHT if system.foot_height(y)[0] >= 0.0 else Phase.PRESSED
+        if phase is Phase.PRESSED:
+            phase = system.grip(y)
+        self.system, self.phase = system, phase
+        self._stepper = RadauStepper(
+            lambda x: system.rate(self.phase, x),
+            lambda x: system.powers(self.phase, x),
+            y,
+            scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
+            tolerance=tolerance,
+            first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
+            largest_step=largest_step,
+        )
+        self._skin = skin
+        self.works = np.zeros(len(system.channels))
+        self.events: list[ContactEvent] = []
+        self._margins = {
+            Phase.FLIGHT: self._above,
+            Phase.PRESSED: self._pressed,
+            Phase.RELIEVED: self._relieved,
+            Phase.SLIDES_FORWARD: self._slides,
+            Phase.SLIDES_BACK: self._slides,
+        }
+
+    @property
+    def time(self) -> float:
+        """Since the start, s."""
+        return self._stepper.time
+
+    @property
+    def state(self) -> Array:
+        """The state of the system, (2 nv + 1,)."""
+        return self._stepper.state
+
+    def steps_until(self, time: float) -> Iterator[CollocationStep]:
+        """Move on to a time; yield each step as it is taken, before its works are added.
+
+        Raises:
+            StiffStepError: the motion cannot be integrated.
+        """
+        stepper = self._stepper
+        # Rounding may leave less than this to go.
+        while stepper.time < time - 1e-12:
+            step, happens = self._cut(stepper.propose(time))
+            stepper.accept(step)
+            yield step
+            self.works = self.works + step.works
+            if happens is not None:
+                self._switch(happens)
+
+    def _cut(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
+        """End a step at the first change of phase within it."""
+        margins, start = self._margins[self.phase], 0.0
+        for look in _LOOKS:
+            kind = margins(step.state(look))[1]
+            if kind is not None:
+                part = self._root(lambda p: margins(step.state(p))[0], start, look)
+                # At the crossing it may be another that comes first.
+                return self._on_time(step, part, margins(step.state(part))[1] or kind)
+            start = look
+        return step, None
+
+    def _on_time(
+        self, step: CollocationStep, part: float, kind: EventKind
+    ) -> tuple[CollocationStep, EventKind]:
+        """Repeat a step until its end is the event: within a step the scheme is less accurate."""
+        margins = self._margins[self.phase]
+        h = part * step.length
+        near = min(1.0, part + 1e-3)
+        away = near - 2e-3
+        slope = margins(step.state(near))[0] - margins(step.state(away))[0]
+        slope /= (near - away) * step.length
+        cut = step
+        for _ in range(6):
+            again = self._stepper.attempt(h)
+            if again is None:
+                break
+            cut = again
+            missed = margins(cut.after)[0]
+            if abs(missed) < _ON_TIME or slope >= 0.0:
+                break
+            # Never before the start, which a grazing start would ask for.
+            h = max(h - missed / slope, 0.1 * h)
+        return cut, kind
+
+    @staticmethod
+    def _root(margin: Callable[[float], float], low: float, high: float) -> float:
+        """Return where a margin that is not negative at ``low`` has just become negative.
+
+        By the Illinois rule: the secant, with a value halved that stays on its side.
+        """
+        above, below = margin(low), margin(high)
+        for _ in range(60):
+            if high - low < 1e-12 or below > -_ON_TIME:
+                break
+            # Held off the ends, which a secant through a tiny value would return for ever.
+            part = min(max(above / (above - below), 1e-3), 1.0 - 1e-3)
+            middle = low + part * (high - low)
+            value = margin(middle)
+            if value < 0.0:
+                high, below, above = middle, value, 0.5 * above
+            else:
+                low, above, below = middle, value, 0.5 * below
+        return high
+
+    def _above(self, y: Array) -> tuple[float, EventKind | None]:
+        height = self.system.foot_height(y)[0]
+        return height, EventKind.TOUCH_DOWN if height < 0.0 else None
+
+    def _pressed(self, y: Array) -> tuple[float, EventKind | None]:
+        pressure = self.system.pressure_depth(y)
+        room = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
+        if pressure < 0.0:
+            return min(pressure, room), EventKind.RELIEF
+        return min(pressure, room), EventKind.SLIP if room < 0.0 else None
+
+    def _slides(self, y: Array) -> tuple[float, EventKind | None]:
+        sense = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
+        pressure, beyond = self.system.pressure_depth(y), -self.system.cone_depth(y, sense)
+        if pressure < 0.0:
+            return min(pressure, beyond), EventKind.RELIEF
+        return min(pressure, beyond), EventKind.GRIP if beyond < 0.0 else None
+
+    def _relieved(self, y: Array) -> tuple[float, EventKind | None]:
+        height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
+        if height > 0.0:
+            return -height, EventKind.LIFT_OFF
+        return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None
+
+    def _switch(self, kind: EventKind) -> None:
+        stepper, y = self._stepper, self._stepper.state.copy()
+        self.events.append(
+            ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.works.copy()))
+        )
+        if kind is EventKind.LIFT_OFF:
+            # What the floor still stores along itself is lost when its hold is released.
+            lost = self.system.floor_force(self.phase, self.system.seen(y), y).stored
+            self.works = self.works.copy()
+            self.works[PORTS.index("floor_dissipated")] += lost
+        if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
+            y[-1] = 0.0
+        if kind is EventKind.LIFT_OFF:
+            self.phase = Phase.FLIGHT
+        elif kind is EventKind.RELIEF:
+            self.phase = Phase.RELIEVED
+        else:
+            self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.grip(y)
+            if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
+                # Located a rounding too early.
+                self.phase = self.system.leaning(y)
+        landed = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
+        stepper.restart(y, _AFTER_TOUCH_DOWN if landed else _AFTER_OTHERS)

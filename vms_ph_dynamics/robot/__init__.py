@@ -1,0 +1,1 @@
+"""What builds a robot: joints and their limits, mimic joints, inertia, links."""

@@ -1,0 +1,101 @@
+"""From URDF text to a Pinocchio model."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import vector
+from ..errors import ModelError
+from .joints import BASE_DIMENSION, base_of, make_root_joint
+from .mimic import Mimic, read_mimics, resolve_mimics
+
+_INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+
+
+def build(
+    xml: str,
+    base: str,
+    gravity: Sequence[float],
+    locked_joints: Iterable[str] | Mapping[str, float],
+) -> tuple[Any, dict[str, Mimic]]:
+    """Return a Pinocchio model and the mimics among its joints.
+
+    The arguments are those of :meth:`VMSModel.from_urdf`.
+
+    Raises:
+        ModelError: text that is no URDF, a base it does not have, or an unknown joint.
+    """
+    if base not in ("auto", *BASE_DIMENSION):
+        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+    try:
+        root = make_root_joint(base)
+        model = pin.buildModelFromXML(xml) if root is None else pin.buildModelFromXML(xml, root)
+    except (ValueError, RuntimeError) as error:
+        hint = (
+            "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
+        )
+        raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
+    _check_inertials(xml)
+    found = base_of(model)
+    if base == "fixed" and found != "fixed":
+        raise ModelError(
+            f"base='fixed' was asked for, but the first joint '{model.names[1]}' of "
+            f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
+        )
+    model.gravity.linear = vector(gravity, 3, "gravity")
+    locked = _positions(locked_joints)
+    mimics, locked = resolve_mimics(read_mimics(xml), locked)
+    return _lock(model, locked), mimics
+
+
+def _check_inertials(xml: str) -> None:
+    """Refuse what the parser leaves out with no more than a line on stderr."""
+    for link in ET.fromstring(xml).findall("link"):
+        inertial, name = link.find("inertial"), link.get("name")
+        if inertial is None:
+            continue
+        for tag, keys in _INERTIAL.items():
+            element = inertial.find(tag)
+            for key in keys:
+                given = None if element is None else element.get(key)
+                try:
+                    float(given or "")
+                except ValueError:
+                    raise ModelError(
+                        f"the <inertial> of link '{name}' must give {key} of its <{tag}> as a "
+                        f"number; given: {given!r}"
+                    ) from None
+
+
+def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+    if isinstance(locked, str):
+        locked = (locked,)
+    positions = locked if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
+    return {
+        name: float(vector([position], 1, f"the position of the locked joint '{name}'")[0])
+        for name, position in positions.items()
+    }
+
+
+def _lock(model: Any, positions: Mapping[str, float]) -> Any:
+    if not positions:
+        return model
+    v = np.zeros(model.nv)
+    for name, position in positions.items():
+        joint = model.getJointId(name) if model.existJointName(name) else 0
+        if joint == 0:
+            raise ModelError(
+                f"'{name}' cannot be locked: the joints of '{model.name}' are "
+                f"{', '.join(list(model.names)[1:])}"
+            )
+        if model.nvs[joint] != 1:
+            raise ModelError(
+                f"'{name}' cannot be locked: it has {model.nvs[joint]} freedoms; for a base that "
+                "stands still give the URDF without it, or base='fixed'"
+            )
+        v[model.idx_vs[joint]] = position
+    ids = [model.getJointId(name) for name in positions]
+    return pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))

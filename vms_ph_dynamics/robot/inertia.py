@@ -1,0 +1,91 @@
+"""What a rigid body's inertia must satisfy, and what a robot's mass matrix must."""
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..errors import ModelError
+
+# Published robots round their inertias to a few digits; the triangle inequality may miss by that.
+TRIANGLE_TOLERANCE = 1e-3
+
+# Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
+_SINGULAR = 1e-12
+_SAMPLES = 5
+
+
+def check_inertia(name: str, mass: float, rotational: Array) -> None:
+    """Refuse an inertia that no rigid body can have.
+
+    A massless frame (mass and inertia zero) and a point mass (inertia zero) pass.
+
+    Args:
+        name: of the link or joint, for the error.
+        mass: kg.
+        rotational: (3,3) rotational inertia about the centre of mass, kg m^2.
+
+    Raises:
+        ModelError: not finite, negative mass, or principal moments a, b, c with a + b < c.
+    """
+    if not (np.isfinite(mass) and np.isfinite(rotational).all()):
+        raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
+    if mass < 0:
+        raise ModelError(f"the mass of '{name}' must not be negative; given: {mass} kg")
+    moments = np.sort(np.linalg.eigvalsh(rotational))
+    slack = TRIANGLE_TOLERANCE * moments[2]
+    if moments[0] < -slack or moments[0] + moments[1] < moments[2] - slack:
+        raise ModelError(
+            f"the rotational inertia of '{name}' belongs to no rigid body: its principal moments "
+            f"{', '.join(f'{m:.6g}' for m in moments)} kg m^2 must be positive and each at most "
+            "the sum of the other two"
+        )
+    if mass == 0 and moments[2] > 0:
+        raise ModelError(f"'{name}' has a rotational inertia but no mass")
+
+
+def check_bodies(model: Any) -> None:
+    """Apply :func:`check_inertia` to every moving body of a Pinocchio model."""
+    for i in range(1, model.njoints):
+        body = model.inertias[i]
+        check_inertia(model.names[i], body.mass, body.inertia)
+
+
+def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
+    """Refuse a model whose mass matrix is positive definite nowhere.
+
+    Tried at the neutral and a few more configurations; a chain that ends in a massless body, or a
+    point mass on its own joint axis, is singular at all of them. A robot of point masses may be
+    singular at some, as a leg is that has drawn its foot into its hip.
+
+    Args:
+        model: a ``pinocchio.Model``.
+        projection: (nv_full,nv) where joints mimic others.
+
+    Raises:
+        ModelError: naming the joint whose motion moves no mass.
+    """
+    data = model.createData()
+    generator = np.random.default_rng(0)
+    for k in range(_SAMPLES):
+        v = generator.uniform(-1.0, 1.0, model.nv) * min(k, 1)
+        q = pin.integrate(model, pin.neutral(model), v)
+        upper = np.triu(pin.crba(model, data, q))
+        mass = upper + np.triu(upper, 1).T
+        if projection is not None:
+            mass = projection.T @ mass @ projection
+        eigenvalues, eigenvectors = np.linalg.eigh(mass)
+        if eigenvalues[0] > _SINGULAR * eigenvalues[-1]:
+            return
+    still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
+    worst = int(np.argmax(np.abs(still)))
+    joint = next(
+        model.names[i]
+        for i in range(1, model.njoints)
+        if model.idx_vs[i] <= worst < model.idx_vs[i] + model.nvs[i]
+    )
+    raise ModelError(
+        f"the mass matrix is singular: motion of joint '{joint}' moves no inertia; give "
+        "the links behind it a mass and an inertia, or lock the joint"
+    )

@@ -1,0 +1,60 @@
+"""The links of a robot and where they are, for transforms and pictures."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A link and the link it hangs on; ``moves`` tells whether the joint between them does."""
+
+    parent: str
+    child: str
+    moves: bool
+
+
+class LinkTree:
+    """The tree of links, and their poses relative to their parents.
+
+    Attributes:
+        root: name of the root link.
+        edges: every other link with its parent, parents first.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+        frames = model._pin.frames
+        self._pairs: list[tuple[int, int]] = []
+        edges, roots = [], []
+        for i, frame in enumerate(frames):
+            if frame.type != pin.FrameType.BODY:
+                continue
+            moves, up = False, frame.parentFrame
+            while up != 0 and frames[up].type != pin.FrameType.BODY:
+                moves |= frames[up].type == pin.FrameType.JOINT
+                up = frames[up].parentFrame
+            if up == 0:
+                roots.append(frame.name)
+                continue
+            edges.append(Edge(frames[up].name, frame.name, moves))
+            self._pairs.append((up, i))
+        self.root: str = roots[0]
+        self.edges = tuple(edges)
+
+    def relative_poses(self, q: Array) -> Array:
+        """Return the pose of every edge's child in its parent, (len(edges),7): x y z, qx qy qz qw.
+
+        Args:
+            q: (nq,) configuration.
+        """
+        model, data = self._model, self._model.workspace()
+        pin.framesForwardKinematics(model._pin, data, model.full_configuration(q))
+        placements = data.oMf
+        return np.array(
+            [pin.SE3ToXYZQUAT(placements[up].actInv(placements[i])) for up, i in self._pairs]
+        )

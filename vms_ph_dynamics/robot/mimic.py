@@ -1,0 +1,159 @@
+"""Joints that mimic others: the full model projected on the joints that move by themselves.
+
+Pinocchio's own mimic joints cannot be used: its aba refuses them and its Coriolis matrix is wrong
+there. With joint positions ``q_full = S y + c`` the terms of the full model are projected instead:
+``M = P^T M_full P``, ``C = P^T C_full P``, with P the unit on the base beside S.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+from .joint_table import JointTable, joint_table
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint follows another: ``position = multiplier * position of the other + offset``."""
+
+    of: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+def read_mimics(xml: str) -> dict[str, Mimic]:
+    """Return the mimic tags of a URDF text by the name of the joint that follows."""
+    found = {}
+    for joint in ET.fromstring(xml).findall("joint"):
+        tag = joint.find("mimic")
+        if tag is not None and joint.get("type") != "fixed":
+            found[str(joint.get("name"))] = Mimic(
+                str(tag.get("joint")),
+                float(tag.get("multiplier", 1.0)),
+                float(tag.get("offset", 0.0)),
+            )
+    return found
+
+
+def resolve_mimics(
+    mimics: Mapping[str, Mimic], locked: Mapping[str, float]
+) -> tuple[dict[str, Mimic], dict[str, float]]:
+    """Follow chains of mimics to joints that move by themselves, and lock those of locked ones.
+
+    Returns:
+        The mimics that are left, each of a joint that moves by itself; and all joints to lock with
+        their positions.
+
+    Raises:
+        ModelError: a circle of joints that mimic each other.
+    """
+    left, held = {}, dict(locked)
+    for name in mimics:
+        if name in locked:
+            continue
+        multiplier, offset, at, seen = 1.0, 0.0, name, [name]
+        while at in mimics and at not in locked:
+            step = mimics[at]
+            offset += multiplier * step.offset
+            multiplier *= step.multiplier
+            at = step.of
+            if at in seen:
+                raise ModelError(f"the joints {', '.join(seen)} mimic each other in a circle")
+            seen.append(at)
+        if at in locked:
+            held[name] = multiplier * locked[at] + offset
+        else:
+            left[name] = Mimic(at, multiplier, offset)
+    return left, held
+
+
+class Projection:
+    """The map from independent to all joints of a Pinocchio model.
+
+    Attributes:
+        matrix: P (nv_full,nv), velocities.
+        joints: indices of the Pinocchio joints that are independent, the base included.
+    """
+
+    def __init__(self, model: Any, mimics: Mapping[str, Mimic]) -> None:
+        """Take resolved mimics.
+
+        Raises:
+            ModelError: an unknown joint, or a continuous joint that mimics or is mimicked.
+        """
+        self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
+        self._nq, self._names = model.nq, dict(mimics)
+        self._copies: list[tuple[slice, slice]] = []
+        self._followers: list[tuple[int, int, float, float]] = []
+        columns, nq = [], 0
+        for i in self.joints:
+            joint = model.joints[i]
+            self._copies.append(
+                (slice(joint.idx_q, joint.idx_q + joint.nq), slice(nq, nq + joint.nq))
+            )
+            nq += joint.nq
+            columns += [np.eye(model.nv)[k] for k in range(joint.idx_v, joint.idx_v + joint.nv)]
+        self.nq = nq
+        matrix = np.stack(columns, axis=1)
+        for name, mimic in mimics.items():
+            self._add(model, name, mimic, matrix)
+        self.matrix: Array = frozen(matrix)
+
+    def configuration(self, q: Array) -> Array:
+        """Return the full configuration of an independent one."""
+        full = np.empty(self._nq)
+        for target, source in self._copies:
+            full[target] = q[source]
+        for to, leader, multiplier, offset in self._followers:
+            full[to] = multiplier * full[leader] + offset
+        return full
+
+    def within_followers(self, model: Any, joints: JointTable) -> JointTable:
+        """Return the joints with limits that keep those that mimic them within theirs.
+
+        Raises:
+            ModelError: limits that cannot be met together.
+        """
+        follow = joint_table(model, [model.getJointId(name) for name in self._names])
+        lower, upper = joints.lower.copy(), joints.upper.copy()
+        velocity = joints.velocity.copy()
+        for k, (name, mimic) in enumerate(self._names.items()):
+            if mimic.multiplier == 0.0:
+                continue
+            i = joints.names.index(mimic.of)
+            ends = (np.array([follow.lower[k], follow.upper[k]]) - mimic.offset) / mimic.multiplier
+            lower[i], upper[i] = max(lower[i], ends.min()), min(upper[i], ends.max())
+            velocity[i] = min(velocity[i], follow.velocity[k] / abs(mimic.multiplier))
+            if lower[i] > upper[i]:
+                raise ModelError(
+                    f"the limits of joint '{name}' cannot be met: it mimics '{mimic.of}', whose "
+                    f"own limits are {joints.lower[i]:g} and {joints.upper[i]:g}"
+                )
+        return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(velocity))
+
+    def independent(self, full: Array) -> Array:
+        """Return the independent part of a full configuration."""
+        return np.concatenate([full[target] for target, _ in self._copies])
+
+    def _add(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
+        joints = []
+        for which in (name, mimic.of):
+            if not model.existJointName(which):
+                raise ModelError(
+                    f"joint '{name}' mimics '{mimic.of}': there is no joint '{which}' that moves"
+                )
+            joint = model.joints[model.getJointId(which)]
+            if joint.nq != 1:
+                raise ModelError(
+                    f"joint '{name}' mimics '{mimic.of}': '{which}' is continuous, whose angle is "
+                    "known only up to turns; give it limits, or lock it"
+                )
+            joints.append(joint)
+        follower, leader = joints
+        matrix[follower.idx_v] = mimic.multiplier * matrix[leader.idx_v]
+        self._followers.append((follower.idx_q, leader.idx_q, mimic.multiplier, mimic.offset))

@@ -1,0 +1,87 @@
+"""Linear dynamics around a state, exact."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from ..groups import SE2, SE3
+from . import Form, PHState, Ports
+
+
+@dataclass(frozen=True)
+class Linearization:
+    """``d/dt (dq, dv) = A (dq, dv) + B du`` around a motion.
+
+    ``dq`` is the configuration error in the base frame and the joints (as
+    :meth:`VMSModel.difference` gives it), ``dv`` the velocity error, ``du`` the change of
+    ``(wrench_base, torque)``.
+
+    Attributes:
+        A: (2nv,2nv).
+        B: (2nv,nv).
+        acceleration: (nv,) of the motion itself; zero at an equilibrium.
+    """
+
+    A: Array
+    B: Array
+    acceleration: Array
+
+
+def linearize(form: Form, x: PHState, ports: Ports) -> Linearization:
+    """Return the linear dynamics around a state under held efforts.
+
+    Derivatives are Pinocchio's analytic ones of the inverse dynamics; a held end-effector wrench is
+    held in the tool's axes.
+
+    Args:
+        form: gives the meaning of the state.
+        x: at an equilibrium or along a trajectory.
+        ports: efforts that act.
+
+    Raises:
+        StateError: a state or effort of the wrong shape, or not finite.
+        ModelError: the robot is in a fluid.
+    """
+    model = form.model
+    if model.fluid is not None:
+        raise ModelError("the linearisation of a robot in a fluid is not offered")
+    v = form.velocity(x)
+    ports = Ports.checked(model, ports)
+    d = Evaluation(model, x.q, v)
+    acceleration = np.linalg.solve(d.M, ports.force(d) - d.C @ v)
+    by_q, by_v = _inverse_dynamics(d, acceleration, ports)
+    nv, b = model.nv, model.b
+    if ports.friction is not None:
+        by_v[b:, b:] += np.diag(ports.friction.slope(d.v[b:]))
+    a = np.zeros((2 * nv, 2 * nv))
+    # Errors in the base frame are carried along by the base's motion.
+    if model.base != "fixed":
+        group = SE2() if model.base == "planar" else SE3()
+        a[:b, :b] = -group.ad(v[:b])
+    a[:nv, nv:] = np.eye(nv)
+    a[nv:, :nv] = -np.linalg.solve(d.M, by_q)
+    a[nv:, nv:] = -np.linalg.solve(d.M, by_v)
+    inputs = np.vstack([np.zeros((nv, nv)), np.linalg.inv(d.M)])
+    return Linearization(frozen(a), frozen(inputs), frozen(acceleration))
+
+
+def _inverse_dynamics(d: Evaluation, acceleration: Array, ports: Ports) -> tuple[Array, Array]:
+    """Return the derivatives of the inverse dynamics by configuration and velocity, (nv,nv)."""
+    model, data = d.model, d.model.workspace()
+    forces = pin.StdVec_Force()
+    forces.extend([pin.Force.Zero() for _ in range(model._pin.njoints)])
+    if ports.wrench_end_effector is not None:
+        frame = model._pin.frames[model._end_effector_id]
+        wrench = pin.Force(ports.wrench_end_effector)
+        forces[frame.parentJoint] = frame.placement.act(wrench)
+    q, v, a = d.q_origin, model.full_velocity(d.v), model.full_velocity(acceleration)
+    by_q, by_v, _ = pin.computeRNEADerivatives(model._pin, data, q, v, a, forces)
+    by_q, by_v = by_q.copy(), by_v.copy()
+    if not ports.gravity:
+        by_q -= pin.computeGeneralizedGravityDerivatives(model._pin, data, q)
+    p = model.projection
+    return (by_q, by_v) if p is None else (p.T @ by_q @ p, p.T @ by_v @ p)

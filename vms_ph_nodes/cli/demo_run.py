@@ -1,0 +1,205 @@
+"""The demo: starts the nodes, shows what they say, sums the run up."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rich.console import Console
+from rich.live import Live
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_embedded.discovery import export_line
+from vms_ph_embedded.launch import Launcher, load
+from vms_ph_io import robots
+from vms_ph_io.run_record import RunRecord, read_run
+
+from ..views.live_view import LiveView
+from .launch_files import find_launch_file, find_share
+
+_HOST = "127.0.0.1"
+_PATIENCE = 30.0  # s to the first energy message, after which the demo gives up
+_REFRESH = 0.2  # s between two pictures in the terminal
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for on the command line."""
+
+    robot: str
+    headless: bool
+    seconds: float
+    rate: float
+    speed: float
+    push: float
+    port: int
+    bag: bool
+    folder: Path
+
+
+class Demo:
+    """One run of the demo."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        """Check what can be checked before anything starts.
+
+        Raises:
+            VmsPhError: unknown robot, no such DDS domain, a port that is taken, or a folder that
+                cannot be used.
+        """
+        self._wishes = wishes
+        self._export = export_line()
+        self._console = Console(stderr=False, highlight=False)
+        if wishes.robot in robots.names():
+            robots.get(wishes.robot).path()
+        elif not Path(wishes.robot).is_file():
+            robots.get(wishes.robot)
+        if not wishes.headless:
+            _check_port(wishes.port)
+        self._bag = wishes.folder / "bag"
+        if wishes.bag:
+            _make_folder(wishes.folder)
+
+    def run(self) -> int:
+        """Run to the end and return the exit code."""
+        wishes, begun = self._wishes, time.monotonic()
+        arguments = {
+            "robot": wishes.robot,
+            "rate": str(float(wishes.rate)),
+            "real_time_factor": str(float(wishes.speed)),
+            "push_period": str(float(wishes.push)),
+            "web": str(not wishes.headless).lower(),
+            "port": str(wishes.port),
+            "record": str(wishes.bag).lower(),
+            "bag": str(self._bag),
+        }
+        description = load(
+            find_launch_file(_launch_file_of(wishes.robot)), arguments, find_share=find_share
+        )
+        log = wishes.folder / "log"
+        launcher = Launcher(description, screen=self._console.out, log_folder=log)
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        self._introduce()
+        launcher.start()
+        try:
+            received = self._watch(launcher, stop, begun)
+        finally:
+            code = launcher.stop("the demo ends") or 0
+        for process in launcher.processes:
+            if not process.clean:
+                self._console.print(f"[red]{process.name} ended with {process.exit_code}[/red]")
+        if not received:
+            self._console.print("[red]no energy message came; see the lines above[/red]")
+            return 1
+        self._sum_up()
+        return code
+
+    def _introduce(self) -> None:
+        wishes, out = self._wishes, self._console.out
+        if not wishes.headless:
+            out(f"page      http://{_HOST}:{wishes.port}")
+        out(f"bag       {self._bag if wishes.bag else 'none'}")
+        out("another terminal sees these topics after")
+        out(f"  {self._export}")
+        out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
+
+    def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
+        """Show what comes until it is over; return whether any energy message came."""
+        rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
+        view = LiveView()
+        executor = SingleThreadedExecutor()
+        executor.add_node(view)
+        live = None
+        if self._console.is_terminal and not self._wishes.headless:
+            live = Live(console=self._console, auto_refresh=False, transient=False)
+        first: float | None = None
+        try:
+            while not stop.is_set() and launcher.poll() is None:
+                executor.spin_once(timeout_sec=0.02)
+                now = time.monotonic()
+                if first is None:
+                    if view.energy is not None:
+                        first = shown = now
+                        self._console.out(f"first energy message after {now - begun:.2f} s")
+                        if live is not None:
+                            live.start()
+                    elif now - begun > _PATIENCE:
+                        break
+                elif self._wishes.seconds and now - first >= self._wishes.seconds:
+                    break
+                elif live is not None and now - shown >= _REFRESH:
+                    live.update(view.render(), refresh=True)
+                    shown = now
+        except ExternalShutdownException:
+            pass
+        finally:
+            if live is not None:
+                live.stop()
+            executor.shutdown()
+            view.destroy_node()
+            rclpy.try_shutdown()
+        return first is not None
+
+    def _sum_up(self) -> None:
+        if not self._wishes.bag:
+            return
+        from vms_ph_io.plots import plot_run
+
+        try:
+            run = read_run(self._bag)
+        except VmsPhError as error:
+            self._console.print(f"[red]no summary: {error}[/red]")
+            return
+        plot = self._wishes.folder / "energy.png"
+        plot_run(run, plot)
+        _print_summary(self._console, run)
+        self._console.out(f"bag       {self._bag}")
+        self._console.out(f"plot      {plot}")
+
+
+def _launch_file_of(robot: str) -> str:
+    """Return the launch file of a bundled robot; any other runs as the Panda does."""
+    return robot if robot in robots.names() else "panda"
+
+
+def _print_summary(console: Console, run: RunRecord) -> None:
+    end = {name: values[-1] for name, values in run.power.items()}
+    console.out(f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages")
+    console.out(f"stored    {end['stored']:+.6f} J")
+    console.out(
+        f"supplied  {end['torque_energy']:+.6f} J by joint torques, "
+        f"{end['wrench_end_effector_energy']:+.6f} J at the end effector"
+    )
+    console.out(f"friction  {end['dissipated_energy']:.6f} J")
+    console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
+    console.out(f"integrated drift                {run.drift:+.3e} J")
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError as error:
+            raise VmsPhError(
+                f"port {port} on {_HOST} is taken ({os.strerror(error.errno or 0)}); choose "
+                f"another with --port {port + 1}"
+            ) from None
+
+
+def _make_folder(folder: Path) -> None:
+    if (folder / "bag").exists():
+        raise VmsPhError(f"{folder} already holds a bag; choose another folder with --out")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VmsPhError(
+            f"{folder} cannot be made: {error.strerror}; choose one with --out"
+        ) from None

@@ -1,0 +1,135 @@
+"""Between ROS messages and the arrays of the model; joints are matched by name, never by index."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import VMSModel
+
+    from .base_motion import BaseMotion
+
+NANOSECONDS = 1_000_000_000
+
+
+def to_stamp(nanoseconds: int) -> Time:
+    """Return a stamp from nanoseconds."""
+    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+
+
+def from_stamp(stamp: Time) -> int:
+    """Return the nanoseconds of a stamp."""
+    return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def to_joint_state(
+    model: "VMSModel", header: Header, q: Array, v: Array, torque: Array
+) -> JointState:
+    """Return a state as a message."""
+    return JointState(
+        header=header,
+        name=list(model.joint_names),
+        position=model.joint_positions(q).tolist(),
+        velocity=v[model.b :].tolist(),
+        effort=torque.tolist(),
+    )
+
+
+def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Array:
+    """Return values in the model's joint order, zero for joints that are not named.
+
+    Joints the model does not have (a gripper that it holds locked, for instance) are left out.
+
+    Raises:
+        StateError: values and names differ in number, or an entry is not finite.
+    """
+    if len(values) != len(names):
+        raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
+    result = np.zeros(model.n)
+    for name, value in zip(names, values, strict=True):
+        if name in model.joint_names:
+            result[model.joint_index(name)] = value
+    if not np.isfinite(result.sum()):
+        bad = [n for n, x in zip(names, values, strict=True) if not np.isfinite(x)]
+        raise StateError(f"{what} must be finite; it is not for {', '.join(bad)}")
+    return result
+
+
+def from_joint_state(
+    model: "VMSModel",
+    message: JointState,
+    all_joints: bool = True,
+    base: "BaseMotion | None" = None,
+) -> tuple[Array, Array, Array]:
+    """Return configuration, velocity and joint torques from a message.
+
+    Velocity and effort may be left out; they are zero then.
+
+    Args:
+        model: the robot.
+        message: joints by name; those the model does not have are passed over.
+        all_joints: whether every joint of the model must be there; else it is at zero.
+        base: how a moving base moves; at the origin and at rest when None.
+
+    Raises:
+        StateError: a joint of the model is missing, or an entry is not finite.
+    """
+    names = list(message.name)
+    missing = [name for name in model.joint_names if name not in names]
+    if missing and all_joints:
+        raise StateError(f"the joint state lacks {', '.join(missing)}")
+    positions = by_name(model, names, message.position, "position")
+    rates = by_name(model, names, message.velocity or [0.0] * len(names), "velocity")
+    torques = by_name(model, names, message.effort or [0.0] * len(names), "effort")
+    v = np.zeros(model.nv)
+    v[model.b :] = positions
+    q = model.integrate(model.neutral_configuration(), v)
+    v[model.b :] = rates
+    if base is not None:
+        q[: model.nq_base], v[: model.b] = base.q, base.v
+    return q, v, torques
+
+
+def to_wrench(header: Header, wrench: Array) -> WrenchStamped:
+    """Return a wrench (6,), linear first, as a message."""
+    fx, fy, fz, mx, my, mz = wrench.tolist()
+    body = Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=mx, y=my, z=mz))
+    return WrenchStamped(header=header, wrench=body)
+
+
+def from_wrench(message: Wrench) -> Array:
+    """Return a wrench as (6,), linear first.
+
+    Raises:
+        StateError: an entry is not finite.
+    """
+    f, m = message.force, message.torque
+    wrench = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
+    if not np.isfinite(wrench.sum()):
+        raise StateError(f"a wrench must be finite; given: {wrench.tolist()}")
+    return wrench
+
+
+def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
+    """Return the wrench on a base, (3,) or (6,), as a message."""
+    if len(wrench) == 3:
+        fx, fy, m = wrench
+        wrench = np.array([fx, fy, 0.0, 0.0, 0.0, m])
+    return to_wrench(header, wrench)
+
+
+def from_wrench_base(model: "VMSModel", message: Wrench) -> Array:
+    """Return the wrench on a base as (b,): of a planar base what lies in its plane.
+
+    Raises:
+        StateError: an entry is not finite.
+    """
+    wrench = from_wrench(message)
+    return wrench[[0, 1, 5]] if model.base == "planar" else wrench[: model.b]

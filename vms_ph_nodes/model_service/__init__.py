@@ -1,0 +1,1 @@
+"""The services of model_server, and their client."""

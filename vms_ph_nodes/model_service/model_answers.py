@@ -1,0 +1,140 @@
+"""What the model server answers; arrays are laid out as the srv files say."""
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Point, Pose, Quaternion, Twist
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from vms_ph.msg import RobotState
+from vms_ph.srv import (
+    CheckStructure,
+    GetDynamics,
+    GetDynamicsBatch,
+    GetEnergies,
+    GetJacobian,
+    GetModelInfo,
+)
+
+from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.structure.checks import structure_checks
+from vms_ph_dynamics.tasks import PositionTask
+
+from ..messages.base_motion import from_pose_and_twist
+from ..messages.conversions import from_joint_state
+from ..messages.energy_messages import to_energy, to_momentum
+from ..messages.frames import inertial_frame
+
+LARGEST_BATCH = 10_000
+
+_AXES = {GetJacobian.Request.LOCAL: pin.LOCAL, GetJacobian.Request.ALIGNED: pin.LOCAL_WORLD_ALIGNED}
+
+
+class ModelAnswers:
+    """Fills the responses about one model; bad requests raise VmsPhError with the reason."""
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+        self._task = PositionTask(model)
+        self._root = LinkTree(model).root
+
+    def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
+        """Say what the model is."""
+        model = self._model
+        response.name, response.base = model.name, model.base
+        response.nq, response.nv = model.nq, model.nv
+        response.joint_names = list(model.joint_names)
+        response.total_mass = model.total_mass
+        response.end_effector = model.end_effector
+        response.gravity = model.gravity
+
+    def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
+        """Give the terms at one state."""
+        d = self._evaluation(request.joint_state, request.base_pose, request.base_twist)
+        response.joint_names = list(self._model.joint_names)
+        response.mass_matrix = d.M.ravel().tolist()
+        response.coriolis_matrix = d.C.ravel().tolist()
+        response.gravity = d.g.tolist()
+        response.momentum = d.momentum.tolist()
+        response.jacobian = d.J_end_effector.ravel().tolist()
+        response.kinetic_energy = d.kinetic_energy
+        response.potential_energy = d.potential_energy
+
+    def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
+        """Give the terms at many states."""
+        terms = self._evaluations(request.states)
+        response.nv = self._model.nv
+        response.joint_names = list(self._model.joint_names)
+        response.mass_matrix = _together([d.M for d in terms])
+        response.coriolis_matrix = _together([d.C for d in terms])
+        response.gravity = _together([d.g for d in terms])
+        response.momentum = _together([d.momentum for d in terms])
+        response.jacobian = _together([d.J_end_effector for d in terms])
+        response.kinetic_energy = [d.kinetic_energy for d in terms]
+        response.potential_energy = [d.potential_energy for d in terms]
+
+    def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
+        """Give energies and momenta at states."""
+        frame = inertial_frame(self._model, self._root)
+        energies, momenta = [], []
+        for state, d in zip(request.states, self._evaluations(request.states), strict=True):
+            header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
+            energies.append(to_energy(header, d, self._task))
+            momenta.append(to_momentum(header, self._root, d))
+        response.energies, response.momenta = energies, momenta
+
+    def jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
+        """Give poses and Jacobians of frames."""
+        if request.axes not in _AXES:
+            raise StateError(f"axes must be 0 (LOCAL) or 1 (ALIGNED); given: {request.axes}")
+        axes = _AXES[request.axes]
+        names = list(request.frames) or [self._model.end_effector]
+        d = self._of(request.state)
+        ids = [self._model.frame_id(name) for name in names]
+        response.nv, response.frames = self._model.nv, names
+        response.jacobian = _together([d.frame_jacobian(i, axes) for i in ids])
+        response.jacobian_rate = _together([d.frame_jacobian_rate(i, axes) for i in ids])
+        response.poses = [_pose(d.placement(name)) for name in names]
+
+    def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
+        """Say whether the structure holds at a state."""
+        found = structure_checks(self._of(request.state))
+        response.checks = [check.name for check in found]
+        response.values = [check.value for check in found]
+        response.limits = [check.limit for check in found]
+        response.passed = all(check.value <= check.limit for check in found)
+
+    def _evaluations(self, states: list[RobotState]) -> list[Evaluation]:
+        if not 1 <= len(states) <= LARGEST_BATCH:
+            raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
+        found = []
+        for i, state in enumerate(states):
+            try:
+                found.append(self._of(state))
+            except StateError as error:
+                raise StateError(f"state {i}: {error}") from None
+        return found
+
+    def _of(self, state: RobotState) -> Evaluation:
+        return self._evaluation(state.joint_state, state.base_pose, state.base_twist)
+
+    def _evaluation(self, joints: JointState, pose: Pose, twist: Twist) -> Evaluation:
+        model = self._model
+        base = from_pose_and_twist(model, pose, twist) if model.b else None
+        q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
+        for name in joints.name:
+            # Joints that are held (a gripper's, say) are frames; anything else is a slip.
+            if not model._pin.existFrame(name):
+                model.joint_index(name)
+        return model.evaluate(q, v)
+
+
+def _together(arrays: list[Any]) -> list[float]:
+    return np.concatenate([array.ravel() for array in arrays]).tolist()
+
+
+def _pose(matrix: Any) -> Pose:
+    x, y, z, qx, qy, qz, qw = pin.SE3ToXYZQUAT(pin.SE3(matrix)).tolist()
+    return Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))

@@ -1,0 +1,196 @@
+"""Asking a model server from Python, with arrays in place of messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import Point, Pose, Quaternion, Twist, Vector3
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from vms_ph.msg import Energy, Momentum, RobotState
+from vms_ph.srv import (
+    CheckStructure,
+    GetDynamicsBatch,
+    GetEnergies,
+    GetJacobian,
+    GetModelInfo,
+)
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.structure.checks import StructureCheck
+
+
+def robot_state(
+    positions: Mapping[str, float],
+    rates: Mapping[str, float] | None = None,
+    base_pose: Sequence[float] | None = None,
+    base_twist: Sequence[float] | None = None,
+) -> RobotState:
+    """Return a state as a message.
+
+    Args:
+        positions: of joints by name, rad or m; those left out are at zero.
+        rates: of joints by name, rad/s or m/s; likewise.
+        base_pose: x y z qx qy qz qw of the base in the inertial frame; the origin when None.
+        base_twist: (6,) of the base in its own axes, linear first; at rest when None.
+    """
+    rates = rates or {}
+    names = list(dict.fromkeys([*positions, *rates]))
+    state = RobotState()
+    state.joint_state = JointState(
+        name=names,
+        position=[float(positions.get(name, 0.0)) for name in names],
+        velocity=[float(rates.get(name, 0.0)) for name in names],
+    )
+    if base_pose is not None:
+        x, y, z, qx, qy, qz, qw = (float(value) for value in base_pose)
+        turn = Quaternion(x=qx, y=qy, z=qz, w=qw)
+        state.base_pose = Pose(position=Point(x=x, y=y, z=z), orientation=turn)
+    if base_twist is not None:
+        vx, vy, vz, wx, wy, wz = (float(value) for value in base_twist)
+        linear, angular = Vector3(x=vx, y=vy, z=vz), Vector3(x=wx, y=wy, z=wz)
+        state.base_twist = Twist(linear=linear, angular=angular)
+    return state
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """The terms at N states; see srv/GetDynamicsBatch.srv.
+
+    Attributes:
+        joint_names: order of the joint entries, after those of the base.
+        M, C: (N,nv,nv); g, momentum: (N,nv); J_end_effector: (N,6,nv).
+        kinetic_energy, potential_energy: (N,) J.
+    """
+
+    joint_names: tuple[str, ...]
+    M: Array
+    C: Array
+    g: Array
+    momentum: Array
+    J_end_effector: Array
+    kinetic_energy: Array
+    potential_energy: Array
+
+
+@dataclass(frozen=True)
+class Jacobians:
+    """Of F frames: J and its rate (F,6,nv), poses (F,7) as x y z qx qy qz qw."""
+
+    frames: tuple[str, ...]
+    J: Array
+    J_rate: Array
+    poses: Array
+
+
+class ModelClient:
+    """Calls the services of a model server; every method waits for the answer."""
+
+    def __init__(self, node: Node, server: str = "model_server", patience: float = 5.0) -> None:
+        """Ask through ``node``, which nobody else may be spinning.
+
+        Args:
+            node: makes the clients; its callbacks run while an answer is awaited.
+            server: name of the server's node.
+            patience: how long to wait for the server, and for an answer, s.
+        """
+        self._node, self._server, self._patience = node, server, patience
+        self._clients: dict[str, Any] = {}
+
+    def info(self) -> GetModelInfo.Response:
+        """Return what the model is.
+
+        Raises:
+            VmsPhError: nobody answers, or the server has no robot yet.
+        """
+        return self._ask(GetModelInfo, "get_model_info", GetModelInfo.Request())
+
+    def dynamics(self, *states: RobotState) -> Dynamics:
+        """Return the terms of the equations of motion at states.
+
+        Raises:
+            VmsPhError: nobody answers, or the server refuses a state; with its reason.
+        """
+        request = GetDynamicsBatch.Request(states=list(states))
+        a = self._ask(GetDynamicsBatch, "get_dynamics_batch", request)
+        count, nv = len(states), a.nv
+        return Dynamics(
+            tuple(a.joint_names),
+            _shaped(a.mass_matrix, count, nv, nv),
+            _shaped(a.coriolis_matrix, count, nv, nv),
+            _shaped(a.gravity, count, nv),
+            _shaped(a.momentum, count, nv),
+            _shaped(a.jacobian, count, 6, nv),
+            _shaped(a.kinetic_energy, count),
+            _shaped(a.potential_energy, count),
+        )
+
+    def energies(self, *states: RobotState) -> list[tuple[Energy, Momentum]]:
+        """Return energy and momentum of every state; raises as :meth:`dynamics`."""
+        a = self._ask(GetEnergies, "get_energies", GetEnergies.Request(states=list(states)))
+        return list(zip(a.energies, a.momenta, strict=True))
+
+    def jacobians(
+        self, state: RobotState, frames: Sequence[str] = (), aligned: bool = False
+    ) -> Jacobians:
+        """Return Jacobians and poses of frames, of the end effector when none is named.
+
+        Args:
+            state: where.
+            frames: links or joints.
+            aligned: twists in the axes of the inertial frame instead of the frame's own.
+
+        Raises:
+            VmsPhError: nobody answers, or the server refuses; with its reason.
+        """
+        kind = GetJacobian.Request
+        axes = kind.ALIGNED if aligned else kind.LOCAL
+        request = kind(state=state, frames=list(frames), axes=axes)
+        a = self._ask(GetJacobian, "get_jacobian", request)
+        count = len(a.frames)
+        return Jacobians(
+            tuple(a.frames),
+            _shaped(a.jacobian, count, 6, a.nv),
+            _shaped(a.jacobian_rate, count, 6, a.nv),
+            np.array([_numbers(pose) for pose in a.poses]),
+        )
+
+    def check_structure(self, state: RobotState) -> list[StructureCheck]:
+        """Return every check of the structure at a state; raises as :meth:`dynamics`."""
+        request = CheckStructure.Request(state=state)
+        a = self._ask(CheckStructure, "check_structure", request)
+        return [
+            StructureCheck(name, value, limit)
+            for name, value, limit in zip(a.checks, a.values, a.limits, strict=True)
+        ]
+
+    def _ask(self, kind: Any, name: str, request: Any) -> Any:
+        full = f"{self._server}/{name}"
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(kind, full)
+        client = self._clients[name]
+        if not client.wait_for_service(timeout_sec=self._patience):
+            raise VmsPhError(
+                f"nobody offers the service {full} (waited {self._patience:g} s); start "
+                "model_server, or give the name of its node as server="
+            )
+        future = client.call_async(request)
+        rclpy.spin_until_future_complete(self._node, future, timeout_sec=self._patience)
+        if not future.done():
+            raise VmsPhError(f"{full} did not answer within {self._patience:g} s")
+        answer = future.result()
+        if not answer.success:
+            raise VmsPhError(f"{full} refused: {answer.message}")
+        return answer
+
+
+def _shaped(values: Any, *shape: int) -> Array:
+    return np.array(values, dtype=np.float64).reshape(shape)
+
+
+def _numbers(pose: Pose) -> list[float]:
+    p, r = pose.position, pose.orientation
+    return [p.x, p.y, p.z, r.x, r.y, r.z, r.w]

@@ -1,0 +1,1 @@
+"""What every node is made of: process, life cycle, parameters, diagnostics."""

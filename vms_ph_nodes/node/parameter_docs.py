@@ -1,0 +1,83 @@
+"""Writes docs/parameters.md from the parameter files and the gains of the controllers.
+
+Run it by ``python -m vms_ph_nodes.node.parameter_docs > docs/parameters.md``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import vms_ph_controllers
+from vms_ph_controllers import Controller
+from vms_ph_io import share_directory
+
+from .parameters import gain_bounds, parameters_of
+
+_HEAD = """# Parameters
+
+Made from `config/parameters/*.yaml` and the gains of the controllers by
+`python -m vms_ph_nodes.node.parameter_docs`. The files are in the schema of
+generate_parameter_library. What may change while a node runs is marked; everything else is
+read-only, and refuses with that reason."""
+
+
+def document() -> str:
+    """Return the whole page."""
+    lines = [_HEAD]
+    for path in sorted((share_directory() / "config/parameters").glob("*.yaml")):
+        lines += ["", f"## {path.stem}", *_TABLE]
+        for spec in parameters_of(path.stem).values():
+            lines.append(
+                _row(spec.name, spec.type, spec.default, _accepted(spec.validation), spec.read_only)
+                + f" {spec.description} |"
+            )
+    for kind in controllers():
+        lines += ["", f"## Gains of {kind.__name__}, at the controller", *_TABLE]
+        for item in fields(kind.Gains):
+            bounds = gain_bounds(item)
+            accepted = "" if bounds is None else f"{bounds[0]:g} … {bounds[1]:g}"
+            lines.append(
+                _row(item.name, _type(item.default), item.default, accepted, False)
+                + f" {item.metadata['description']} |"
+            )
+    return "\n".join(lines)
+
+
+def controllers() -> Iterator[type[Controller]]:
+    """The controllers that come along, by name."""
+    for name in sorted(vms_ph_controllers.__all__):
+        kind = getattr(vms_ph_controllers, name)
+        if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller:
+            yield kind
+
+
+_TABLE = ("", "| name | type | default | accepted | may change | |", "|---|---|---|---|---|---|")
+
+
+def _row(name: str, kind: str, default: Any, accepted: str, fixed: bool) -> str:
+    shown = (
+        "" if default in ("", [""]) else f"`{str(default).lower() if kind == 'bool' else default}`"
+    )
+    return f"| `{name}` | {kind} | {shown} | {accepted} | {'' if fixed else 'yes'} |"
+
+
+def _accepted(validation: Any) -> str:
+    words = []
+    for rule, argument in validation.items():
+        if rule == "bounds":
+            words.append(f"{argument[0]:g} … {argument[1]:g}")
+        elif rule == "one_of":
+            words.append(", ".join(f"`{item}`" if item else "empty" for item in argument[0]))
+        elif rule == "not_empty":
+            words.append("not empty")
+        else:
+            words.append(f"{rule} {argument[0]:g}")
+    return "; ".join(words)
+
+
+def _type(value: Any) -> str:
+    return {bool: "bool", int: "int", float: "double", str: "string"}[type(value)]
+
+
+if __name__ == "__main__":
+    print(document())

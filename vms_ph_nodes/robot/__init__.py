@@ -1,0 +1,1 @@
+"""The robot as the nodes see it: parameters, motion, topics, references."""

@@ -1,0 +1,136 @@
+"""References from topics: poses, velocities and joint positions that a controller is to follow."""
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from vms_ph_controllers import Reference
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from ..messages.conversions import NANOSECONDS, by_name
+from ..messages.frames import WORLD, inertial_frame
+from ..node.input_diagnostics import InputDiagnostics
+
+
+class ReferenceTopics:
+    """Listens to ~/reference_pose, ~/reference_twist and ~/reference_joints.
+
+    On a fixed base pose and twist are those of the end effector. On a moving one a law takes them
+    for what it controls, the base or the end effector; a twist in the frame of the base is in its
+    axes, as of a driver's stick.
+    """
+
+    def __init__(self, node: Node, timeout: float) -> None:
+        """Listen from now on.
+
+        Args:
+            node: whose topics they are.
+            timeout: after which a velocity no longer acts, s.
+        """
+        self._node, self._timeout = node, timeout
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._model: VMSModel | None = None
+        self._input_diagnostics = InputDiagnostics(node)
+        self.forget()
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, 10)
+
+    def serve(self, model: VMSModel, root: str) -> None:
+        """Take references for this robot, whose root link is named."""
+        self._model, self._root, self._inertial = model, root, inertial_frame(model, root)
+
+    def forget(self) -> None:
+        """Forget what was received."""
+        self._pose: Array | None = None
+        self._joints: Array | None = None
+        self._twist: tuple[int, Array, bool] | None = None
+
+    def take(self, q: Array) -> Reference:
+        """Return what is wanted now; a pose is told once, a twist until it is too old.
+
+        Args:
+            q: (nq,) configuration, for twists in the frame of the base.
+        """
+        pose, self._pose = self._pose, None
+        joints, self._joints = self._joints, None
+        velocity, base_twist = self._velocities(q)
+        return Reference(
+            position=None if pose is None else pose[:3, 3],
+            velocity=velocity,
+            pose=pose,
+            twist=base_twist,
+            joints=joints,
+        )
+
+    def _velocities(self, q: Array) -> tuple[Array | None, Array | None]:
+        """Return the linear velocity in the inertial frame and the twist in the base's axes."""
+        if self._twist is None or self._model is None:
+            return None, None
+        at, twist, in_base_axes = self._twist
+        if self._steady.now().nanoseconds - at >= self._timeout * NANOSECONDS:
+            self._twist = None
+            return None, None
+        if not self._model.b:
+            return twist[:3], None
+        to_inertial = self._model.base_pose(q)[:3, :3]
+        if in_base_axes:
+            return to_inertial @ twist[:3], twist
+        return twist[:3], np.concatenate([twist[:3] @ to_inertial, twist[3:] @ to_inertial])
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        p, o = message.pose.position, message.pose.orientation
+        quaternion = np.array([o.x, o.y, o.z, o.w])
+        problem = self._problem(message.header.frame_id, np.array([p.x, p.y, p.z]), moving=False)
+        length = float(np.linalg.norm(quaternion))
+        if problem is None and not abs(length - 1.0) < 1e-2:
+            problem = f"needs an orientation of length 1; given: length {length:.4g}"
+        if problem is not None:
+            self._ignore("pose", problem)
+            return
+        rotation = pin.Quaternion(quaternion / length).toRotationMatrix()
+        self._pose = np.eye(4)
+        self._pose[:3, :3], self._pose[:3, 3] = rotation, (p.x, p.y, p.z)
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        v, w = message.twist.linear, message.twist.angular
+        twist = np.array([v.x, v.y, v.z, w.x, w.y, w.z])
+        frame = message.header.frame_id
+        problem = self._problem(frame, twist, moving=True)
+        if problem is not None:
+            self._ignore("twist", problem)
+            return
+        in_base_axes = self._model is not None and self._model.b > 0 and frame == self._root
+        self._twist = (self._steady.now().nanoseconds, twist, in_base_axes)
+
+    def _on_joints(self, message: JointState) -> None:
+        if self._model is None:
+            return
+        try:
+            positions = by_name(self._model, list(message.name), message.position, "position")
+            missing = set(self._model.joint_names) - set(message.name)
+            if missing:
+                raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
+        except StateError as error:
+            self._ignore("of the joints", str(error))
+            return
+        self._joints = positions
+
+    def _problem(self, frame: str, value: Array, moving: bool) -> str | None:
+        if self._model is None:
+            return "came before the robot was known"
+        frames = [self._inertial, WORLD]
+        if moving and self._model.b:
+            frames.append(self._root)
+        if frame not in ("", *frames):
+            return f"is taken in {' or '.join(frames)}; given: frame_id '{frame}'"
+        if not np.isfinite(value.sum()):
+            return f"must be finite; given: {value.tolist()}"
+        return None
+
+    def _ignore(self, what: str, problem: str) -> None:
+        self._input_diagnostics.say(f"a reference {what} {problem}")

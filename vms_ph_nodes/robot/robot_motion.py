@@ -1,0 +1,118 @@
+"""The robot as its topics tell it: messages of one stamp put together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from vms_ph.msg import PortEnergy
+
+from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.structure import Ports
+
+from ..messages.base_motion import from_odometry
+from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
+from ..messages.pairing import StampPairing
+
+# Sensor data as usual, but deep enough for what a robot publishes while this process is kept from
+# the processor for a quarter of a second.
+_SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@dataclass(frozen=True)
+class RobotMotion:
+    """What is known of the robot at one stamp.
+
+    Attributes:
+        stamp: of all the messages.
+        d: the terms at the configuration and velocity.
+        torque: (n,) of the joints, N m or N.
+        wrench: (6,) at the end effector in its own axes; None where nobody tells.
+        wrench_base: (b,) at the base in its own axes; None where nobody tells.
+        work: what the simulator says of the energy through its ports; None where nobody tells.
+    """
+
+    stamp: Time
+    d: Evaluation
+    torque: Array
+    wrench: Array | None
+    wrench_base: Array | None
+    work: PortEnergy | None
+
+    def ports(self, friction: Friction | None) -> Ports:
+        """Return the efforts at the ports."""
+        return Ports(self.torque, self.wrench_base, self.wrench, friction=friction)
+
+
+class MotionListener:
+    """Calls ``use`` with every motion that is complete, and ``refuse`` with what is wrong."""
+
+    def __init__(
+        self,
+        node: Node,
+        model: VMSModel,
+        use: Callable[[RobotMotion], None],
+        refuse: Callable[[str], None],
+    ) -> None:
+        """Listen to joint_states, on a moving base to odom, and to the efforts at the ports."""
+        self._model, self._use, self._refuse = model, use, refuse
+        companions: dict[str, tuple[Any, str]] = {
+            "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
+            "work": (PortEnergy, "vms_ph/port_energy"),
+        }
+        if model.b:
+            companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
+            companions["odometry"] = (Odometry, "odom")
+        self._pairing = StampPairing(tuple(companions), self._complete)
+        for name, (kind, topic) in companions.items():
+            node.create_subscription(
+                kind,
+                topic,
+                lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
+                _SENSOR if name == "odometry" else _SENSOR.depth,
+            )
+        node.create_subscription(
+            JointState,
+            "joint_states",
+            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+            _SENSOR,
+        )
+
+        def expect() -> None:
+            present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
+            # Without its odometry nothing can be said of a robot on a moving base.
+            self._pairing.expect(present | ({"odometry"} if model.b else set()))
+
+        expect()
+        node.create_timer(0.5, expect)
+
+    def _complete(
+        self,
+        message: JointState,
+        wrench: WrenchStamped | None,
+        work: PortEnergy | None,
+        wrench_base: WrenchStamped | None = None,
+        odometry: Odometry | None = None,
+    ) -> None:
+        model = self._model
+        try:
+            base = None if odometry is None else from_odometry(model, odometry)
+            if model.b and base is None:
+                raise StateError("a joint state without odometry of the same stamp")
+            q, v, torque = from_joint_state(model, message, base=base)
+            force = None if wrench is None else from_wrench(wrench.wrench)
+            at_base = None
+            if wrench_base is not None:
+                at_base = from_wrench_base(model, wrench_base.wrench)
+        except StateError as error:
+            self._refuse(f"ignored: {error}")
+            return
+        d = model.evaluate(q, v)
+        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, work))

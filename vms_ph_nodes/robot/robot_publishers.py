@@ -1,0 +1,123 @@
+"""What a robot tells of itself: joint states, odometry, efforts, transforms."""
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header, String
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+from vms_ph.msg import PortEnergy
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import Sample
+
+from ..messages.base_motion import to_odometry
+from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
+from ..messages.frames import ODOM, with_prefix
+from ..node.parameters import declare
+from .robot_parameters import LATCHED
+
+
+class RobotPublishers:
+    """The topics of a simulated robot, and the parameters that say how to publish them."""
+
+    def __init__(self, node: Node, model: VMSModel, description: str) -> None:
+        self._model = model
+        self._links = LinkTree(model)
+        self.frame_prefix: str = declare(node, "frame_prefix")
+        tf: bool = declare(node, "publish_tf")
+        clock: bool = declare(node, "publish_clock")
+        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
+        self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
+        self._works = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
+        self._moves = model.b > 0
+        if self._moves:
+            self._odometry = node.create_publisher(Odometry, "odom", 10)
+            self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
+        self._clock = node.create_publisher(Clock, "/clock", 10) if clock else None
+        self._transforms = TransformBroadcaster(node) if tf else None
+        self._static = StaticTransformBroadcaster(node) if tf else None
+        latched = node.create_publisher(String, "robot_description", LATCHED)
+        latched.publish(String(data=description))
+        self._latched = latched
+
+    @property
+    def publishes_clock(self) -> bool:
+        """Whether simulated time goes out on /clock."""
+        return self._clock is not None
+
+    @property
+    def base_frame(self) -> str:
+        """The root link as /tf has it."""
+        return with_prefix(self.frame_prefix, self._links.root)
+
+    def publish_clock(self, stamp: Time) -> None:
+        """Publish the simulated time."""
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=stamp))
+
+    def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
+        """Publish all that is known at ``stamp``; the joint states last, they lead the others."""
+        model, work = self._model, sample.work
+        self._works.publish(
+            PortEnergy(
+                header=Header(stamp=stamp),
+                torque=work["torque"],
+                wrench_end_effector=work["wrench_end_effector"],
+                wrench_base=work["wrench_base"],
+                dissipated=sample.dissipated,
+                resets=resets,
+            )
+        )
+        tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
+        self._wrenches.publish(to_wrench(tool, sample.wrench))
+        if self._moves:
+            base = Header(stamp=stamp, frame_id=self.base_frame)
+            self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
+            inertial = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, ODOM))
+            odometry = to_odometry(model, inertial, self.base_frame, sample.q, sample.v)
+            self._odometry.publish(odometry)
+        header = Header(stamp=stamp)
+        state = to_joint_state(model, header, sample.q, sample.v, sample.torque)
+        self._joint_states.publish(state)
+        if self._transforms is not None:
+            moved = self._of_links(sample.q, stamp, moving=True)
+            if self._moves:
+                moved.insert(0, _of_base(odometry))
+            self._transforms.sendTransform(moved)
+
+    def publish_static(self, q: Array, stamp: Time) -> None:
+        """Publish the transforms that never change."""
+        if self._static is not None:
+            self._static.sendTransform(self._of_links(q, stamp, moving=False))
+
+    def _of_links(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
+        poses = self._links.relative_poses(q).tolist()
+        return [
+            TransformStamped(
+                header=Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, edge.parent)),
+                child_frame_id=with_prefix(self.frame_prefix, edge.child),
+                transform=Transform(
+                    translation=Vector3(x=x, y=y, z=z),
+                    rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
+                ),
+            )
+            for edge, (x, y, z, qx, qy, qz, qw) in zip(self._links.edges, poses, strict=True)
+            if edge.moves == moving
+        ]
+
+
+def _of_base(odometry: Odometry) -> TransformStamped:
+    pose = odometry.pose.pose
+    place = pose.position
+    return TransformStamped(
+        header=odometry.header,
+        child_frame_id=odometry.child_frame_id,
+        transform=Transform(
+            translation=Vector3(x=place.x, y=place.y, z=place.z), rotation=pose.orientation
+        ),
+    )

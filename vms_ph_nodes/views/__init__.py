@@ -1,0 +1,1 @@
+"""What people look at: markers, the page's scenes, the view in the terminal."""

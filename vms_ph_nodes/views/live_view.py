@@ -1,0 +1,105 @@
+"""What a terminal shows of the running robot: energies, port powers, health."""
+
+from collections.abc import Iterator
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
+from rich.columns import Columns
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from vms_ph.msg import ControllerState, Energy, Power
+
+from ..messages.conversions import NANOSECONDS, from_stamp
+from ..node.health import TOPIC, node_name
+
+_STYLES = {DiagnosticStatus.OK: "green", DiagnosticStatus.WARN: "yellow"}
+
+
+class LiveView(Node):
+    """Listens, and gives what there is to show."""
+
+    def __init__(self) -> None:
+        super().__init__("live_view", start_parameter_services=False)
+        self.energy: Energy | None = None
+        self.power: Power | None = None
+        self.control: ControllerState | None = None
+        self._health: dict[str, DiagnosticStatus] = {}
+        self._start = 0
+        self.create_subscription(Energy, "vms_ph/energy", self._on_energy, 10)
+        self.create_subscription(Power, "vms_ph/power", self._on_power, 10)
+        self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
+        self.create_subscription(DiagnosticArray, TOPIC, self._on_diagnostics, 50)
+
+    def render(self) -> RenderableType:
+        """Return the present state of everything as tables; they fit a terminal of 80 by 24."""
+        energies = _table("energy", "J", self._energies())
+        powers = _table("power in", "W", self._powers())
+        return Group(Columns([energies, powers]), self._nodes())
+
+    @property
+    def seconds(self) -> float:
+        """Robot time since the first energy message, s."""
+        if self.energy is None:
+            return 0.0
+        return (from_stamp(self.energy.header.stamp) - self._start) / NANOSECONDS
+
+    def _energies(self) -> Iterator[tuple[str, float]]:
+        if self.energy is not None:
+            yield "total", self.energy.total
+            yield "  potential", self.energy.potential
+            yield "  kinetic", self.energy.kinetic
+            yield "    of the task", self.energy.kinetic_task
+            yield "    in the null space", self.energy.kinetic_null
+        if self.control is not None:
+            yield "closed loop", self.control.closed_loop_energy
+
+    def _powers(self) -> Iterator[tuple[str, float]]:
+        if self.power is not None:
+            yield "joint torques", self.power.torque
+            yield "end effector", self.power.wrench_end_effector
+            yield "friction", -self.power.dissipated
+            yield "null space to task", self.power.null_to_task
+            yield "residual", self.power.residual
+        if self.control is not None:
+            yield "injected damping", -self.control.damping_task - self.control.damping_null
+
+    def _nodes(self) -> Table:
+        table = Table(title=f"nodes at {self.seconds:.1f} s", title_justify="left")
+        table.add_column("node")
+        table.add_column("says")
+        for name in sorted(self._health):
+            status = self._health[name]
+            style = _STYLES.get(status.level, "bold red")
+            table.add_row(name, Text(status.message, style=style))
+        if self.control is not None:
+            table.add_row("task error", f"{1e3 * self.control.task_error:.2f} mm")
+        if self.power is not None:
+            table.add_row("energy from nowhere", f"{self.power.drift:+.1e} J")
+        return table
+
+    def _on_energy(self, message: Energy) -> None:
+        if self.energy is None:
+            self._start = from_stamp(message.header.stamp)
+        self.energy = message
+
+    def _on_power(self, message: Power) -> None:
+        self.power = message
+
+    def _on_control(self, message: ControllerState) -> None:
+        self.control = message
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            name = node_name(status)
+            if name:
+                self._health[name] = status
+
+
+def _table(title: str, unit: str, rows: Iterator[tuple[str, float]]) -> Table:
+    table = Table(title=f"{title} ({unit})", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right", width=11)
+    for name, value in rows:
+        table.add_row(name, f"{value:+.5f}")
+    return table

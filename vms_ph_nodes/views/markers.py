@@ -1,0 +1,71 @@
+"""Shapes as RViz markers."""
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from std_msgs.msg import ColorRGBA, Header
+from visualization_msgs.msg import Marker, MarkerArray
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
+
+_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m
+
+
+def to_markers(header: Header, shapes: list[Shape]) -> MarkerArray:
+    """Return shapes as markers: one namespace a shape, so that RViz can switch each off."""
+    markers = []
+    for shape in shapes:
+        if isinstance(shape, Arrow):
+            markers.append(_arrow(header, shape))
+        elif isinstance(shape, Ellipsoid):
+            markers.append(_ellipsoid(header, shape))
+        else:
+            markers += [_bar(header, shape), _label(header, shape)]
+    return MarkerArray(markers=markers)
+
+
+def _arrow(header: Header, arrow: Arrow) -> Marker:
+    action = Marker.ADD if is_visible(arrow) else Marker.DELETE
+    marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
+    if action == Marker.ADD:
+        marker.points = [_point(arrow.start), _point(arrow.start + arrow.vector)]
+        head = min(2 * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
+        marker.scale = Vector3(x=_SHAFT, y=_HEAD, z=head)
+    return marker
+
+
+def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
+    marker = _marker(header, ellipsoid.name, Marker.SPHERE, ellipsoid.colour)
+    x, y, z, w = pin.Quaternion(ellipsoid.axes).coeffs().tolist()
+    turn = Quaternion(x=x, y=y, z=z, w=w)
+    marker.pose = Pose(position=_point(ellipsoid.centre), orientation=turn)
+    x, y, z = (2 * ellipsoid.half).tolist()
+    marker.scale = Vector3(x=x, y=y, z=z)
+    return marker
+
+
+def _bar(header: Header, bar: Bar) -> Marker:
+    marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
+    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height / 2]))
+    marker.scale = Vector3(x=_WIDTH, y=_WIDTH, z=bar.height)
+    return marker
+
+
+def _label(header: Header, bar: Bar) -> Marker:
+    marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
+    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height + 3 * _TEXT]))
+    marker.scale.z = _TEXT
+    marker.text = bar.text
+    return marker
+
+
+def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Marker.ADD) -> Marker:
+    r, g, b, a = colour
+    tint = ColorRGBA(r=r, g=g, b=b, a=a)
+    return Marker(header=header, ns=name, type=kind, action=action, color=tint)
+
+
+def _point(place: Array) -> Point:
+    x, y, z = place.tolist()
+    return Point(x=x, y=y, z=z)

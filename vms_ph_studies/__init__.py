@@ -1,0 +1,1 @@
+"""Published results, run again, and benchmarks; imports no ROS."""

@@ -1,0 +1,143 @@
+"""Single updates of the control laws in C++ and in Python: how long, and with how much jitter.
+
+The C++ ones are timed by ``native/benchmark``, a program without Python. A second one hosts the law
+in Python, in a thread of its own; it is timed with the priorities of a control loop as well, where
+they are allowed.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_io import native_build, robots
+
+from . import Bench
+from .timing import Case, Tail, Timing
+
+_UPDATES = 100_000
+_REFERENCE = "the law in Python, moving reference"
+
+_PRIORITY = 50  # that of ros2_control
+_NOT_ALLOWED = 3  # exit code of the host's program
+
+# The promise: what a controller manager at 1 kHz can give away.
+_P99 = 100e-6
+
+
+def _run(robot: str, base: str, seconds: float) -> list[Timing]:
+    """Return the times of single updates; the Python laws are run for some seconds each."""
+    known = robots.get(robot)
+    model = known.model(known.description(), base)
+    program = native_build.build(tests=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.urdf"
+        file.write_text(known.description())
+        asked = [file, base, model.end_effector, _UPDATES]
+        lines = _output(program / "benchmark/vms_ph_benchmark", *asked)
+        timings = [_of_line(line) for line in lines]
+        law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
+        kind = f"{law.__module__}.{law.__name__}"
+        home = model.configuration(known.home)
+        host = program / "benchmark/python_host/vms_ph_host_benchmark"
+        for priority in (0, _PRIORITY):
+            for line in _output(host, *asked, priority, kind, *home.tolist()):
+                timings.append(_hosted(line, priority))
+    return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
+
+
+def _output(program: Path, *arguments: object) -> list[str]:
+    """Return the lines that a program prints; none where a priority is not allowed."""
+    done = subprocess.run(
+        [program, *map(str, arguments)],
+        env={**os.environ, "VMS_PH_PYTHON": sys.prefix, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, _NOT_ALLOWED):
+        raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
+    return done.stdout.splitlines()
+
+
+def _hosted(line: str, priority: int) -> Timing:
+    """Return a line of the host, with its late answers in the name."""
+    line, _, late = line.rpartition("\t")
+    _, _, numbers = line.partition("\t")
+    how = "real-time priority" if priority else "ordinary priority"
+    timing = _of_line(f"the law hosted, {how}, {late} late\t{numbers}")
+    # What is promised is promised of the laws in C++.
+    return replace(timing, case=replace(timing.case, tail=None))
+
+
+def _of_line(line: str) -> Timing:
+    name, *numbers = line.split("\t")
+    median, lower, upper, p99, p999, worst = (1e-9 * float(x) for x in numbers)
+    case = Case(name, lambda: None, tail=_P99)
+    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, worst))
+
+
+def _in_python(model: VMSModel) -> Callable[[int], object]:
+    """Return the k-th update of the Python law for a robot, on a moving reference."""
+    rng = np.random.default_rng(0)
+    lower, upper = model.joints.lower, model.joints.upper
+    middle = np.zeros(model.nv)
+    middle[model.b :] = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
+    states = [
+        RobotState(
+            model.integrate(
+                model.neutral_configuration(), middle + 0.2 * rng.uniform(-1, 1, model.nv)
+            ),
+            rng.uniform(-1, 1, model.nv),
+        )
+        for _ in range(256)
+    ]
+    law: TaskSpaceIDAPBC | DecoupledVMSController
+    if model.base == "fixed":
+        law = TaskSpaceIDAPBC(model)
+        onward = [Reference(velocity=np.array([0.0, speed, 0.0])) for speed in (0.05, -0.05)]
+    else:
+        law = DecoupledVMSController(model)
+        onward = [
+            Reference(twist=np.full(6, speed), joints=model.joint_positions(state.q))
+            for speed, state in zip((0.1, -0.1), states, strict=False)
+        ]
+    law.reset(states[0])
+    return lambda k: law.update(states[k % 256], onward[k // 1000 % 2], 1e-3)
+
+
+def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(taken) < 100 or (len(taken) < _UPDATES and time.perf_counter() < end):
+        start = time.perf_counter()
+        update(len(taken))
+        taken.append(time.perf_counter() - start)
+    median, lower, upper, p99, p999 = (
+        float(x) for x in np.percentile(taken, [50, 25, 75, 99, 99.9])
+    )
+    tail = Tail(len(taken), p99, p999, max(taken))
+    return Timing(Case(name, lambda: None), median, lower, upper, tail)
+
+
+BENCH = Bench(
+    id="native",
+    title="single updates of the control laws in C++ and in Python",
+    reference=_REFERENCE,
+    cases=lambda robot, base: [],
+    base="fixed",
+    run=_run,
+)

@@ -1,0 +1,261 @@
+"""The nine experiments of the source, by its tables 4.4 to 4.13, and how a study runs one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from vms_ph_controllers.laws.hopping import KINDS, HoppingController
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
+from vms_ph_dynamics.hopping.hopper import SKIN
+from vms_ph_io import robots
+
+from ..study import Parameter, Settings
+
+SOURCE = "Feurstein, Decoupled Dynamics of Floating Base Robots, TU Munich 2021"
+
+# Lower than this, m, the centre of mass lies on the floor: the leg has fallen.
+FALLEN = 0.02
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment.
+
+    Attributes:
+        id: of its study.
+        robot: name of the bundled robot.
+        kind: of the controller.
+        coordinates: (x, y, theta, joint) at the start, m and rad.
+        velocity: base twist in base axes and joint rate at the start.
+        gains: what differs from the controller's defaults.
+        duration: s.
+        tilt: added to theta, rad.
+    """
+
+    id: str
+    robot: str
+    kind: str
+    coordinates: tuple[float, float, float, float]
+    velocity: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    gains: Mapping[str, float] = field(default_factory=dict)
+    duration: float = 4.0
+    tilt: float = 0.0
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return what ``--set`` can change, with the values of this experiment."""
+        gains = HoppingController.Gains(**self.gains)
+        _, y, theta, joint = self.coordinates
+        return {
+            "K_r": Parameter(gains.radial_stiffness, "radial stiffness, N/m"),
+            "D_r": Parameter(gains.flight_damping, "radial damping in flight, N s/m"),
+            "D_r_stance": Parameter(gains.stance_damping, "radial damping in stance, N s/m"),
+            "K_p": Parameter(gains.polar_stiffness, "polar stiffness in stance, N m/rad"),
+            "D_p": Parameter(gains.polar_damping, "polar damping in stance, N m s/rad"),
+            "K_E": Parameter(gains.energy_gain, "energy gain, s/m^2"),
+            "r_des": Parameter(gains.length, "wanted r_cf, m"),
+            "alpha_des": Parameter(gains.angle, "wanted angle, rad"),
+            "E_des": Parameter(gains.energy, "wanted energy, J"),
+            "y": Parameter(y, "height of the base at the start, m"),
+            "theta": Parameter(theta, "angle of the base at the start, rad"),
+            "joint": Parameter(joint, "joint at the start, m or rad"),
+            "tilt": Parameter(self.tilt, "disturbance of theta at the start, rad"),
+            "speed": Parameter(0.0, "horizontal, added at the start, m/s"),
+            "controller": Parameter(self.kind, "which of the three", KINDS),
+            "gravity": Parameter(9.81, "m/s^2"),
+            "K_floor": Parameter(10000.0, "stiffness of the floor, N/m"),
+            "D_floor": Parameter(1000.0, "damping of the floor, N s/m"),
+            "friction": Parameter(-1.0, "of the floor; negative: the source's, without a cone"),
+            "duration": Parameter(self.duration, "s"),
+            "tolerance": Parameter(1e-7, "of a step of the integrator"),
+            "skin": Parameter(SKIN, "height at which the foot has left the floor, m"),
+        }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An experiment with the values of a run.
+
+    Attributes:
+        controller: with its gains.
+        system: leg, law and floor.
+        q, v: where it starts.
+        tolerance: of the integrator.
+        skin: of the floor.
+        duration: s.
+    """
+
+    controller: HoppingController
+    system: LegOnFloor
+    q: np.ndarray
+    v: np.ndarray
+    tolerance: float
+    skin: float
+    duration: float
+
+    @classmethod
+    def of(cls, experiment: Experiment, settings: Settings) -> "Trial":
+        """Return the trial that settings mean.
+
+        Raises:
+            VmsPhError: a value that makes no sense.
+        """
+
+        def number(name: str) -> float:
+            return float(settings[name])
+
+        for name in ("duration", "tolerance", "gravity", "skin"):
+            if number(name) <= 0.0:
+                raise VmsPhError(f"{name}={settings[name]}: it must be positive")
+        model = _model(experiment.robot, number("gravity"))
+        gains = HoppingController.Gains(
+            radial_stiffness=number("K_r"),
+            flight_damping=number("D_r"),
+            stance_damping=number("D_r_stance"),
+            polar_stiffness=number("K_p"),
+            polar_damping=number("D_p"),
+            energy_gain=number("K_E"),
+            length=number("r_des"),
+            angle=number("alpha_des"),
+            energy=number("E_des"),
+        )
+        controller = HoppingController(model, gains=gains, kind=str(settings["controller"]))
+        k, d, mu = number("K_floor"), number("D_floor"), number("friction")
+        floor = Floor((k, k), (d, d), None if mu < 0.0 else mu)
+        start = (
+            experiment.coordinates[0],
+            number("y"),
+            number("theta") + number("tilt"),
+            number("joint"),
+        )
+        v = np.array(experiment.velocity)
+        v[:2] += number("speed") * np.array([np.cos(start[2]), -np.sin(start[2])])
+        return cls(
+            controller,
+            LegOnFloor(controller.leg, controller.law, floor),
+            controller.leg.configuration(np.array(start)),
+            v,
+            number("tolerance"),
+            number("skin"),
+            number("duration"),
+        )
+
+    @property
+    def leg(self) -> Leg:
+        """The robot as a leg."""
+        return self.controller.leg
+
+    def start(self) -> LegState:
+        """Return the leg at the start."""
+        return self.leg.at(self.q, self.v)
+
+    def run(self, duration: float | None = None) -> HoppingRun:
+        """Let it go, until it has fallen or the time is over."""
+        return hop(
+            self.system,
+            self.q,
+            self.v,
+            self.duration if duration is None else duration,
+            tolerance=self.tolerance,
+            skin=self.skin,
+            stop=lambda leg: bool(leg.centre[1] < FALLEN),
+        )
+
+    def tilted(self, angle: float, absolute: bool = False) -> np.ndarray:
+        """Return the start with theta changed by an angle, or with the leg's angle set to it."""
+        coordinates = self.leg.coordinates(self.q)
+        coordinates[2] += angle - (self.start().angle if absolute else 0.0)
+        return self.leg.configuration(coordinates)
+
+    def spring(self, leg: LegState) -> float:
+        """Return the energy in the radial spring, J."""
+        gains = self.controller.gains
+        return 0.5 * gains.radial_stiffness * (leg.length - gains.length) ** 2
+
+
+@lru_cache(maxsize=4)
+def _model(robot: str, gravity: float) -> VMSModel:
+    """A hopper; its description is expanded once, and not at every point of a sweep."""
+    known = robots.get(robot)
+    return VMSModel.from_urdf(
+        known.description(), "planar", known.end_effector, (0.0, -gravity, 0.0)
+    )
+
+
+# Table 4.7 gives q1(0) = 0.114, which is r_cf: with it E0 is 2.9077 J instead of the published
+# 2.9047 J, and r_cf 0.108 m. With q1(0) = 0.12, the rest length of the text, both come out.
+_PRISMATIC = {
+    "flight_damping": 0.0,
+    "energy_gain": 0.0,
+    "length": 0.114,
+    "energy": 2.9047,
+}
+_VERTICAL = (0.0, 0.3, -np.pi / 2, 0.12)
+_BENT = (0.0, 0.3, -2.5174, 1.7802)
+_UNDAMPED = {"flight_damping": 0.0, "energy_gain": 0.0}
+
+EXPERIMENTS = {
+    e.id: e
+    for e in (
+        Experiment(
+            "feurstein-prismatic-1",
+            "prismatic_hopper",
+            "I",
+            _VERTICAL,
+            gains=_PRISMATIC,
+            duration=3.2,
+            tilt=1e-8,
+        ),
+        Experiment(
+            "feurstein-prismatic-2",
+            "prismatic_hopper",
+            "II",
+            _VERTICAL,
+            gains=_PRISMATIC,
+            duration=3.6,
+        ),
+        Experiment(
+            "feurstein-prismatic-3",
+            "prismatic_hopper",
+            "II",
+            _VERTICAL,
+            gains={**_PRISMATIC, "energy_gain": 20.0},
+            duration=4.0,
+        ),
+        Experiment(
+            "feurstein-revolute-1", "revolute_hopper", "I", _BENT, gains=_UNDAMPED, duration=1.5
+        ),
+        Experiment(
+            "feurstein-revolute-2", "revolute_hopper", "II", _BENT, gains=_UNDAMPED, duration=3.0
+        ),
+        Experiment(
+            "feurstein-revolute-3",
+            "revolute_hopper",
+            "II",
+            _BENT,
+            gains={"flight_damping": 0.0},
+            duration=5.0,
+        ),
+        Experiment("feurstein-revolute-4", "revolute_hopper", "II", _BENT, duration=20.0),
+        Experiment(
+            "feurstein-revolute-5",
+            "revolute_hopper",
+            "II",
+            (0.0, 0.3, -1.9938, 1.7802),
+            duration=20.0,
+        ),
+        Experiment(
+            "feurstein-revolute-6",
+            "revolute_hopper",
+            "II",
+            (2.7676, 0.2574, -2.5243, 1.7802),
+            # Table 4.13 heads them as velocities of the inertial frame; as such the momentum is
+            # (-.19, .13) N s instead of that of the gait, (.234, 0): they are body velocities.
+            (-0.1919, 0.1263, 0.3301, 0.0),
+            duration=20.0,
+        ),
+    )
+}

@@ -1,0 +1,146 @@
+"""Figure 4.7 and the sweep of the commanded angle: what the leg's momentum depends on."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.hopping import LegOnFloor, hop
+
+from ..study import Check, Outcome, Parameter, Settings, Study, compared
+from .common import said, series, settled
+from .experiments import EXPERIMENTS, SOURCE, Trial
+from .fate import trial_of
+from .gait import flights
+
+_FIRST = EXPERIMENTS["feurstein-revolute-1"]
+_GAIT = EXPERIMENTS["feurstein-revolute-6"]
+
+
+def _momentum(joint: float) -> float:
+    """The angular momentum after the first lift-off from a vertical leg, N m s [B, figure 4.7].
+
+    The radial spring is at rest at the start, as for the angle the source chose.
+    """
+    settings = {name: p.default for name, p in _FIRST.parameters().items()}
+    trial = Trial.of(_FIRST, {**settings, "joint": joint})
+    q = trial.tilted(0.0, absolute=True)
+    gains = replace(trial.controller.gains, length=trial.leg.at(q, trial.v).length)
+    trial.controller.gains = gains
+    system = LegOnFloor(trial.leg, trial.controller.law, trial.system.floor)
+    found = hop(system, q, trial.v, 0.4, sample=0.1)
+    up = [e for e in found.events if e.kind.name == "LIFT_OFF"]
+    return system.seen(up[-1].state).angular_momentum if up else float("nan")
+
+
+def _commanded(degrees: float, duration: float) -> tuple[float, str, bool]:
+    """What a commanded angle does to the gait of experiment VI.
+
+    Returns:
+        The largest angular momentum of a flight, N m s; what becomes of the leg; and whether it
+        comes to a gait.
+    """
+    trial = trial_of(_GAIT.id, alpha_des=float(np.radians(degrees)), duration=duration)
+    run = trial.run()
+    hops = flights(run)
+    largest = max(abs(flight.angular_momentum) for flight in hops)
+    if run.stopped:
+        return largest, f"falls after {len(hops) - 1} hops", False
+    gait = settled(hops)
+    if gait is None:
+        return largest, f"no gait in {duration:g} s", False
+    return largest, f"comes to a gait of {gait.drift:+.3f} N s", True
+
+
+def _run(settings: Settings, out: Path | None) -> Outcome:
+    low, high = float(settings["from"]), float(settings["to"])
+    points = int(settings["points"])
+    if not 20.0 <= low < high <= 160.0 or points < 3:
+        raise VmsPhError(
+            f"from={low:g}, to={high:g}, points={points}: 20 <= from < to <= 160 deg and at least "
+            "3 points are wanted"
+        )
+    angles = np.linspace(low, high, points)
+    momenta = np.array([_momentum(float(np.radians(a))) for a in angles])
+    best = int(np.nanargmin(np.abs(momenta)))
+    chosen = _momentum(float(np.radians(102.0)))
+    checks: list[Check] = [
+        compared(
+            "joint angle of the least angular momentum",
+            102.0,
+            float(angles[best]),
+            8.0,
+            "deg",
+            f"The minimum is flat: {1e3 * abs(momenta[best]):.3f} mN m s there, "
+            f"{1e3 * abs(chosen):.3f} at 102 deg.",
+        ),
+        compared(
+            "angular momentum at 102 deg, against the least",
+            1.0,
+            abs(chosen) / abs(float(momenta[best])),
+            0.05,
+        ),
+    ]
+    duration = float(settings["duration"])
+    calm, _, _ = _commanded(0.0, 2.0)
+    for step in series(str(settings["sweep"]), "sweep"):
+        largest, ending, steady = _commanded(float(step), duration)
+        checks.append(
+            said(
+                f"commanded angle {step:+g} deg",
+                "large angular momenta in flight, unstable gaits",
+                f"up to {1e3 * largest:.2f} mN m s instead of {1e3 * calm:.2f}, {ending}",
+                largest > 2.0 * calm and not steady,
+                "A gait with the foot commanded behind is faster, and may be as stable."
+                if steady
+                else "",
+            )
+        )
+    files = [] if out is None else [_plot(angles, momenta, out / "feurstein-figure-4-7.png")]
+    return Outcome(checks, files)
+
+
+def _plot(angles: np.ndarray, momenta: np.ndarray, file: Path) -> Path:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    axes.plot(angles, 1e3 * momenta, ".-", color="#1f4e79")
+    axes.axvline(102.0, color="#c0392b", lw=0.8, label="102 deg, where the source sees the least")
+    best = int(np.nanargmin(np.abs(momenta)))
+    axes.plot(
+        angles[best],
+        1e3 * momenta[best],
+        "o",
+        mfc="none",
+        color="#1e8449",
+        ms=9,
+        label=f"the least here, {angles[best]:.0f} deg",
+    )
+    axes.set(
+        xlabel="joint angle at the start (deg)",
+        ylabel="angular momentum after the first lift-off (mN m s)",
+        title="Revolute leg, dropped upright from 0.3 m",
+    )
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(file)
+    return file
+
+
+STUDIES = [
+    Study(
+        "feurstein-figure-4-7",
+        SOURCE,
+        "Revolute leg: angular momentum against joint angle and commanded angle",
+        {
+            "from": Parameter(80.0, "first joint angle, deg"),
+            "to": Parameter(130.0, "last joint angle, deg"),
+            "points": Parameter(26, "of the sweep of the joint angle"),
+            "sweep": Parameter("-3;-2;2;3", "commanded angles to try, deg"),
+            "duration": Parameter(12.0, "of each run with a commanded angle, s"),
+        },
+        _run,
+    )
+]

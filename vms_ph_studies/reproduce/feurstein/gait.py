@@ -1,0 +1,165 @@
+"""What a run looks like hop by hop, and whether a gait is stable."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.hopping import (
+    ContactEvent,
+    EventKind,
+    HoppingRun,
+    LegOnFloor,
+    LegState,
+    Phase,
+    hop,
+)
+
+from .experiments import Trial
+
+# Flights shorter than this, s, are bounces within a landing.
+SHORTEST_FLIGHT = 0.05
+
+# Floquet multipliers are those of a map from this long after a lift-off, s, when the foot is well
+# above the floor, to the same after the next.
+_SECTION = 0.1
+_NUDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A flight of a leg.
+
+    Attributes:
+        start, end: times of lift-off and touch-down, s.
+        first, last: the leg at both; the radial vibration of a damped leg has died out by the end.
+        lift_off: the event, None for the fall at the beginning.
+    """
+
+    start: float
+    end: float
+    first: LegState
+    last: LegState
+    lift_off: ContactEvent | None
+
+    @property
+    def angular_momentum(self) -> float:
+        """About the centre of mass, N m s; constant in flight."""
+        return self.last.angular_momentum
+
+    @property
+    def drift(self) -> float:
+        """Horizontal momentum, N s; constant in flight."""
+        return float(self.last.momentum[0])
+
+    @property
+    def rotation(self) -> float:
+        """How far the leg turns from lift-off to touch-down, rad."""
+        return self.last.angle - self.first.angle
+
+    def apex_height(self, gravity: float) -> float:
+        """Return the largest height of the centre of mass, m."""
+        rise = max(float(self.first.centre_rate[1]), 0.0)
+        return float(self.first.centre[1]) + 0.5 * rise**2 / gravity
+
+    def apex_time(self, gravity: float) -> float:
+        """Return when the centre of mass is highest, s."""
+        return self.start + float(self.first.centre_rate[1]) / gravity
+
+
+class Flights:
+    """Gathers the flights of a run from its events, one by one.
+
+    Attributes:
+        ended: the flights that have ended, the fall at the beginning included.
+    """
+
+    def __init__(self, system: LegOnFloor, first: LegState) -> None:
+        """Begin with the leg at the start of the run."""
+        self._system, self._start, self._first = system, 0.0, first
+        self._up: ContactEvent | None = None
+        self.ended: list[Flight] = []
+
+    def add(self, event: ContactEvent) -> bool:
+        """Take the next event; return whether it ends a flight."""
+        if event.kind is EventKind.LIFT_OFF:
+            self._up, self._start = event, event.time
+            self._first = self._system.seen(event.state)
+            return False
+        long = event.time - self._start > SHORTEST_FLIGHT
+        if event.kind is not EventKind.TOUCH_DOWN or not long:
+            return False
+        leg = self._system.seen(event.state)
+        self.ended.append(Flight(self._start, event.time, self._first, leg, self._up))
+        return True
+
+
+def flights(run: HoppingRun) -> list[Flight]:
+    """Return the flights that have ended, the fall at the beginning included."""
+    found = Flights(run.system, run.leg(0))
+    for event in run.events:
+        found.add(event)
+    return found.ended
+
+
+def multipliers(trial: Trial, after: Flight) -> np.ndarray:
+    """Return the Floquet multipliers of a gait, largest first, (2 nv - 1,) complex.
+
+    Those of the map from a state a tenth of a second after one lift-off to the same after the next,
+    by central differences of all coordinates but x. The gait must have converged by then; a
+    direction along the motion has the multiplier zero.
+    """
+    assert after.lift_off is not None
+    size = 2 * trial.system.nv
+    # From section to lift-off it is a period less a tenth of a second; stances last less than that.
+    span = after.end - after.start + 0.05
+    centre = _section(trial, after.lift_off.state[:size].copy())
+    columns = []
+    for i in range(1, size):
+        ends = []
+        for sign in (1.0, -1.0):
+            y = centre.copy()
+            y[i] += sign * _NUDGE
+            ends.append(_next(trial, y, span))
+        columns.append((ends[0] - ends[1])[1:] / (2 * _NUDGE))
+    found = np.linalg.eigvals(np.stack(columns, axis=1))
+    return found[np.argsort(-np.abs(found))]
+
+
+def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
+    """The state a section's time after a lift-off."""
+    nv = trial.system.nv
+    found = hop(
+        trial.system,
+        trial.leg.configuration(y[:nv]),
+        y[nv : 2 * nv],
+        _SECTION,
+        tolerance=1e-9,
+        skin=trial.skin,
+        sample=_SECTION,
+        phase=Phase.FLIGHT,
+    )
+    return _unwound(found.states[-1][: 2 * nv], y)
+
+
+def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
+    """The return map of the section."""
+    nv = trial.system.nv
+    found = hop(
+        trial.system,
+        trial.leg.configuration(y[:nv]),
+        y[nv : 2 * nv],
+        duration,
+        tolerance=1e-9,
+        skin=trial.skin,
+        sample=duration,
+        phase=Phase.FLIGHT,
+    )
+    up = [e for e in found.events if e.kind is EventKind.LIFT_OFF]
+    return _section(trial, _unwound(up[-1].state[: 2 * nv], y))
+
+
+def _unwound(y: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """The state with its angle in the turn nearest to that of another."""
+    y = y.copy()
+    y[2] += 2 * np.pi * np.round((near[2] - y[2]) / (2 * np.pi))
+    return y

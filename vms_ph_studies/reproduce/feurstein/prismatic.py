@@ -1,0 +1,152 @@
+"""Experiments I to III with the prismatic leg [B, 4.2]."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from vms_ph_dynamics.hopping import HoppingRun, hop
+
+from ..study import Check, compared
+from .common import largest_multiplier, refuted, said, study
+from .experiments import Trial
+from .gait import flights
+
+# The source shows tilts in figures; this much is seen there.
+_SEEN = np.radians(10.0)
+
+
+def _setting(trial: Trial) -> list[Check]:
+    start = trial.start()
+    why = (
+        "with q1(0) = 0.12 m, the rest length of the text; table 4.7 prints 0.114, which is r_cf: "
+        "the leg would start with 2.9077 J and r_cf = 0.108 m"
+    )
+    return [
+        compared("E(0)", 2.9047, start.energy, 1e-4, "J", why),
+        compared("r_cf(0)", 0.114, start.length, 5e-4, "m"),
+    ]
+
+
+def _tilts(trial: Trial, run: HoppingRun) -> list[float]:
+    """The tilt at each touch-down, rad."""
+    return [abs(flight.last.angle) for flight in flights(run)]
+
+
+def _growth(trial: Trial) -> float:
+    """How a small tilt grows from the first to the second touch-down, with its sign."""
+    ends = []
+    for sign in (1.0, -1.0):
+        q = trial.tilted(sign * 1e-6)
+        found = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
+        ends.append([flight.last.angle for flight in flights(found)[:2]])
+    (a, b), (c, d) = ends
+    return (b - d) / (a - c)
+
+
+def _first(trial: Trial, run: HoppingRun) -> list[Check]:
+    tilts = _tilts(trial, run)
+    upright = sum(tilt < _SEEN for tilt in tilts)
+    tilted = run.stopped or (len(tilts) > 0 and max(tilts) > _SEEN)
+    exact = hop(
+        trial.system,
+        trial.tilted(trial.controller.gains.angle, absolute=True),
+        trial.v,
+        min(trial.duration, 2.0),
+        tolerance=trial.tolerance,
+    )
+    straight = max(abs(leg.last.angle) for leg in flights(exact))
+    rates = [b / a for a, b in pairwise(tilts) if a > 1e-12]
+    found = f"{upright} touch-downs upright" + ("" if tilted else ", and no tilt after")
+    return [
+        *_setting(trial),
+        said(
+            "jumps before the leg tilts by 10 deg",
+            "7",
+            found,
+            tilted and upright == 7,
+            "The number tells how large the noise of the simulation was: 5 for a tilt of 1e-6 rad "
+            "at the start, 7 for 1e-8, 10 for 1e-12; 1e-8 is assumed.",
+        ),
+        said(
+            "an exactly upright leg",
+            "stays in an unstable equilibrium",
+            f"within {straight:.1e} rad of upright",
+            straight < 1e-6,
+        ),
+        said(
+            "factor by which a tilt grows per jump",
+            "unstable",
+            ", ".join(f"{rate:.1f}" for rate in rates[:4]) or "none seen",
+            bool(rates) and min(rates[:4]) > 1.0,
+        ),
+    ]
+
+
+def _second(trial: Trial, run: HoppingRun) -> list[Check]:
+    landings, last = run.touch_downs(), run.leg(-1)
+    growth = _growth(trial)
+    resting = abs(last.centre_rate[1]) < 0.1
+    return [
+        *_setting(trial),
+        said(
+            "jumps until it rests",
+            "12",
+            f"{len(landings)}, " + ("then it rests" if resting else "and it still moves"),
+            len(landings) == 12 and resting,
+            "Touch-downs that follow the last within 0.05 s are bounces of one landing.",
+        ),
+        said(
+            "energy",
+            "lost to the floor",
+            f"{run.leg(0).energy:.4f} J falls to {last.energy:.4f} J",
+            last.energy < 0.6 * run.leg(0).energy,
+        ),
+        refuted(
+            "the polar spring keeps the leg upright",
+            "stable",
+            f"a tilt is multiplied by {growth:.2f} on the first jump",
+            abs(growth) < 1.0,
+            "An exactly upright leg stays upright with or without the spring.",
+        ),
+    ]
+
+
+def _third(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    total = [f.last.energy + trial.spring(f.last) for f in hops]
+    spring = np.array([trial.spring(run.leg(i)) for i in range(len(run.times))])
+    means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
+    worst = largest_multiplier(trial, hops)
+    checks = [
+        *_setting(trial),
+        compared(
+            "energy at touch-down, with the spring",
+            2.9047,
+            float(np.mean(total)),
+            0.01,
+            "J",
+            "What is regulated is kinetic + gravity + radial spring.",
+        ),
+        said(
+            "mean energy of the spring in flight",
+            "rises slightly from hop to hop",
+            "J, ".join(f"{mean:.3f} " for mean in means[:4]) + "J, then constant",
+            len(means) > 4 and means[0] < means[1] < means[2] and abs(means[4] - means[3]) < 2e-3,
+        ),
+    ]
+    if worst is None:
+        return [*checks, said("a periodic gait", "yes", "none reached", False)]
+    text = f"{worst.real:.3f}" if abs(worst.imag) < 1e-9 else f"|{abs(worst):.3f}|"
+    why = (
+        "the largest Floquet multiplier of the gait; a tilt grows by it each hop, and the leg "
+        "looks stable only from an exactly upright start. With damping of the polar spring, "
+        "D_p = 0.2 or 0.3, it is stable."
+    )
+    return [*checks, refuted("stable hopping in place", "stable", text, abs(worst) < 1.0, why)]
+
+
+STUDIES = [
+    study("feurstein-prismatic-1", "Prismatic leg, radial spring alone: it tips over", _first),
+    study("feurstein-prismatic-2", "Prismatic leg, polar spring: it comes to rest", _second),
+    study("feurstein-prismatic-3", "Prismatic leg, energy regulated: it hops on", _third),
+]

@@ -1,0 +1,162 @@
+"""Experiments I to V with the revolute leg [B, 4.3]."""
+
+import numpy as np
+
+from vms_ph_dynamics.hopping import HoppingRun
+
+from ..study import Check, compared
+from .common import degrees, largest_multiplier, said, settled, study
+from .experiments import Trial
+from .gait import Flight, flights
+
+
+def _setting(trial: Trial) -> list[Check]:
+    start = trial.start()
+    checks = [compared("r_cf(0)", 0.1411, start.length, 1e-4, "m")]
+    if abs(start.angle) > 0.1:
+        return [
+            *checks,
+            compared("E(0)", 2.8382, start.energy, 1e-4, "J"),
+            compared("alpha(0)", 30.0, degrees(start.angle), 0.1, "deg"),
+        ]
+    why = "E_des of all experiments is the energy of the tilted start of V, not of this upright one"
+    return [*checks, compared("E(0)", 2.8382, start.energy, 1e-4, "J", why)]
+
+
+def _rotations(hops: list[Flight]) -> list[float]:
+    return [degrees(flight.rotation) for flight in hops]
+
+
+def _first(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    turned = _rotations(hops)[1] if len(hops) > 1 else float("nan")
+    return [
+        *_setting(trial),
+        compared("rotation in the first flight after the start", 30.0, turned, 2.0, "deg"),
+        said(
+            "after the second touch-down",
+            "it cannot make another hop",
+            "falls" if run.stopped else "goes on",
+            run.stopped,
+        ),
+    ]
+
+
+def _momenta(hops: list[Flight]) -> str:
+    return ", ".join(f"{1e3 * f.angular_momentum:+.2f}" for f in hops[1:6]) + " mN m s"
+
+
+def _second(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    signs = np.sign([f.angular_momentum for f in hops[1:6]])
+    drift = run.leg(-1).centre[0] - run.leg(0).centre[0]
+    return [
+        *_setting(trial),
+        said(
+            "angular momentum in flight",
+            "changes sign from hop to hop",
+            _momenta(hops),
+            len(signs) > 3 and bool((signs[1:4] == -signs[:3]).all()),
+        ),
+        said("drift", "forward", f"{drift:+.3f} m", bool(drift > 0.0)),
+        said(
+            "energy without regulator",
+            "lost",
+            f"{hops[-1].last.energy:.3f} J at the last touch-down",
+            hops[-1].last.energy < 0.8 * trial.start().energy,
+        ),
+    ]
+
+
+def _third(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    total = [f.last.energy + trial.spring(f.last) for f in hops[1:]]
+    end = float(run.times[-1])
+    return [
+        *_setting(trial),
+        compared("energy at touch-down, with the spring", 2.8382, float(np.mean(total)), 0.02, "J"),
+        said(
+            "drift",
+            "forward",
+            f"{hops[min(8, len(hops) - 1)].last.centre[0]:+.3f} m after 8 hops",
+            bool(hops[min(8, len(hops) - 1)].last.centre[0] > 0.0),
+        ),
+        said(
+            "stability",
+            "relatively stable",
+            f"falls after {len(hops) - 1} hops, at {end:.1f} s"
+            if run.stopped
+            else f"{len(hops) - 1} hops in {end:.1f} s without a fall",
+            not run.stopped,
+            "The undamped spring gathers energy from hop to hop and the gait is chaotic: runs that "
+            "differ by rounding fall at different hops. The source's figure shows the hops before.",
+        ),
+    ]
+
+
+def _fourth(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    gait, worst = settled(hops), largest_multiplier(trial, hops)
+    checks = _setting(trial)
+    if gait is None or worst is None:
+        return [*checks, said("converges to a gait", "yes", "no", False)]
+    return [
+        *checks,
+        said(
+            "converges to a gait",
+            "yes",
+            f"largest Floquet multiplier {abs(worst):.3f}",
+            abs(worst) < 1.0,
+        ),
+        said(
+            "drift of the gait",
+            "small, backward",
+            f"{gait.drift:+.4f} N s",
+            -0.05 < gait.drift < 0.0,
+        ),
+        compared(
+            "rotation in flight of the gait",
+            3.0,
+            abs(degrees(gait.rotation)),
+            3.0,
+            "deg",
+            f"The first flight turns by {_rotations(hops)[1]:.0f} deg, and the gait hops with the "
+            f"leg {degrees(gait.last.angle):.0f} deg from the vertical.",
+        ),
+    ]
+
+
+def _fifth(trial: Trial, run: HoppingRun) -> list[Check]:
+    hops = flights(run)
+    gait, worst = settled(hops), largest_multiplier(trial, hops)
+    checks = _setting(trial)
+    if gait is None or worst is None:
+        return [*checks, said("converges to a forward gait", "yes", "no", False)]
+    return [
+        *checks,
+        said(
+            "converges to a forward gait",
+            "yes",
+            f"largest Floquet multiplier {abs(worst):.3f}",
+            abs(worst) < 1.0,
+        ),
+        # The state that table 4.13 takes from the end of this run for experiment VI.
+        compared("horizontal momentum", 0.2344, gait.drift, 0.02 * 0.2344, "N s"),
+        compared("energy in flight", 2.4746, gait.last.energy, 0.02 * 2.4746, "J"),
+        compared("angular momentum in flight", 3.4e-4, gait.angular_momentum, 1e-5, "N m s"),
+        said(
+            "energy",
+            "stabilises below its start",
+            f"{gait.last.energy:.4f} J from {trial.start().energy:.4f} J",
+            gait.last.energy < trial.start().energy,
+        ),
+    ]
+
+
+STUDIES = [
+    study("feurstein-revolute-1", "Revolute leg, radial spring alone: it jumps away", _first),
+    study("feurstein-revolute-2", "Revolute leg, polar spring: it drifts forward", _second),
+    study("feurstein-revolute-3", "Revolute leg, energy regulated, undamped", _third),
+    study("feurstein-revolute-4", "Revolute leg, damped in flight: it hops in place", _fourth),
+    study("feurstein-revolute-5", "Revolute leg, tilted start: it finds a gait", _fifth),
+]
