@@ -68,7 +68,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     largest = float(np.abs(run.power["residual"]).max(initial=0.0))
     figure.suptitle(
         f"{run.name}: largest power-balance residual {largest:.1e} W, "
-        f"energy from nowhere {run.drift:+.1e} J",
+        f"unaccounted energy {run.unaccounted_energy:+.1e} J",
         fontsize=11,
     )
     figure.savefig(file)

@@ -35,9 +35,9 @@ class RunRecord:
     control: Series
 
     @property
-    def drift(self) -> float:
+    def unaccounted_energy(self) -> float:
         """Energy from nowhere over the whole run, J."""
-        return float(self.power["drift"][-1])
+        return float(self.power["unaccounted_energy"][-1])
 
     @property
     def largest_residual(self) -> float:

@@ -30,7 +30,7 @@ class EnergyMonitor(Node):
         super().__init__("energy_monitor")
         robot = RobotParameters(self)
         self._friction: bool = declare(self, "joint_friction")
-        self._tolerance: float = declare(self, "drift_tolerance")
+        self._tolerance: float = declare(self, "unaccounted_tolerance")
         self._prefix: str = declare(self, "frame_prefix")
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
@@ -97,14 +97,17 @@ class EnergyMonitor(Node):
                 wrench_base_energy=audit.work["wrench_base"],
                 dissipated_energy=audit.work["dissipated"],
                 stored=audit.stored,
-                drift=audit.drift,
+                unaccounted_energy=audit.unaccounted_energy,
                 residual=audit.residual,
                 exact_energies=audit.exact,
             )
         )
-        balanced = abs(audit.drift) <= self._tolerance
-        message = "energy balanced" if balanced else f"{audit.drift:.3g} J from nowhere"
-        values = {"drift (J)": f"{audit.drift:.3e}", "residual (W)": f"{audit.residual:.3e}"}
+        balanced = abs(audit.unaccounted_energy) <= self._tolerance
+        message = "energy balanced" if balanced else f"{audit.unaccounted_energy:.3g} J unaccounted"
+        values = {
+            "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
+            "residual (W)": f"{audit.residual:.3e}",
+        }
         self._health.report(OK if balanced else WARN, message, values)
         self._health.tick()
 

@@ -211,7 +211,7 @@ class WebViewer(Node):
                 f"**stored** {power.stored:+.4f} J = joints {power.torque_energy:+.4f} "
                 f"+ end effector {power.wrench_end_effector_energy:+.4f} {base}"
                 f"− friction {power.dissipated_energy:.4f} J  \n"
-                f"**from nowhere** {power.drift:+.1e} J, residual {power.residual:+.1e} W"
+                f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
             )
 
 

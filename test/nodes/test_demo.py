@@ -208,7 +208,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo) -> None:
     output = demo.program.output
     assert "Traceback" not in output
     residual = re.search(r"largest power-balance residual +([\d.e+-]+) W", output)
-    drift = re.search(r"integrated drift +([\d.e+-]+) J", output)
+    drift = re.search(r"unaccounted energy +([\d.e+-]+) J", output)
     assert residual
     assert float(residual[1]) < 1e-6
     assert drift

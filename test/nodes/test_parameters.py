@@ -71,13 +71,13 @@ def test_other_processes_see_and_change_them(start: Start) -> None:
     start("run", "energy_monitor", "--ros-args", "-p", "robot:=panda")
     listed = start("param", "list", "/energy_monitor")
     assert listed.wait(20) == 0
-    assert "drift_tolerance: energy from nowhere" in listed.output
+    assert "unaccounted_tolerance: unaccounted energy" in listed.output
     assert "joint_friction (read-only)" in listed.output
-    changed = start("param", "set", "/energy_monitor", "drift_tolerance", "0.5")
+    changed = start("param", "set", "/energy_monitor", "unaccounted_tolerance", "0.5")
     assert changed.wait(20) == 0
-    refused = start("param", "set", "/energy_monitor", "drift_tolerance", "-1.0")
+    refused = start("param", "set", "/energy_monitor", "unaccounted_tolerance", "-1.0")
     assert refused.wait(20) == 1
-    assert "did not take drift_tolerance = -1.0" in refused.output
+    assert "did not take unaccounted_tolerance = -1.0" in refused.output
     fixed = start("param", "set", "/energy_monitor", "base", "planar")
     assert fixed.wait(20) == 1
 
@@ -102,9 +102,9 @@ def test_a_value_that_is_not_accepted_ends_the_node_with_a_sentence(
 @pytest.mark.wire
 @pytest.mark.parametrize("value", ["-1.0", "much"])
 def test_a_value_refused_at_the_start_is_told_in_one_sentence(start: Start, value: str) -> None:
-    words = ("--ros-args", "-p", "robot:=panda", "-p", f"drift_tolerance:={value}")
+    words = ("--ros-args", "-p", "robot:=panda", "-p", f"unaccounted_tolerance:={value}")
     program = start("run", "energy_monitor", *words)
     assert program.wait(30) == 1
     assert program.output.startswith("error: ")
-    assert "drift_tolerance" in program.output
+    assert "unaccounted_tolerance" in program.output
     assert "Traceback" not in program.output

@@ -179,7 +179,7 @@ def _print_summary(console: Console, run: RunRecord) -> None:
     )
     console.out(f"friction  {end['dissipated_energy']:.6f} J")
     console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
-    console.out(f"integrated drift                {run.drift:+.3e} J")
+    console.out(f"unaccounted energy                {run.unaccounted_energy:+.3e} J")
 
 
 def _check_port(port: int) -> None:

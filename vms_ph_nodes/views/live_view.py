@@ -75,7 +75,7 @@ class LiveView(Node):
         if self.control is not None:
             table.add_row("task error", f"{1e3 * self.control.task_error:.2f} mm")
         if self.power is not None:
-            table.add_row("energy from nowhere", f"{self.power.drift:+.1e} J")
+            table.add_row("unaccounted energy", f"{self.power.unaccounted_energy:+.1e} J")
         return table
 
     def _on_energy(self, message: Energy) -> None:
