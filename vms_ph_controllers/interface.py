@@ -71,7 +71,7 @@ class ControlEnergy:
     """The energy bookkeeping of one update; energies in J, powers in W.
 
     Attributes:
-        closed_loop: the storage function that the law shapes.
+        closed_loop_energy: the storage function that the law shapes.
         shaped_potential: its potential part.
         kinetic_task, kinetic_null: its kinetic part, split by the task.
         kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
@@ -82,10 +82,10 @@ class ControlEnergy:
         routing_power: of the energy routing; zero but for rounding.
         null_to_task: from null-space energy to task energy, by inertia alone.
         tank_level: what an energy tank holds, J; zero where there is none.
-        generated: what sampling and clipping have made up since the reset, J; only with a tank.
+        unaccounted_energy: brought in by sampling and clipping since the reset, J; only with a tank.
     """
 
-    closed_loop: float = 0.0
+    closed_loop_energy: float = 0.0
     shaped_potential: float = 0.0
     kinetic_task: float = 0.0
     kinetic_null: float = 0.0
@@ -100,7 +100,7 @@ class ControlEnergy:
     routing_power: float = 0.0
     null_to_task: float = 0.0
     tank_level: float = 0.0
-    generated: float = 0.0
+    unaccounted_energy: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ class DecoupledVMSController(Controller):
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
         energy = ControlEnergy(
-            closed_loop=kinetic_base + kinetic_shape + shaped.energy,
+            closed_loop_energy=kinetic_base + kinetic_shape + shaped.energy,
             shaped_potential=shaped.energy,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,

@@ -149,7 +149,7 @@ class EndEffectorImpedance(Controller):
         potential += 0.5 * float(wall @ (depth * depth))
         kinetic_task = 0.5 * float(task_momentum @ (j @ d.v))
         energy = ControlEnergy(
-            closed_loop=d.kinetic_energy + potential,
+            closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=d.kinetic_energy - kinetic_task,

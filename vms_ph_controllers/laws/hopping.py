@@ -121,7 +121,7 @@ class HoppingController(Controller):
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])
         flows = dict(zip(CHANNELS, efforts.flows, strict=True))
         energy = ControlEnergy(
-            closed_loop=leg.energy + efforts.stored,
+            closed_loop_energy=leg.energy + efforts.stored,
             shaped_potential=leg.potential + efforts.stored,
             kinetic_task=leg.kinetic,
             damping_task=flows["radial_damping"] + flows["polar_damping"],

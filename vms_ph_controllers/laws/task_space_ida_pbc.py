@@ -198,7 +198,7 @@ class TaskSpaceIDAPBC(Controller):
         potential = spending.energy(d.q) + limit_energy
         tank = spending.tank
         energy = ControlEnergy(
-            closed_loop=d.kinetic_energy + potential,
+            closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
             kinetic_task=d.kinetic_energy - motion.kinetic_null,
             kinetic_null=motion.kinetic_null,
@@ -209,7 +209,7 @@ class TaskSpaceIDAPBC(Controller):
             routing_power=0.0 if routed is None else float(routed @ d.v),
             null_to_task=exchange(d, motion, self.task.jacobian_rate(d)),
             tank_level=0.0 if tank is None else tank.level,
-            generated=0.0 if tank is None else tank.generated,
+            unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
         status, reason = self._judge(limited.reason, motion)
         goal = self._minimum.now.x if self._minimum.target is None else self._minimum.target

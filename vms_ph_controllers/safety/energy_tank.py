@@ -16,18 +16,18 @@ class EnergyTank:
     Attributes:
         capacity: what does not fit in is lost, J.
         level: present content, J.
-        generated: all that sampling and clipping have made up so far, J.
+        unaccounted_energy: all that sampling and clipping have brought in so far, J.
     """
 
     def __init__(self, capacity: float, level: float) -> None:
         self.capacity = capacity
         self.level = min(level, capacity)
-        self.generated = 0.0
+        self.unaccounted_energy = 0.0
 
     def receive(self, energy: float) -> None:
         """Take in what a sample left over, J; a negative amount was made up by sampling."""
         if energy < 0.0:
-            self.generated -= energy
+            self.unaccounted_energy -= energy
         self.level = min(self.capacity, self.level + energy)
 
     def pay(self, energy: float) -> None:
