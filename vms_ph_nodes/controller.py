@@ -199,7 +199,7 @@ class ControllerNode(ManagedNode):
                 header=header,
                 status=int(command.status),
                 reason=command.reason,
-                closed_loop_energy=energy.closed_loop,
+                closed_loop_energy=energy.closed_loop_energy,
                 shaped_potential=energy.shaped_potential,
                 kinetic_task=energy.kinetic_task,
                 kinetic_null=energy.kinetic_null,
@@ -214,7 +214,7 @@ class ControllerNode(ManagedNode):
                 routing_power=energy.routing_power,
                 null_to_task=energy.null_to_task,
                 tank_level=energy.tank_level,
-                generated=energy.generated,
+                unaccounted_energy=energy.unaccounted_energy,
                 authority=command.authority,
                 task_error=command.task_error,
                 smallest_singular_value=command.smallest_singular_value,
@@ -232,9 +232,9 @@ class ControllerNode(ManagedNode):
             if energy.tank_level < -_ROUNDING:
                 passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
-            values["generated (J)"] = f"{energy.generated:.3e}"
+            values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"
         values["passivity"] = passivity
-        values["closed-loop energy (J)"] = f"{energy.closed_loop:.3e}"
+        values["closed-loop energy (J)"] = f"{energy.closed_loop_energy:.3e}"
         if command.status is not Status.OK:
             level = WARN
         self._health.report(level, command.reason or "running", values)

@@ -126,7 +126,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   energy.kinetic_base = 0.5 * locked.dot(momentum_base);
   energy.kinetic_shape = 0.5 * e.tail(n_).dot(momentum_shape);
   energy.shaped_potential = potential.energy;
-  energy.closed_loop = energy.kinetic_base + energy.kinetic_shape + potential.energy;
+  energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential.energy;
   energy.damping_base = damping_base.dot(locked);
   energy.damping_shape = damping_shape.dot(e.tail(n_));
   energy.clipped_power = (force - wanted_).dot(e);

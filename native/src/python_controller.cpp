@@ -21,26 +21,6 @@ namespace {
 
 using Vector = Eigen::Map<Eigen::VectorXd>;
 
-// The order in which Python writes the energies.
-constexpr std::array<std::pair<const char*, double ControlEnergy::*>, 16> kEnergies{{
-    {"closed_loop", &ControlEnergy::closed_loop},
-    {"shaped_potential", &ControlEnergy::shaped_potential},
-    {"kinetic_task", &ControlEnergy::kinetic_task},
-    {"kinetic_null", &ControlEnergy::kinetic_null},
-    {"kinetic_base", &ControlEnergy::kinetic_base},
-    {"kinetic_shape", &ControlEnergy::kinetic_shape},
-    {"damping_task", &ControlEnergy::damping_task},
-    {"damping_null", &ControlEnergy::damping_null},
-    {"damping_base", &ControlEnergy::damping_base},
-    {"damping_shape", &ControlEnergy::damping_shape},
-    {"reference_power", &ControlEnergy::reference_power},
-    {"clipped_power", &ControlEnergy::clipped_power},
-    {"routing_power", &ControlEnergy::routing_power},
-    {"null_to_task", &ControlEnergy::null_to_task},
-    {"tank_level", &ControlEnergy::tank_level},
-    {"generated", &ControlEnergy::generated},
-}};
-
 // Where the parts of a reference are in the inputs, behind q, v and dt.
 constexpr int kPosition = 0, kVelocity = 3, kPose = 6, kTwist = 22, kJoints = 28;
 constexpr int kTaskError = 16, kSingularValue = 17, kAuthority = 18, kStatus = 19;
@@ -86,8 +66,9 @@ class ControllerTask final : public PythonTask {
                                    r.lower, r.upper));
     }
     const auto energies = py::cast<std::vector<std::string>>(hosting.attr("ENERGIES"));
-    for (std::size_t k = 0; k < std::max(energies.size(), kEnergies.size()); ++k) {
-      if (energies.size() != kEnergies.size() || energies[k] != kEnergies[k].first) {
+    const auto& own = control_energy_fields;
+    for (std::size_t k = 0; k < std::max(energies.size(), std::size(own)); ++k) {
+      if (energies.size() != std::size(own) || energies[k] != own[k].name) {
         throw PythonError("vms_ph_controllers is of another version than this library: the energy "
                           "records differ; build the library anew");
       }
@@ -298,7 +279,8 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
   command_.wrench_base = Vector(task.outputs, task.sizes.b);
   command_.torque = Vector(task.outputs + task.sizes.b, task.sizes.n);
   const double* record = task.outputs + 2 * task.sizes.nv;
-  for (std::size_t k = 0; k < kEnergies.size(); ++k) command_.energy.*kEnergies[k].second = record[k];
+  const double* energy = record;
+  for (const auto& field : control_energy_fields) command_.energy.*field.value = *energy++;
   command_.task_error = record[kTaskError];
   command_.smallest_singular_value = record[kSingularValue];
   command_.authority = record[kAuthority];

@@ -122,7 +122,7 @@ class PythonSimulation::Hosted {
     const double* next = task.outputs;
     for (double& value : motion.q) value = *next++;
     for (double& value : motion.v) value = *next++;
-    for (double* value : {&motion.time, &motion.kinetic, &motion.potential, &motion.joint_work,
+    for (double* value : {&motion.time, &motion.kinetic, &motion.potential, &motion.torque_energy,
                           &motion.wrench_base_energy, &motion.wrench_end_effector_energy, &motion.dissipated}) {
       *value = *next++;
     }

@@ -111,7 +111,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const double kinetic = d_.kinetic_energy();
   const auto& tank = tank_budget_.tank();
   ControlEnergy& energy = command_.energy;
-  energy.closed_loop = kinetic + potential;
+  energy.closed_loop_energy = kinetic + potential;
   energy.shaped_potential = potential;
   energy.kinetic_task = kinetic - motion_.kinetic_null;
   energy.kinetic_null = motion_.kinetic_null;
@@ -122,7 +122,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
   energy.null_to_task = motion_.exchange(d_, svd_, jacobian_rate);
   energy.tank_level = tank ? tank->level() : 0.0;
-  energy.generated = tank ? tank->generated() : 0.0;
+  energy.unaccounted_energy = tank ? tank->unaccounted_energy() : 0.0;
   const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
   command_.torque = torque;
   command_.task_error = (task_.value(d_) - goal).norm();

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <vector>
 
+#include "energy_numbers.hpp"
 #include "file_text.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
@@ -80,7 +81,6 @@ class Play {
   }
 
   void compare(const std::string& word, std::istringstream& line) {
-    const auto& e = said_->energy;
     if (word == "status") {
       int status = -1;
       line >> status;
@@ -98,12 +98,7 @@ class Play {
     } else if (word == "torque") {
       near(said_->torque, numbers(line), word);
     } else if (word == "energy") {
-      Eigen::VectorXd ours(16);
-      ours << e.closed_loop, e.shaped_potential, e.kinetic_task, e.kinetic_null, e.kinetic_base,
-          e.kinetic_shape, e.damping_task, e.damping_null, e.damping_base, e.damping_shape,
-          e.reference_power, e.clipped_power, e.routing_power, e.null_to_task, e.tank_level,
-          e.generated;
-      near(ours, numbers(line), word);
+      near(vms_ph::golden::numbers(said_->energy), numbers(line), word);
     } else if (word == "rest") {
       near(Eigen::Vector3d(said_->task_error, said_->smallest_singular_value, said_->authority),
            numbers(line), word);

@@ -61,8 +61,8 @@ void a_users_class_controls() {
   CHECK(spring.reset(at(0.1, 0.2)));
   const Command& command = spring.update(at(0.3, 0.1), Reference(), 0.001);
   CHECK((command.torque - Eigen::Vector2d(-2.0, 1.0)).norm() < 1e-12);
-  CHECK(std::abs(command.energy.closed_loop - 5.0 * 0.05) < 1e-12);
-  CHECK(command.energy.generated == 0.0 && command.task_error == 0.001);
+  CHECK(std::abs(command.energy.closed_loop_energy - 5.0 * 0.05) < 1e-12);
+  CHECK(command.energy.unaccounted_energy == 0.0 && command.task_error == 0.001);
   CHECK(std::isinf(command.smallest_singular_value) && command.authority == 1.0);
   CHECK(command.status == Status::ok && std::string(command.reason) == "springs, ä");
   Reference reference;
@@ -120,7 +120,7 @@ void what_raises_is_held_against_gravity(const char* kind, const char* words) {
     const Command& held = law.update(at(2.0, 0.0), Reference(), 0.001);
     CHECK(holds(held, at(0.5, 0.2)));
     CHECK_HAS(held.reason, "see the log");
-    CHECK(held.energy.closed_loop == 0.0);
+    CHECK(held.energy.closed_loop_energy == 0.0);
   }
   CHECK(law.failed() == 21 && law.late() == 0);
   CHECK_HAS(law.log(), words);

@@ -70,7 +70,7 @@ void Telemetry::tell_state(const vms_ph::Command& command) noexcept {
   state_.status = static_cast<std::uint8_t>(command.status);
   state_.reason.assign(command.reason, std::min(std::char_traits<char>::length(command.reason),
                                                 kReason));
-  state_.closed_loop_energy = energy.closed_loop;
+  state_.closed_loop_energy = energy.closed_loop_energy;
   state_.shaped_potential = energy.shaped_potential;
   state_.kinetic_task = energy.kinetic_task;
   state_.kinetic_null = energy.kinetic_null;
@@ -85,7 +85,7 @@ void Telemetry::tell_state(const vms_ph::Command& command) noexcept {
   state_.routing_power = energy.routing_power;
   state_.null_to_task = energy.null_to_task;
   state_.tank_level = energy.tank_level;
-  state_.generated = energy.generated;
+  state_.unaccounted_energy = energy.unaccounted_energy;
   state_.authority = command.authority;
   state_.task_error = command.task_error;
   state_.smallest_singular_value = command.smallest_singular_value;

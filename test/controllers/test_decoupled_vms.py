@@ -195,12 +195,12 @@ def test_a_moving_reference_is_followed_and_puts_no_energy_in(
     largest = 0.0
     for _ in range(round(15.0 / STEP)):
         told = one.step()
-        largest = max(largest, told.energy.closed_loop)
+        largest = max(largest, told.energy.closed_loop_energy)
     # Feed-forward of velocity and acceleration: what is left is the error of the hold of a stage.
     d = model.evaluate(one.q, np.full(model.nv, 0.1))
     assert largest < 1e-4 * d.kinetic_energy
     assert np.abs(model.difference(target, one.q)).max() < 1e-3
-    assert told.energy.closed_loop < 1e-8
+    assert told.energy.closed_loop_energy < 1e-8
 
 
 def test_a_twist_moves_the_reference_of_the_base_on(rng: np.random.Generator) -> None:
@@ -221,9 +221,9 @@ def test_the_law_reports_the_energy_that_is_there(rng: np.random.Generator) -> N
         for _ in range(20):
             expected = one.energy()
             told = one.step().energy
-            assert told.closed_loop == pytest.approx(expected, rel=1e-9)
+            assert told.closed_loop_energy == pytest.approx(expected, rel=1e-9)
             parts = told.kinetic_base + told.kinetic_shape + told.shaped_potential
-            assert told.closed_loop == pytest.approx(parts, rel=1e-12)
+            assert told.closed_loop_energy == pytest.approx(parts, rel=1e-12)
             assert min(told.damping_base, told.damping_shape) >= 0.0
 
 
@@ -246,7 +246,7 @@ def test_what_clipping_changes_is_accounted(rng: np.random.Generator) -> None:
         def stored(time: float, q: np.ndarray = q, v: np.ndarray = v, a: np.ndarray = a) -> float:
             later = model.integrate(q, time * v + 0.5 * time**2 * a)
             there = law.update(RobotState(later, v + time * a), HOLD, 1e-3)
-            return there.energy.closed_loop
+            return there.energy.closed_loop_energy
 
         rate = (stored(ahead) - stored(-ahead)) / (2 * ahead)
         balance = told.energy.clipped_power - told.energy.damping_base - told.energy.damping_shape

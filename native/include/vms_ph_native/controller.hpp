@@ -1,6 +1,7 @@
 // What a controller is: from state, reference and time step to a command with its energy.
 #pragma once
 
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -34,14 +35,43 @@ struct Reference {
 /// How the last update went; the numbers are those of the ControllerState message.
 enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
-/// The energy bookkeeping of one update; energies in J, powers in W. As in vms_ph_controllers.
+/// The energy record of one update; energies in J, powers in W. The fields are those of the
+/// ControllerState message and of ControlEnergy in vms_ph_controllers, where each is described.
 struct ControlEnergy {
-  double closed_loop = 0.0, shaped_potential = 0.0;
+  double closed_loop_energy = 0.0, shaped_potential = 0.0;
   double kinetic_task = 0.0, kinetic_null = 0.0, kinetic_base = 0.0, kinetic_shape = 0.0;
   double damping_task = 0.0, damping_null = 0.0, damping_base = 0.0, damping_shape = 0.0;
   double reference_power = 0.0, clipped_power = 0.0, routing_power = 0.0, null_to_task = 0.0;
-  double tank_level = 0.0, generated = 0.0;
+  double tank_level = 0.0, unaccounted_energy = 0.0;
 };
+
+/// A field of ControlEnergy by its name.
+struct ControlEnergyField {
+  const char* name;
+  double ControlEnergy::*value;
+};
+
+/// All fields in the order of the records. Bindings, golden files, the Python host and the ROS
+/// messages follow from this table; its size is that of the struct, which is checked below.
+inline constexpr ControlEnergyField control_energy_fields[] = {
+    {"closed_loop_energy", &ControlEnergy::closed_loop_energy},
+    {"shaped_potential", &ControlEnergy::shaped_potential},
+    {"kinetic_task", &ControlEnergy::kinetic_task},
+    {"kinetic_null", &ControlEnergy::kinetic_null},
+    {"kinetic_base", &ControlEnergy::kinetic_base},
+    {"kinetic_shape", &ControlEnergy::kinetic_shape},
+    {"damping_task", &ControlEnergy::damping_task},
+    {"damping_null", &ControlEnergy::damping_null},
+    {"damping_base", &ControlEnergy::damping_base},
+    {"damping_shape", &ControlEnergy::damping_shape},
+    {"reference_power", &ControlEnergy::reference_power},
+    {"clipped_power", &ControlEnergy::clipped_power},
+    {"routing_power", &ControlEnergy::routing_power},
+    {"null_to_task", &ControlEnergy::null_to_task},
+    {"tank_level", &ControlEnergy::tank_level},
+    {"unaccounted_energy", &ControlEnergy::unaccounted_energy},
+};
+static_assert(sizeof(ControlEnergy) == std::size(control_energy_fields) * sizeof(double));
 
 struct Command {
   Eigen::VectorXd wrench_base;  ///< (b,) in the base frame, linear first, N and N m

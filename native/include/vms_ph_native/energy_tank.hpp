@@ -23,14 +23,14 @@ class EnergyTank {
   double level() const noexcept { return level_; }
 
   /// All that sampling and clipping have made up so far, J.
-  double generated() const noexcept { return generated_; }
+  double unaccounted_energy() const noexcept { return unaccounted_energy_; }
 
   /// What may be spent now, J.
   double budget() const noexcept { return std::max(0.0, level_); }
 
   /// Take in what a sample left over, J; a negative amount was made up by sampling.
   void receive(double energy) noexcept {
-    if (energy < 0.0) generated_ -= energy;
+    if (energy < 0.0) unaccounted_energy_ -= energy;
     level_ = std::min(capacity_, level_ + energy);
   }
 
@@ -38,7 +38,7 @@ class EnergyTank {
   void pay(double energy) noexcept { level_ = std::min(capacity_, level_ - energy); }
 
  private:
-  double capacity_, level_, generated_ = 0.0;
+  double capacity_, level_, unaccounted_energy_ = 0.0;
 };
 
 }  // namespace vms_ph

@@ -25,7 +25,7 @@ struct SimulatedMotion {
   Eigen::VectorXd v;  ///< (nv,) velocity
   double time = 0.0;  ///< simulated, s
   double kinetic = 0.0, potential = 0.0;
-  double joint_work = 0.0, wrench_base_energy = 0.0, wrench_end_effector_energy = 0.0;
+  double torque_energy = 0.0, wrench_base_energy = 0.0, wrench_end_effector_energy = 0.0;
   double dissipated = 0.0;  ///< by friction
 };
 

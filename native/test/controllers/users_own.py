@@ -46,7 +46,7 @@ class Spring(Controller):
         self.passed += dt
         away = state.q - self.rest
         torque = -self.gains.stiffness * self.gains.on * away - self.gains.damping * state.v
-        energy = ControlEnergy(closed_loop=0.5 * self.gains.stiffness * float(away @ away))
+        energy = ControlEnergy(closed_loop_energy=0.5 * self.gains.stiffness * float(away @ away))
         return Command(np.zeros(0), torque, energy, Status.OK, "springs, ä", task_error=self.passed)
 
 
