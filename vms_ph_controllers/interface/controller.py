@@ -1,8 +1,8 @@
 """The base class of all control laws."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from vms_ph_dynamics.evaluation import Evaluation
 from .command import Command, Status
 from .reference import Reference
 from .robot_state import RobotState
+
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Controller(ABC):
@@ -26,8 +30,8 @@ class Controller(ABC):
         gains: the present values; replace the whole record to change one.
     """
 
-    Gains: ClassVar[type[Any]]
-    gains: Any
+    Gains: "ClassVar[type[DataclassInstance]]"
+    gains: "DataclassInstance"
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
@@ -42,9 +46,9 @@ class Controller(ABC):
             return self.Gains()
         if not isinstance(gains, self.Gains):
             law = type(self).__name__
-            first = fields(self.Gains)[0].name
+            example = ", ".join(f"{name}=..." for name in list(get_annotations(self.Gains))[:1])
             raise ModelError(
-                f"the gains of {law} are a record, {law}.Gains({first}=...); given: {gains!r}"
+                f"the gains of {law} are a record, {law}.Gains({example}); given: {gains!r}"
             )
         return gains
 

@@ -203,7 +203,7 @@ class DecoupledVMSController(Controller):
 
     def missed_updates(self) -> None:
         """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
-        self._output.note_missed_updates()
+        self._output.missed_updates()
 
     def safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""

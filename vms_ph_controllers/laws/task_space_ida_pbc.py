@@ -236,7 +236,7 @@ class TaskSpaceIDAPBC(Controller):
 
     def missed_updates(self) -> None:
         """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
-        self._tank_budget.note_missed_updates(self._safe_torque)
+        self._tank_budget.missed_updates(self._safe_torque)
 
     def safe_output(self, q: Array) -> Command:
         """Return the last gravity torque; see :meth:`Controller.safe_output`."""

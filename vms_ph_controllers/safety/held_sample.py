@@ -38,7 +38,7 @@ class HeldSample:
         """Hold efforts (nv,) from a state on, where ``store`` joules are stored."""
         self._start, self._safe = _Start(np.array(d.q), force, store), None
 
-    def note_missed_updates(self, safe: Array) -> None:
+    def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""
         self._safe = safe
 

@@ -75,14 +75,14 @@ class OutputStage:
         self._tank.restart()
         self.safe = self._gravity_compensation(d)
 
-    def note_missed_updates(self) -> None:
+    def missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
-        self._tank.note_missed_updates(np.concatenate([self.safe.wrench_base, self.safe.torque]))
+        self._tank.missed_updates(np.concatenate([self.safe.wrench_base, self.safe.torque]))
 
     def refuse(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
         self.safe = self._gravity_compensation(d)
-        self.note_missed_updates()
+        self.missed_updates()
         return replace(
             self.safe,
             reason="what the law wants is not finite, after a reference beyond all bounds; holding "

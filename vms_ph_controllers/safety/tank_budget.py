@@ -107,9 +107,9 @@ class TankBudget:
         if self.tank is not None:
             self._held.hold(d, torque, self._stored(d, limit_energy))
 
-    def note_missed_updates(self, safe: Array) -> None:
+    def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (n,) acts instead of the held torque."""
-        self._held.note_missed_updates(safe)
+        self._held.missed_updates(safe)
 
     def _remove_tank(self) -> None:
         self.tank = None

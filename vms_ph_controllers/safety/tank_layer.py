@@ -77,6 +77,6 @@ class TankLayer:
         if self._tank is not None:
             self._held.hold(d, force, -d.potential_energy)
 
-    def note_missed_updates(self, safe: Array) -> None:
+    def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (nv,) acts instead of the held efforts."""
-        self._held.note_missed_updates(safe)
+        self._held.missed_updates(safe)
