@@ -14,7 +14,6 @@ from .command import Command, Status
 from .reference import Reference
 from .robot_state import RobotState
 
-
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
