@@ -26,7 +26,7 @@ const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
        "damp the velocity at the end of the sample: for low rates and light joints",
        &Gains::implicit_damping},
       {"tank_capacity", "of the energy tank, J; 0: no tank", &Gains::tank_capacity, 0.0, 100.0},
-      {"tank_initial", "what the tank holds after a reset, J", &Gains::tank_initial, 0.0, 100.0},
+      {"tank_initial", "level of the tank after a reset, J", &Gains::tank_initial, 0.0, 100.0},
   };
   return fields;
 }

@@ -63,8 +63,10 @@ class EndEffectorImpedance(Controller):
         stiffness: float = gain(200.0, "of the end effector's position, N/m", 0.0, 5000.0)
         stiffness_rotation: float = gain(10.0, "of its attitude, N m/rad", 0.0, 500.0)
         damping: float = gain(40.0, "of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(2.0, "of its turning, N m s/rad", 0.0, 100.0)
-        damping_null: float = gain(2.0, "rate at which the rest is damped, 1/s", 0.0, 100.0)
+        damping_rotation: float = gain(2.0, "of its angular velocity, N m s/rad", 0.0, 100.0)
+        damping_null: float = gain(
+            2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
+        )
         frequency_base: float = gain(3.0, "of the base where it is held, rad/s", 0.0, 50.0)
         hold_base: bool = switch(True, "hold the base where it was at the reset")
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")

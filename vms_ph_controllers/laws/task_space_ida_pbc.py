@@ -87,7 +87,7 @@ class TaskSpaceIDAPBC(Controller):
             False, "damp the velocity at the end of the sample: for low rates and light joints"
         )
         tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 100.0)
-        tank_initial: float = gain(0.5, "what the tank holds after a reset, J", 0.0, 100.0)
+        tank_initial: float = gain(0.5, "level of the tank after a reset, J", 0.0, 100.0)
 
     gains: Gains
 

@@ -19,10 +19,12 @@ from .tank_layer import TankLayer
 class OutputGains(LimitGains):
     """The gains of the output stage."""
 
-    limit_margin: float = gain(0.05, "where joint limits begin to push, rad or m", 0.0, 1.0)
-    limit_frequency: float = gain(10.0, "of the joint limits' push, rad/s", 0.0, 100.0)
+    limit_margin: float = gain(
+        0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 1.0
+    )
+    limit_frequency: float = gain(10.0, "of the springs at the joint limits, rad/s", 0.0, 100.0)
     tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 1e6)
-    tank_initial: float = gain(1.0, "what the tank holds after a reset, J", 0.0, 1e6)
+    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6)
 
 
 @dataclass(frozen=True, slots=True)

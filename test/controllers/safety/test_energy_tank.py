@@ -8,7 +8,7 @@ import pytest
 from vms_ph_controllers import EnergyTank, Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 
-from .closed_loops import HOLD, Q0, Sampled
+from ..support.closed_loops import HOLD, Q0, Sampled
 
 REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains

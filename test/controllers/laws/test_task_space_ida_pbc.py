@@ -13,8 +13,7 @@ from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports
 from vms_ph_io import load_urdf, robots
 
-Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
-HOLD = Reference()
+from ..support.closed_loops import HOLD, Q0
 
 
 @pytest.fixture
