@@ -52,7 +52,7 @@ void OutputStage::missed_updates() noexcept {
 
 const Command& OutputStage::refuse(Evaluation& d) noexcept {
   hold(d);
-  lose();
+  missed_updates();
   refused_.wrench_base = safe_.wrench_base;
   refused_.torque = safe_.torque;
   return refused_;

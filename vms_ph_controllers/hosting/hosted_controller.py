@@ -188,4 +188,3 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(1e-4)
-
