@@ -6,8 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState, Status
-from vms_ph_controllers.interface import gain, switch
+from vms_ph_controllers import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    switch,
+)
 
 
 class Spring(Controller):

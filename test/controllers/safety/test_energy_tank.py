@@ -8,7 +8,7 @@ import pytest
 from vms_ph_controllers import EnergyTank, Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 
-from .closed_loops import HOLD, Q0, Sampled
+from ..support.closed_loops import HOLD, Q0, Sampled
 
 REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
@@ -142,8 +142,8 @@ def test_a_tank_keeps_account_of_what_comes_and_goes() -> None:
     assert tank.level == 1.0
     tank.receive(-0.4)
     assert (tank.level, tank.unaccounted_energy) == (0.6, 0.4)
-    tank.pay(0.5)
+    tank.withdraw(0.5)
     tank.receive(3.0)
     assert tank.level == 1.0
-    tank.pay(1.5)
-    assert tank.budget == 0.0
+    tank.withdraw(1.5)
+    assert tank.available == 0.0

@@ -11,7 +11,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports, TaskEvaluation, TaskSpaceForm
 
-from .closed_loops import HOLD, Q0
+from ..support.closed_loops import HOLD, Q0
 
 REST = np.zeros(7)
 
