@@ -13,9 +13,10 @@ using vms_ph::ControlEnergy;
 using vms_ph::Gain;
 
 void bind_controller(py::module_& module) {
-  py::class_<ControlEnergy> energy(module, "ControlEnergy", "See vms_ph_controllers.ControlEnergy.");
+  py::class_<ControlEnergy> energy(module, "ControlEnergy",
+                                   "See vms_ph_controllers.ControlEnergy.");
   py::list names;
-  for (const auto& field : vms_ph::control_energy_fields) {
+  for (const auto& field : vms_ph::kControlEnergyFields) {
     energy.def_readonly(field.name, field.value);
     names.append(field.name);
   }

@@ -6,9 +6,9 @@
 namespace vms_ph::golden {
 
 inline Eigen::VectorXd numbers(const ControlEnergy& energy) {
-  Eigen::VectorXd values(static_cast<Eigen::Index>(std::size(control_energy_fields)));
+  Eigen::VectorXd values(static_cast<Eigen::Index>(std::size(kControlEnergyFields)));
   Eigen::Index k = 0;
-  for (const auto& field : control_energy_fields) values[k++] = energy.*field.value;
+  for (const auto& field : kControlEnergyFields) values[k++] = energy.*field.value;
   return values;
 }
 

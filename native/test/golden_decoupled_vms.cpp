@@ -21,8 +21,8 @@ void compare(const vms_ph::Command& told, const Line& line, Comparison& comparis
   } else if (line.key == "energy") {
     comparison.numbers(line, vms_ph::golden::numbers(told.energy));
   } else if (line.key == "rest") {
-    comparison.numbers(line, Eigen::Vector3d(told.task_error, told.smallest_singular_value,
-                                             told.authority));
+    comparison.numbers(
+        line, Eigen::Vector3d(told.task_error, told.smallest_singular_value, told.authority));
   } else {
     comparison.differs(line, "not known");
   }

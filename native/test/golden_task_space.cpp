@@ -13,7 +13,7 @@
 namespace {
 
 // Relative to the size of a quantity; sizes below one N m, J or W count as one.
-constexpr double parity = 1e-9;
+constexpr double kParity = 1e-9;
 
 Eigen::VectorXd numbers(std::istringstream& line) {
   std::vector<double> found;
@@ -111,8 +111,8 @@ class Play {
       if (ours[i] == golden[i]) continue;
       const double apart = std::abs(ours[i] - golden[i]) / std::max(1.0, std::abs(golden[i]));
       furthest_ = std::max(furthest_, apart);
-      expect(apart <= parity, what + "[" + std::to_string(i) + "]: " + std::to_string(ours[i]) +
-                                  " for " + std::to_string(golden[i]));
+      expect(apart <= kParity, what + "[" + std::to_string(i) + "]: " + std::to_string(ours[i]) +
+                                   " for " + std::to_string(golden[i]));
     }
   }
 

@@ -43,7 +43,7 @@ Reference reference_in(std::istream& line, int n) {
 
 void print(const Command& command) {
   std::printf("%d", static_cast<int>(command.status));
-  for (const auto& field : control_energy_fields) std::printf(" %.17g", command.energy.*field.value);
+  for (const auto& field : kControlEnergyFields) std::printf(" %.17g", command.energy.*field.value);
   for (const double value :
        {command.task_error, command.smallest_singular_value, command.authority}) {
     std::printf(" %.17g", value);
@@ -85,7 +85,8 @@ int main() {
     }
     if (word == "reset" || word == "update") {
       const bool begins = word == "reset";
-      const RobotState state{read<Eigen::VectorXd>(line, law->nq()), read<Eigen::VectorXd>(line, law->nv())};
+      const RobotState state{read<Eigen::VectorXd>(line, law->nq()),
+                             read<Eigen::VectorXd>(line, law->nv())};
       if (begins) {
         if (!law->reset(state)) return 1;
       } else {
