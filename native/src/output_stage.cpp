@@ -11,7 +11,8 @@ const GainTable<OutputGains>& OutputGains::table() {
       {"power", "largest power into the joints, W; 0: any", &G::power, 0.0, 1e6},
       {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
        &G::limit_margin, 0.0, 1.0},
-      {"limit_frequency", "of the springs at the joint limits, rad/s", &G::limit_frequency, 0.0, 100.0},
+      {"limit_frequency", "of the springs at the joint limits, rad/s", &G::limit_frequency, 0.0,
+       100.0},
       {"tank_capacity", "of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6},
       {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6},
   };
