@@ -6,8 +6,8 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import StateError
-from ..evaluation import Evaluation
-from .coriolis import check_moving_rigid, mass_rate
+from ..evaluation import Evaluation, check_moving_rigid
+from .coriolis import mass_rate
 from .frames import Frame
 
 

@@ -6,7 +6,6 @@ the flow around each other.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -14,10 +13,8 @@ import pinocchio as pin
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..groups import SE3
-
-if TYPE_CHECKING:
-    from ..evaluation import Evaluation
-    from ..model import VMSModel
+from ..robot.kinematic_tree import KinematicTree
+from ..robot.kinematics import Kinematics
 
 WATER = 1000.0  # kg/m^3
 
@@ -135,66 +132,67 @@ class Fluid:
         """
         check_density(self.density)
 
-    def check(self, model: "VMSModel") -> None:
+    def check(self, tree: KinematicTree) -> None:
         """Refuse a fluid that does not fit a robot.
 
         Raises:
             ModelError: a link that the robot does not have.
         """
         for body in self.bodies:
-            model.frame_id(body.link)
+            tree.frame_id(body.link)
 
     @property
     def displaced_mass(self) -> float:
         """Mass of the fluid that the robot displaces, kg."""
         return self.density * sum(body.volume for body in self.bodies)
 
-    def added_mass(self, d: "Evaluation") -> Array:
+    def added_mass(self, d: Kinematics) -> Array:
         """Return what the fluid adds to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
-        total = np.zeros((d.model.nv, d.model.nv))
+        total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
             total += jacobian.T @ body.added_mass @ jacobian
         return total
 
-    def coriolis(self, d: "Evaluation") -> Array:
+    def coriolis(self, d: Kinematics) -> Array:
         """Return what the fluid adds to the Coriolis matrix, (nv,nv).
 
         Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, through its
         Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the rate of
         the added mass.
         """
-        total = np.zeros((d.model.nv, d.model.nv))
+        total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
-            rate = d.frame_jacobian_rate(d.model.frame_id(body.link))
+            rate = d.frame_jacobian_rate(d.tree.frame_id(body.link))
             momentum = body.added_mass @ (jacobian @ d.v)
             total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
         return total
 
-    def buoyancy(self, d: "Evaluation") -> Array:
+    def buoyancy(self, d: Kinematics) -> Array:
         """Return the generalised force of buoyancy, (nv,)."""
-        total = np.zeros(d.model.nv)
+        total = np.zeros(d.tree.nv)
         for body in self.bodies:
-            up = -self.density * body.volume * d.model.gravity
+            up = -self.density * body.volume * d.tree.gravity
             force = d.placement(body.link)[:3, :3].T @ up
             torque = np.cross(body.centre_of_buoyancy, force)
             total += d.jacobian(body.link).T @ np.concatenate([force, torque])
         return total
 
-    def buoyancy_potential(self, d: "Evaluation") -> float:
+    def buoyancy_potential(self, d: Kinematics) -> float:
         """Return the potential of buoyancy with the base at the origin, J."""
-        model, data, total = d.model, d.model.workspace(), 0.0
-        pin.forwardKinematics(model._pin, data, d.q_origin)
+        tree, total = d.tree, 0.0
+        data = tree.data()
+        pin.forwardKinematics(tree.pinocchio, data, d.q_origin)
         for body in self.bodies:
-            frame = pin.updateFramePlacement(model._pin, data, model.frame_id(body.link))
+            frame = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
             centre = frame.act(body.centre_of_buoyancy)
-            total += self.density * body.volume * float(model.gravity @ centre)
+            total += self.density * body.volume * float(tree.gravity @ centre)
         return total
 
-    def drag(self, d: "Evaluation") -> Array:
+    def drag(self, d: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``."""
-        total = np.zeros(d.model.nv)
+        total = np.zeros(d.tree.nv)
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
             twist = jacobian @ d.v

@@ -16,6 +16,10 @@ BASE_DIMENSION: dict[str, int] = {"fixed": 0, "planar": 3, "floating": 6}
 # The linear part of a base configuration, which no quantity but the potential depends on.
 BASE_POSITION: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
 
+# A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
+# single precision on a wire leaves 1e-7.
+NORM_TOLERANCE = 1e-6
+
 _BASE_JOINTS = {"JointModelFreeFlyer": "floating", "JointModelPlanar": "planar"}
 
 # One degree of freedom and a constant motion subspace: only for these is Pinocchio's Coriolis

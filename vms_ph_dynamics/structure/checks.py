@@ -84,10 +84,9 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
 
 
 def _against_aba(model: VMSModel, d: Evaluation, ports: Ports, zdot: Array) -> float:
-    pin_model = model.pinocchio
-    data = pin_model.createData()
+    tree = d.tree
     force = ports.force(d) + d.g
-    acceleration = pin.aba(pin_model, data, d.q_origin, d.v, force)
+    acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
     # d(M v)/dt, the base momentum in axes that turn with the base.
     literal = d.M @ acceleration + (d.C + d.C.T) @ d.v
     return _relative(literal - zdot, literal)

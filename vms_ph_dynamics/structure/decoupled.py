@@ -91,16 +91,17 @@ class DecoupledForm(Form):
             v = velocity_of_momentum(model, q, z)
             d = Evaluation(model, q, v)
             return v, v.dot(d.C) + ports.force(d)
-        data = model.workspace()
-        upper = pin.crba(model._pin, data, model.at_origin(q))
-        inverse = model.locked_inverse(data)
+        tree = model.tree
+        data = tree.data()
+        upper = pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        inverse = tree.locked_inverse(data)
         assert inverse is not None
         coupling = upper[:b, b:].T.copy()
         v_hat = inverse.dot(z[:b])
         conjugate = z.copy()
         conjugate[b:] += coupling.dot(v_hat)
-        pin.cholesky.decompose(model._pin, data)
-        v = pin.cholesky.solve(model._pin, data, conjugate)
+        pin.cholesky.decompose(tree.pinocchio, data)
+        v = pin.cholesky.solve(tree.pinocchio, data, conjugate)
         d = Evaluation(model, q, v)
         coriolis = d.C
         # Mdot (v_hat, 0), for Mdot = C + C^T.

@@ -110,8 +110,9 @@ class Form(ABC):
 def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
     """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
     if model.is_plain:
-        data = model.workspace()
-        pin.crba(model._pin, data, model.at_origin(q))
-        pin.cholesky.decompose(model._pin, data)
-        return pin.cholesky.solve(model._pin, data, momentum)
+        tree = model.tree
+        data = tree.data()
+        pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        pin.cholesky.decompose(tree.pinocchio, data)
+        return pin.cholesky.solve(tree.pinocchio, data, momentum)
     return np.linalg.solve(Evaluation(model, q, 0.0 * momentum).M, momentum)

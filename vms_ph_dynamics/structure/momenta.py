@@ -34,9 +34,8 @@ def momenta(d: Evaluation) -> Momenta:
     On a moving base ``spatial = Ad_{h^-1}^T p`` [A (45)]; on a fixed or planar base it also has the
     parts that the base's support takes up.
     """
-    model, data = d.model, d.model.workspace()
-    moving = model.full_velocity(d.v)
-    about_centre = pin.computeCentroidalMomentum(model._pin, data, d.q_origin, moving)
+    model, data = d.model, d.tree.data()
+    about_centre = pin.computeCentroidalMomentum(d.tree.pinocchio, data, d.q_origin, d.v_full)
     momentum, centre = np.array(about_centre.vector), np.array(data.com[0])
     size = BASE_POSITION[model.base]
     if model.fluid is not None:

@@ -7,14 +7,12 @@ import numpy as np
 from ..arrays import Array
 from ..errors import ModelError
 from ..evaluation import Evaluation
-from ..groups import SE2, SE3
+from ..groups import base_group
 from ..model import VMSModel
 from .energy import WholeEnergy
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .state import PHRate, PHState
-
-_BASE_GROUP = {"planar": SE2(), "floating": SE3()}
 
 
 class _ConjugateForm(Form):
@@ -124,7 +122,7 @@ def lie_poisson(model: VMSModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
     if model.base == "fixed":
         return np.zeros((0, 0))
-    return _BASE_GROUP[model.base].lie_poisson(p)
+    return base_group(model.base).lie_poisson(p)
 
 
 def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:

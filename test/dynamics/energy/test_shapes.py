@@ -92,7 +92,7 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
     model = d.model.pinocchio
     data = model.createData()
     # Literally: every body about the common centre of mass.
-    q = d.model.full_configuration(d.q)
+    q = d.model.tree.full_configuration(d.q)
     pin.forwardKinematics(model, data, q)
     centre, total = momenta(d).centre_of_mass, np.zeros((3, 3))
     for i in range(1, model.njoints):
