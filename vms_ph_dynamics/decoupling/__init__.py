@@ -1,6 +1,5 @@
 """Decoupling of base and joints: transforms, invariance, integrability [B, chapter 3]."""
 
-from ..groups import base_group
 from .conservation import Conservation, conservation
 from .coriolis import BodyCoriolis, hamel_coriolis, mass_rate, passive_coriolis
 from .frames import (
@@ -25,7 +24,6 @@ __all__ = [
     "Frame",
     "TransformedDynamics",
     "aligned_orientation",
-    "base_group",
     "base_pose",
     "centre_of_mass",
     "centre_of_mass_frame",

@@ -13,6 +13,7 @@ import pinocchio as pin
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..groups import SE3
+from ..robot.joints import BASE_POSITION
 from ..robot.kinematic_tree import KinematicTree
 from ..robot.kinematics import Kinematics
 
@@ -167,6 +168,24 @@ class Fluid:
             rate = d.frame_jacobian_rate(d.tree.frame_id(body.link))
             momentum = body.added_mass @ (jacobian @ d.v)
             total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
+        return total
+
+    def momentum(self, d: Kinematics, centre: Array) -> Array:
+        """Return the momentum of the added mass in inertial axes, linear first, (6,).
+
+        Args:
+            d: the motion.
+            centre: (3,) what the angular part is about, with the base at the origin.
+        """
+        total, size = np.zeros(6), BASE_POSITION[d.tree.base]
+        for body in self.bodies:
+            pose = d.placement(body.link)
+            place = pose[:3, 3].copy()
+            place[:size] -= d.q[:size]
+            own = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            linear = pose[:3, :3] @ own[:3]
+            total[:3] += linear
+            total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
         return total
 
     def buoyancy(self, d: Kinematics) -> Array:

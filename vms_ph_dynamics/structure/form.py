@@ -50,7 +50,7 @@ class Form(ABC):
         """Return the Dirac structure as a matrix from efforts to flows; it is skew-symmetric."""
 
     @abstractmethod
-    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(qdot, zdot)`` without checking anything, for integrators."""
 
     @abstractmethod
@@ -81,8 +81,7 @@ class Form(ABC):
             StateError: a state or effort of the wrong shape, or not finite.
         """
         x = self.checked_state(x)
-        qdot, zdot = self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
-        return PHRate(qdot, zdot)
+        return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return where the power at the ports goes; its residual is zero but for rounding.

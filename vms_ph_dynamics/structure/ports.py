@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array, vector
 from ..effects.friction import Friction
@@ -41,7 +41,7 @@ class Ports:
             StateError: wrong shape, or not finite.
         """
 
-        def effort(value: Any, size: int, name: str) -> Array | None:
+        def effort(value: npt.ArrayLike | None, size: int, name: str) -> Array | None:
             return None if value is None else vector(value, size, name)
 
         if ports.friction is not None and len(ports.friction.viscous) != model.n:

@@ -24,7 +24,7 @@ def manipulator_structure(d: Evaluation) -> DiracStructure:
 
     Returns:
         Ports ``q``, ``pi``, ``potential_joints`` and ``torque`` of size n, and
-        ``end_effector`` of size 6.
+        ``wrench_end_effector`` of size 6.
     """
     b, n = d.model.b, d.model.n
     on_momentum = np.hstack([-np.eye(n), np.eye(n), d.J_end_effector[:, b:].T])
@@ -42,7 +42,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
     the last flow without the sign.
 
     Returns:
-        Ports ``p``, ``potential_base`` and ``base``, of size b each.
+        Ports ``p``, ``potential_base`` and ``wrench_base``, of size b each.
     """
     b = d.model.b
     unit, zero = np.eye(b), np.zeros((b, b))
@@ -89,8 +89,8 @@ def coupled_structure(form: StandardForm, x: PHState) -> DiracStructure:
     """Return the Dirac structure of a robot on any base, with named ports [A fig. 5].
 
     Returns:
-        Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``base``,
-        ``torque`` and ``end_effector``, in this order.
+        Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``wrench_base``,
+        ``torque`` and ``wrench_end_effector``, in this order.
     """
     b, n = form.model.b, form.model.n
     sizes = {"p": b, "q": n, "pi": n, "potential_base": b, "potential_joints": n}

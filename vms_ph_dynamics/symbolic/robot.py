@@ -10,6 +10,7 @@ import sympy as sp
 from .motion import Motion
 from .planar import (
     Expression,
+    LinkInertia,
     Matrix,
     S,
     adjoint,
@@ -67,7 +68,7 @@ class SymbolicRobot:
         self.foot = self.poses[-1] * self._foot
 
     @cached_property
-    def _inertias(self) -> list[tuple[Matrix, Expression, Matrix]]:
+    def _inertias(self) -> list[LinkInertia]:
         return [
             link_inertia(link.centres, link.masses, link.inertias or (0,) * len(link.masses))
             for link in self._links

@@ -62,9 +62,9 @@ def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_th
 ) -> None:
     d, ports, shapes = drawn
     centre, supplied = momenta(d).centre_of_mass, ports.supplied(d)
-    names = {"end effector": supplied["end_effector"]}
+    names = {"end effector": supplied["wrench_end_effector"]}
     if d.model.b:
-        names["base"] = supplied["base"]
+        names["base"] = supplied["wrench_base"]
     torque = ports.torque
     assert torque is not None
     names |= dict(zip(d.model.joint_names, torque * d.v[d.model.b :], strict=True))
