@@ -38,8 +38,9 @@ class Evaluation(Kinematics):
         """Mass matrix, (nv,nv) [A (17)]."""
         tree, fluid = self.tree, self.model.fluid
         data = tree.data()
-        upper = pin.crba(tree.pinocchio, data, self.q_origin)
-        mass = tree.projected(tree.symmetric(upper))
+        mass = tree.symmetric(pin.crba(tree.pinocchio, data, self.q_origin))
+        if tree.projection is not None:
+            mass = tree.projected(mass)
         if fluid is None:
             self._locked_inverse = tree.locked_inverse(data)
         else:

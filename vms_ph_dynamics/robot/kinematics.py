@@ -22,8 +22,11 @@ class Kinematics:
         self.tree = tree
         self.q = q
         self.v = v
-        self.q_origin = tree.at_origin(tree.full_configuration(q))
-        self.v_full = tree.full_velocity(v)
+        if tree.projection is None:
+            self.q_origin, self.v_full = tree.at_origin(q), v
+        else:
+            self.q_origin = tree.at_origin(tree.full_configuration(q))
+            self.v_full = tree.full_velocity(v)
 
     def placement(self, frame: str) -> Array:
         """Return the pose of a frame in the inertial frame, (4,4)."""
@@ -40,9 +43,8 @@ class Kinematics:
     def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
         """Return the Jacobian of a frame by its index, (6,nv), in the axes asked for."""
         tree = self.tree
-        return tree.columns(
-            pin.computeFrameJacobian(tree.pinocchio, tree.data(), self.q_origin, frame_id, axes)
-        )
+        full = pin.computeFrameJacobian(tree.pinocchio, tree.data(), self.q_origin, frame_id, axes)
+        return full.copy() if tree.projection is None else tree.columns(full)
 
     def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
         """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""

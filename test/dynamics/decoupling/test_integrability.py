@@ -64,7 +64,7 @@ def test_the_two_form_is_the_commutator_of_second_derivatives(model: VMSModel, s
 
 def around(model: VMSModel, q: np.ndarray, i: int, j: int, side: float, steps: int) -> np.ndarray:
     """The pose of the base after a square loop of two joints at zero momentum."""
-    group, pose = base_group(model.base), base_group(model).identity()
+    group, pose = base_group(model.base), base_group(model.base).identity()
     for axis, sign in ((i, 1.0), (j, 1.0), (i, -1.0), (j, -1.0)):
         move = np.zeros(model.nv)
         move[model.b + axis] = sign * side / steps
