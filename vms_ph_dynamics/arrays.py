@@ -1,4 +1,4 @@
-"""Checks on the arrays a user hands in, and arrays nobody can change by accident."""
+"""Checks of the arrays that a user passes, and read-only arrays."""
 
 from collections.abc import Sequence
 from math import isfinite

@@ -28,7 +28,7 @@ class Evaluation(Kinematics):
     """
 
     def __init__(self, model: "VMSModel", q: Array, v: Array) -> None:
-        """Take arrays that nobody will change; :meth:`VMSModel.evaluate` copies the caller's."""
+        """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's."""
         super().__init__(model.tree, q, v)
         self.model = model
         self._locked_inverse: Array | None = None
@@ -193,7 +193,7 @@ class Evaluation(Kinematics):
 
 
 def check_moving_rigid(d: Evaluation) -> None:
-    """Refuse a robot whose base does not move, or that is in a fluid.
+    """Check that the base of a robot moves, and that it is not in a fluid.
 
     Raises:
         ModelError: saying which.

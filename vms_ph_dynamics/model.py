@@ -50,7 +50,7 @@ class VMSModel:
         mimics: Mapping[str, Mimic] | None = None,
         fluid: Fluid | None = None,
     ) -> None:
-        """Take over a ``pinocchio.Model``; :meth:`from_pinocchio` copies the caller's."""
+        """Create the model of a ``pinocchio.Model``; :meth:`from_pinocchio` copies it first."""
         tree = self.tree = KinematicTree(pinocchio, mimics)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
@@ -126,7 +126,7 @@ class VMSModel:
             if abs(length - 1.0) > NORM_TOLERANCE:
                 raise StateError(
                     f"{rotation} must have length 1 within {NORM_TOLERANCE:g}; its length is "
-                    f"{length:.9g}; normalise_configuration mends it"
+                    f"{length:.9g}; normalise_configuration corrects it"
                 )
         return x
 
@@ -273,7 +273,7 @@ class VMSModel:
 
     @property
     def pinocchio(self) -> Any:
-        """A copy of the ``pinocchio.Model`` behind this one, to do with as you like."""
+        """A copy of the ``pinocchio.Model`` behind this one."""
         return self.tree.pinocchio.copy()
 
     def _default_end_effector(self) -> str:

@@ -42,7 +42,7 @@ class BodyCoriolis:
     """
 
     def __init__(self, d: Evaluation) -> None:
-        """Sum over the bodies.
+        """Compute the sums over the bodies.
 
         Raises:
             ModelError: a fixed base, or a fluid.

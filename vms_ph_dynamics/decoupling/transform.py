@@ -61,7 +61,7 @@ class DecouplingTransform:
         T_x_rate: Array | None = None,
         T_y_rate: Array | None = None,
     ) -> None:
-        """Take the blocks at a state; the unit where None.
+        """Build the transform from its blocks at a state; the unit where None.
 
         Args:
             d: the state.

@@ -63,7 +63,7 @@ class ExternalInternal:
         D_rate: Array | None = None,
         weight: Array | None = None,
     ) -> None:
-        """Take a frame for the external and a Jacobian for the internal velocity.
+        """Build the map from a frame (external) and a Jacobian (internal velocity).
 
         Args:
             d: the state.

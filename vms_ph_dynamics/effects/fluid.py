@@ -36,7 +36,7 @@ def _at_origin() -> Array:
 
 @dataclass(frozen=True)
 class ImmersedBody:
-    """What a fluid does to one link; all in the axes and about the origin of the link's frame.
+    """The coefficients of one link in a fluid, in the axes and about the origin of its frame.
 
     Attributes:
         link: its name.
@@ -55,7 +55,7 @@ class ImmersedBody:
     quadratic_drag: Array = field(default_factory=_no_drag)
 
     def __post_init__(self) -> None:
-        """Refuse what no body in a fluid can have.
+        """Check that a body in a fluid can have these coefficients.
 
         Raises:
             ModelError: a wrong shape, an entry that is not finite, an added mass that is not
@@ -73,7 +73,7 @@ class ImmersedBody:
             if min(getattr(self, name)) < 0:
                 raise ModelError(
                     f"the {name.replace('_', ' ')} of '{self.link}' must not be negative: it would "
-                    f"drive the robot; given: {getattr(self, name).tolist()}"
+                    f"add energy; given: {getattr(self, name).tolist()}"
                 )
 
     def _checked_mass(self) -> Array:
@@ -97,7 +97,7 @@ class ImmersedBody:
 
 
 def check_density(density: float) -> None:
-    """Refuse a density that is not positive.
+    """Check that the density is positive.
 
     Raises:
         ModelError: saying what was given.
@@ -126,7 +126,7 @@ class Fluid:
     density: float = WATER
 
     def __post_init__(self) -> None:
-        """Refuse a density that is not positive.
+        """Check that the density is positive.
 
         Raises:
             ModelError: saying what was given.
@@ -134,7 +134,7 @@ class Fluid:
         check_density(self.density)
 
     def check(self, tree: KinematicTree) -> None:
-        """Refuse a fluid that does not fit a robot.
+        """Check that a robot has all links of this fluid.
 
         Raises:
             ModelError: a link that the robot does not have.

@@ -37,7 +37,7 @@ class Friction:
     slip: float = 0.01
 
     def __post_init__(self) -> None:
-        """Refuse friction that would drive a joint.
+        """Check that friction takes energy from every joint.
 
         Raises:
             ModelError: a negative or not finite coefficient, sizes that differ, or no slip speed.

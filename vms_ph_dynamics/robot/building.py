@@ -64,7 +64,7 @@ def build(
 
 
 def _check_inertials(xml: str) -> None:
-    """Refuse what the parser leaves out with no more than a line on stderr."""
+    """Check the inertials; the URDF parser drops incomplete ones with a line on stderr."""
     for link in ET.fromstring(xml).findall("link"):
         inertial, name = link.find("inertial"), link.get("name")
         if inertial is None:

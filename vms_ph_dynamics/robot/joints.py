@@ -74,7 +74,7 @@ def base_of(model: Any) -> Base:
 
 
 def check_joints(model: Any) -> None:
-    """Refuse joints that the theory does not cover, by name.
+    """Check that the theory covers every joint.
 
     Args:
         model: a ``pinocchio.Model``.

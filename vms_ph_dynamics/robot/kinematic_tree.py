@@ -28,7 +28,7 @@ class KinematicTree:
     there are none, it is the robot's own.
 
     Attributes:
-        pinocchio: the ``pinocchio.Model`` itself; do not change it.
+        pinocchio: the ``pinocchio.Model`` itself; it must not be changed.
         name: of the robot.
         base: ``"fixed"``, ``"planar"`` or ``"floating"``.
         b: dimension of the base velocity: 0, 3 or 6.

@@ -18,7 +18,7 @@ class Kinematics:
     """
 
     def __init__(self, tree: KinematicTree, q: Array, v: Array) -> None:
-        """Take arrays that nobody will change."""
+        """Store the arrays as they are; the caller must not change them."""
         self.tree = tree
         self.q = q
         self.v = v

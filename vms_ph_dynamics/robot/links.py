@@ -11,7 +11,7 @@ from .kinematic_tree import KinematicTree
 
 @dataclass(frozen=True)
 class Edge:
-    """A link and the link it hangs on; ``moves`` tells whether the joint between them does."""
+    """A link and its parent; ``moves`` is whether the joint between them moves."""
 
     parent: str
     child: str

@@ -87,7 +87,7 @@ class Projection:
     """
 
     def __init__(self, model: Any, mimics: Mapping[str, Mimic]) -> None:
-        """Take resolved mimics.
+        """Build the map for resolved mimics.
 
         Raises:
             ModelError: an unknown joint, or a continuous joint that mimics or is mimicked.

@@ -1,4 +1,4 @@
-"""What the theory promises of a model, as numbers that vanish; no ROS in here."""
+"""Identities of the theory, evaluated for a model: each number vanishes but for rounding."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class StructureCheck:
     """A number that is zero but for rounding.
 
     Attributes:
-        name: what it is, in words.
+        name: the identity, as a sentence about its violation.
         value: relative to the size of what it is made of.
         limit: it must not exceed.
     """

@@ -17,9 +17,9 @@ class Form(ABC):
     """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
 
     H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms hold no
-    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are found
-    without any derivative tensor; the matrices of the source are there to be looked at, and as the
-    oracle of the rates in the tests.
+    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are computed
+    without any derivative tensor; the matrices of the source are offered for inspection, and are
+    the oracle of the rates in the tests.
     """
 
     def __init__(self, model: VMSModel) -> None:

@@ -26,7 +26,7 @@ class FreeFloating:
     """A robot with a floating base in the terms of [E]."""
 
     def __init__(self, model: VMSModel) -> None:
-        """Take a robot.
+        """Create the description of a robot.
 
         Raises:
             ModelError: its base is not floating, or it is in a fluid.

@@ -93,7 +93,7 @@ def null_space_rate_transpose(
 ) -> Array:
     """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
 
-    The transpose of :func:`null_space_rate`, which spares its evaluation along every direction.
+    The transpose of :func:`null_space_rate`, which replaces its evaluation along every direction.
 
     Args:
         pseudo_inverse: J^+ (nv,m).

@@ -94,7 +94,7 @@ class CanonicalForm(StandardForm):
     """The standard form of an arm on a fixed base; it refuses a base that moves."""
 
     def __init__(self, model: VMSModel) -> None:
-        """Take a robot.
+        """Create the form of a robot.
 
         Raises:
             ModelError: its base moves.

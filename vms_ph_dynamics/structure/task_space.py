@@ -46,7 +46,7 @@ class TaskSpaceForm(Form):
         basis: Array | None = None,
         singular_below: float = SINGULAR,
     ) -> None:
-        """Take a task of full row rank.
+        """Build the form of a task of full row rank.
 
         Args:
             model: the robot.

@@ -46,7 +46,7 @@ class TaskTerms:
     ``m`` is the dimension of the task; the null space has ``nv - m`` dimensions. All arrays are
     read-only. Where the smallest singular value of the Jacobian falls below the threshold of the
     form, :attr:`is_regular` is false and all of this is that of the nearby regular Jacobian of
-    :class:`RegularJacobian`; how near it is says :attr:`lift`.
+    :class:`RegularJacobian`, at the distance :attr:`lift`.
     """
 
     def __init__(self, d: Evaluation, task: Task, reference: Array, threshold: float = 0.0) -> None:

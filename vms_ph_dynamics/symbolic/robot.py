@@ -55,7 +55,7 @@ class SymbolicRobot:
     """
 
     def __init__(self, links: Sequence[Link], foot: Sequence[Expression] = (0, 0)) -> None:
-        """Take the links from the base on, and where the foot is in the last of them."""
+        """Build the robot from its links, base first, and the foot in the last of them."""
         self._links = tuple(links)
         self.motion = Motion.of(len(self._links) - 1)
         self.g = sp.Symbol("g", positive=True)

@@ -28,7 +28,7 @@ class FrameTask(Task):
     _rows: slice
 
     def __init__(self, model: VMSModel, frame: str | None = None) -> None:
-        """Take ``frame``, the model's end effector when None.
+        """Create the task of ``frame``, the model's end effector when None.
 
         Raises:
             ModelError: no such frame.
