@@ -172,7 +172,7 @@ def p3_base_wrench_acts_at_the_base_frame() -> None:
     np.testing.assert_allclose((base.T @ wrench)[:6], wrench, atol=1e-12)
 
 
-def p4_ports_and_gravity() -> None:
+def p4_gravity_is_no_port() -> None:
     assert set(supplied(Ports())) == {"torque", "wrench_base", "wrench_end_effector"}
     form = CanonicalForm(SLIDE)
     balance = form.power_balance(form.state([0.0], [1.0]), Ports())
