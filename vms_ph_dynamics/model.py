@@ -38,7 +38,7 @@ class VMSModel:
         gravity: (3,) in the inertial frame, m/s^2.
         base_gravity: the same in the axes that the base's positions count along; they are those of
             the inertial frame unless a URDF mounts its floating or planar joint turned.
-        fluid: what surrounds the robot, or None.
+        fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
 
@@ -75,11 +75,11 @@ class VMSModel:
 
         Args:
             xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
-            base: what the root link can do; ``"auto"`` reads it from a first joint of URDF type
-                floating or planar, and is fixed otherwise.
+            base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
+                planar, and is fixed otherwise.
             end_effector: a link or joint name; the last link when None.
             gravity: (3,) in the inertial frame, m/s^2.
-            locked_joints: names of joints to hold, at zero or at the value given (rad or m).
+            locked_joints: names of joints to fix, at zero or at the value given (rad or m).
 
         Raises:
             ModelError: text that is no URDF, or a robot that is not physical.

@@ -20,16 +20,16 @@ class Robot:
     """A robot that can be loaded by name.
 
     Attributes:
-        name: what it is loaded by.
-        title: one line about it.
-        source: where the description comes from.
+        name: the name to load it by.
+        title: a description in one line.
+        source: the origin of the description.
         file: the address of its URDF or xacro.
-        base: what its root link can do.
+        base: its kind of base.
         end_effector: the frame of the end-effector wrench.
-        locked: joints that are held at zero.
+        locked: joints that are fixed at zero.
         home: joint positions to start from, rad or m; others at zero.
         home_base: pose of the base to start from, as in a configuration; the origin when empty.
-        on_floor: whether it stands and falls on a floor at height zero, y up.
+        on_floor: whether there is a floor at height zero, with y up.
         arguments: of the xacro; addresses of files are resolved.
         gravity: in the inertial frame, m/s^2.
         rotors: a file of config/rotors, or empty.

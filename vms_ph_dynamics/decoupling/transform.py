@@ -1,4 +1,4 @@
-"""The general transform that decouples the inertia, and what it makes of the dynamics [B, 3.3]."""
+"""The general transform that decouples the inertia, and the transformed dynamics [B, 3.3]."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a rigid body's inertia must satisfy, and what a robot's mass matrix must."""
+"""Checks of the inertia of a rigid body and of the mass matrix of a robot."""
 
 from typing import Any
 

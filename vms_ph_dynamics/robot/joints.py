@@ -1,4 +1,4 @@
-"""Which Pinocchio joints the theory covers, and what base a model has."""
+"""The Pinocchio joints that the theory covers, and the kinds of base."""
 
 from collections.abc import Container
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What every port-Hamiltonian form of a robot has in common."""
+"""The interface of the port-Hamiltonian forms of a robot."""
 
 from abc import ABC, abstractmethod
 

@@ -1,4 +1,4 @@
-"""The Dirac structures of arm and base alone, and what joins them [A, sections 3 to 5].
+"""The Dirac structures of arm and base, and their interconnection [A, sections 3 to 5].
 
 That of a robot on a moving base is the product of both, nothing exchanged between them, with a
 wrench at the end effector brought to both: base and arm are coupled by their inertia alone.
@@ -53,7 +53,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
 
 
 def wrench_junction(jacobian: Array, on: Mapping[str, int], wrench: str) -> DiracStructure:
-    """Return what brings a wrench to several ports at once, beside what else acts there.
+    """Return the structure that applies a wrench to several ports, in addition to their efforts.
 
     The efforts of the inner ports are ``e_on = e + J_on^T W``; flows are shared, and the twist at
     the wrench is ``sum J_on f_on``. The efforts are constrained: there is no matrix from efforts to

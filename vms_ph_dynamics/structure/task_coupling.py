@@ -1,4 +1,4 @@
-"""The derivative terms of the task-space form: what couples task, null space and shape."""
+"""The derivative terms of the task-space form: the coupling of task, null space and shape."""
 
 from functools import cached_property
 
@@ -16,7 +16,8 @@ class TaskCoupling:
 
     All derivatives are exact and, on a moving base, along velocities in the base frame.
     :attr:`E` and :attr:`G` are the matrices of the source; :attr:`E_v`, :attr:`E_transpose_eta`
-    and :attr:`G_eta` are what they do to the motion, without them. All arrays are read-only.
+    and :attr:`G_eta` are their products with the velocities, computed without the matrices. All
+    arrays are read-only.
 
     Raises:
         StateError: from every term, where the task Jacobian has lost rank.
