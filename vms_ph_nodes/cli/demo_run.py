@@ -173,10 +173,9 @@ def _print_summary(console: Console, run: RunRecord) -> None:
     end = {name: values[-1] for name, values in run.power.items()}
     console.out(f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages")
     console.out(f"stored    {end['stored']:+.6f} J")
-    console.out(
-        f"supplied  {end['torque_energy']:+.6f} J by joint torques, "
-        f"{end['wrench_end_effector_energy']:+.6f} J at the end effector"
-    )
+    for port, energies in run.port_energies.items():
+        if run.port_powers[port].any():
+            console.out(f"supplied  {energies[-1]:+.6f} J by {port}")
     console.out(f"friction  {end['dissipated_energy']:.6f} J")
     console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
     console.out(f"unaccounted energy                {run.unaccounted_energy:+.3e} J")

@@ -30,7 +30,8 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     The exit code is 0 after Ctrl-C or a shutdown asked for, and 1 when a node could not be made;
     the reason is then one sentence on stderr.
     """
-    # ROS's own handlers would end the context before the nodes could announce the shutdown and finish files.
+    # ROS's own handlers would end the context before the nodes could announce their shutdown and
+    # finish their files.
     stopped = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.append(True))
