@@ -68,7 +68,7 @@ def _benches() -> "dict[str, Bench]":
     """Return all subjects by their id: those of the library, and the nodes."""
     from vms_ph_studies.benchmarks import benches
 
-    from ..node.benchmark import BENCH
+    from .bench_nodes import BENCH
 
     return {**benches(), BENCH.id: BENCH}
 

@@ -1,4 +1,4 @@
-"""What the nodes cost: processor time a second, each in a process of its own, at 100 Hz topics.
+"""Benchmark of the nodes: processor time per second, each in its own process, topics at 100 Hz.
 
 The nodes run on whichever ROS the bench runs on. The model server is asked twenty times a second.
 """
