@@ -84,7 +84,7 @@ class BagPlayer(Node):
         self.create_timer(_TICK, self._tick, clock=self._steady)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 

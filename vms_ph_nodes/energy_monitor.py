@@ -35,12 +35,12 @@ class EnergyMonitor(Node):
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
-        self._health = Health(self, lives_on="joint states")
+        self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 

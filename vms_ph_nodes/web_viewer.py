@@ -122,7 +122,7 @@ class WebViewer(Node):
         self.get_logger().info(f"the page is at http://{_HOST}:{port}")
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         self._server.stop()
         super().destroy_node()

@@ -1,4 +1,4 @@
-"""Bags: recorded topics, in the format of rosbag2 with MCAP files. Nothing here needs ROS 2."""
+"""Bags: recorded topics, in the format of rosbag2 with MCAP files; no ROS 2 is needed."""
 
 from vms_ph_io.bag.errors import BagError
 from vms_ph_io.bag.needs import require_packages

@@ -1,12 +1,12 @@
 """Bags recorded before ports had their present names: old to new, and messages translated.
 
-A bag holds the definitions it was recorded with, so that it is always read; what works with the
-present names (replay, plots, summaries) reads it through :class:`PresentNames`.
+A bag holds the definitions it was recorded with, so that it can always be read; replay, plots and
+summaries, which use the present names, read it through :class:`PresentNames`.
 """
 
 from dataclasses import replace
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from rosbags.interfaces import Nodetype
@@ -110,14 +110,14 @@ def _types() -> MessageTypes:
 def _serialised(kind: str, recorded: object, renamed: dict[str, str]) -> bytes:
     """Return a recorded message serialised with the present definition of its type."""
     store = _types().store
-    values = dict(vars(recorded))
+    values: dict[str, Any] = dict(vars(recorded))
     values.update({new: values[old] for old, new in renamed.items() if old in values})
     fields = store.fielddefs[kind][1]
     present = {name: values[name] if name in values else _empty(desc) for name, desc in fields}
     return bytes(store.serialize_cdr(store.types[kind](**present), kind))
 
 
-def _empty(description: FieldDesc) -> object:
+def _empty(description: FieldDesc) -> Any:
     """Return the value of a number, string or sequence that was not recorded."""
     kind, content = description
     if kind == Nodetype.SEQUENCE:

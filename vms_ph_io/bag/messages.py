@@ -1,4 +1,4 @@
-"""What comes out of a bag: messages, and the topics they belong to."""
+"""Messages of a bag, and their topics."""
 
 from dataclasses import dataclass, field
 
@@ -49,7 +49,7 @@ class BagTopic:
     Args:
         name: As in "/joint_states".
         type: As in "sensor_msgs/msg/JointState".
-        hash: Of the type; empty when the bag does not tell.
+        hash: Of the type; empty when the bag has none.
         qos: What its publishers offered.
         serialization_format: Of the messages.
     """

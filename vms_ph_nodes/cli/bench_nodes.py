@@ -36,7 +36,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     if not Path("/proc/self/stat").is_file():
         raise VmsPhError("the processor time of processes is read from /proc, which is not here")
     before = os.environ.get("ROS_DOMAIN_ID")
-    # Nobody else's nodes are to be heard.
+    # A domain of its own keeps other nodes out.
     os.environ["ROS_DOMAIN_ID"] = str(100 + os.getpid() % 130)
     started = {name: _start(name, robot, config) for name in _LIMITS}
     try:

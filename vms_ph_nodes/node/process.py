@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 @contextmanager
 def errors_in_one_sentence() -> Iterator[None]:
-    """End the process with one sentence where something is missing that a program imports."""
+    """Print an error of an import as one sentence and end the process with exit code 1."""
     try:
         yield
     except VmsPhError as error:

@@ -89,7 +89,7 @@ class MotionListener:
 
         def expect() -> None:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
-            # Without its odometry nothing can be said of a robot on a moving base.
+            # The state of a robot on a moving base is incomplete without its odometry.
             self._pairing.expect(present | ({"odometry"} if model.b else set()))
 
         expect()
