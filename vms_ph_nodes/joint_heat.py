@@ -1,4 +1,4 @@
-"""Temperatures of the joints: what friction does to them, from their measured velocities."""
+"""Publishes temperatures of the joints, computed from friction at their measured velocities."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Answers questions about the model: what it is, its terms, Jacobians, energies and structure."""
+"""Services about the model: its properties, terms, Jacobians, energies and structure."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Simulates the robot: integrates its port-Hamiltonian form and publishes what a robot would."""
+"""Simulates the robot: integrates its port-Hamiltonian form and publishes the topics of a robot."""
 
 from typing import Protocol
 

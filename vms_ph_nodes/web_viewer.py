@@ -1,4 +1,4 @@
-"""The web page: the robot in 3D and its energies and port powers as they are."""
+"""The web page: the robot in 3D with live plots of its energies and port powers."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""vms-ph launch: a launch file, with ROS 2 or without."""
+"""vms-ph launch: run a launch file, with ROS 2 or without."""
 
 import importlib.util
 import os

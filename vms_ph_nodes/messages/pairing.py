@@ -1,4 +1,4 @@
-"""Messages that belong together by their stamp, though they come over different topics."""
+"""Pairing of messages of different topics by their stamp."""
 
 from collections import deque
 from collections.abc import Callable

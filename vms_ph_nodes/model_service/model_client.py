@@ -1,4 +1,4 @@
-"""Asking a model server from Python, with arrays in place of messages."""
+"""Client of the model server for Python, with arrays in place of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From a node class to a process: start, spin, end with an exit code."""
+"""Runs nodes as a process: start, spin, end with an exit code."""
 
 import signal
 import sys
