@@ -16,6 +16,7 @@ from .stepper import (
     Steppable,
     Stepper,
     StepResult,
+    system_stepper,
 )
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
@@ -45,4 +46,5 @@ __all__ = [
     "rk4_step",
     "rkmk4_step",
     "step_with_retry",
+    "system_stepper",
 ]

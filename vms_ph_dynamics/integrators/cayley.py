@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
-from ..energy.port_energies import PortEnergies
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState, Fall
@@ -168,12 +168,12 @@ class CayleyStepper(RobotStepper):
             found = solve(sweep, np.concatenate([fresh, centre]))
         end, middle, reach = found.end
         end = self._polished(end, reach)
-        works = PortEnergies()
+        energies = PowerQuadrature()
         if middle.acting is not None:
-            works.add(middle.acting, middle.d, dt)
+            energies.add(middle.acting, middle.d, dt)
         past = solver_state.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
         return StepResult(
-            end._replace(past=past), works.supplied, works.dissipated, found.iterations
+            end._replace(past=past), energies.supplied, energies.dissipated, found.iterations
         )
 
     def _sweep(

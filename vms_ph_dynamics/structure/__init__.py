@@ -5,7 +5,7 @@ from .decoupled_evaluation import DecoupledEvaluation
 from .dirac import DiracStructure
 from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
 from .form import Form
-from .ports import Ports, PowerBalance
+from .ports import PORTS, Ports, PowerBalance
 from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
 from .state import PHRate, PHState
@@ -14,6 +14,7 @@ from .task_evaluation import OperationalSpace, TaskEvaluation, TaskPower
 from .task_space import TaskSpaceForm
 
 __all__ = [
+    "PORTS",
     "BaseShapeEnergy",
     "CanonicalForm",
     "DecoupledEvaluation",

@@ -1,4 +1,4 @@
-"""Systems of components through the one interface: motion, books, events, steps that fail."""
+"""Systems of components through ``integrate``: motion, energy balance, events, failed steps."""
 
 from typing import Any
 
@@ -14,7 +14,6 @@ from vms_ph_dynamics.ephs import (
     PatternError,
     Quadratic,
     Reversible,
-    SimulationError,
     assemble,
     compose,
     displacement,
@@ -24,6 +23,7 @@ from vms_ph_dynamics.ephs import (
 )
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.simulation import SCHEMES
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.integrators import Event, IntegrationError, integrate
 
 from .examples import oscillator, pendulum, pendulum_state, two_free_bodies, two_free_bodies_state
@@ -74,7 +74,9 @@ def test_the_exergy_of_an_isothermal_pendulum_is_its_mechanical_energy() -> None
 
 
 @pytest.mark.parametrize("heat", [None, HEATED], ids=["isothermal", "heated"])
-def test_discrete_gradients_close_the_books_of_every_step_to_rounding(heat: mb.Heat | None) -> None:
+def test_discrete_gradients_close_the_energy_balance_of_every_step_to_rounding(
+    heat: mb.Heat | None,
+) -> None:
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
     run = integrate(equations, x, dt=4e-3, steps=100, scheme="discrete_gradient")
@@ -251,7 +253,7 @@ def test_what_a_step_gives_does_not_depend_on_steps_tried_before() -> None:
 
 def test_a_scheme_that_is_not_there_is_named() -> None:
     equations = assemble(oscillator())
-    with pytest.raises(SimulationError, match=r"one of projected_rk4, .*; given: 'variational'"):
+    with pytest.raises(OptionError, match=r"no scheme 'variational'; there are projected_rk4, "):
         integrate(equations, equations.states.vector(), dt=0.1, steps=1, scheme="variational")
 
 

@@ -122,7 +122,7 @@ def hover_late(scheme: str, native: bool = False) -> None:
     for step in range(200):
         taken = step_with_retry(stepper, solver_state, hover, start + step * dt, dt)
         assert not taken.failures
-        solver_state = taken.advance.solver_state
+        solver_state = taken.result.solver_state
     reached, v = stepper.motion(solver_state)
     assert np.abs(v).max() < 1e-9
     np.testing.assert_allclose(model.difference(q, reached), 0.0, atol=1e-9)

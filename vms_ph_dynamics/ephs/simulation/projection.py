@@ -1,4 +1,4 @@
-"""Back onto the constraints: poses that close, and velocities that keep them closed.
+"""Projection on the constraints: poses that close, and velocities that keep them closed.
 
 One Newton step in the metric of the kinetic energy for each; together with the constraint forces
 of the equations this stabilises the index-2 system as extra multipliers do (Gear, Gupta and
@@ -64,6 +64,11 @@ class Projection:
         for rows, closure in self._rows:
             r[rows] = closure.residual(x)
         return r
+
+    def violation(self, x: Array) -> float:
+        """Return the largest step by which a joint is open, m or rad."""
+        r = self.residual(x)
+        return float(np.abs(r).max()) if r.size else 0.0
 
     def worst(self, x: Array) -> str:
         """Return the joint that is open most at a state."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array
-from ..evaluation import Evaluation
-from ..structure import Ports
-from ..structure.momenta import Momenta, in_space, momenta
-from ..tasks import PositionTask
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.structure.momenta import Momenta, in_space, momenta
+from vms_ph_dynamics.tasks import PositionTask
 
 Rgba = tuple[float, float, float, float]
 

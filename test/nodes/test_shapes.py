@@ -7,12 +7,12 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.energy.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
 
 FAR = Scales(longest=1e6)
 
@@ -62,9 +62,9 @@ def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_th
 ) -> None:
     d, ports, shapes = drawn
     centre, supplied = momenta(d).centre_of_mass, ports.supplied(d)
-    names = {"end effector": supplied["end_effector"]}
+    names = {"end effector": supplied["wrench_end_effector"]}
     if d.model.b:
-        names["base"] = supplied["base"]
+        names["base"] = supplied["wrench_base"]
     torque = ports.torque
     assert torque is not None
     names |= dict(zip(d.model.joint_names, torque * d.v[d.model.b :], strict=True))
