@@ -173,7 +173,7 @@ def p3_base_wrench_acts_at_the_base_frame() -> None:
 
 
 def p4_gravity_is_no_port() -> None:
-    assert set(supplied(Ports())) == {"torque", "base", "end_effector"}
+    assert set(supplied(Ports())) == {"torque", "wrench_base", "wrench_end_effector"}
     form = CanonicalForm(SLIDE)
     balance = form.power_balance(form.state([0.0], [1.0]), Ports())
     # Rising freely: what the potential gains, the motion loses.

@@ -1,4 +1,4 @@
-"""Time integration that keeps what physics keeps, with the energy that crosses every port."""
+"""Structure-preserving time integration, with the energy supplied through every port."""
 
 from .compiled import COMPILED, has_compiled, native_module
 from .events import Event

@@ -38,7 +38,7 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Args:
         name: of the scheme.
         inner: the scheme in Python.
-        native: True requires the compiled one, False excludes it, None takes it where it exists.
+        native: True requires the compiled one, False excludes it, None uses it where it exists.
 
     Raises:
         ModelError: ``native=True``, and there is no compiled one.
@@ -74,7 +74,7 @@ class CompiledStepper(RobotStepper):
     """
 
     def __init__(self, name: str, inner: RobotStepper, module: Any) -> None:
-        """Take a scheme in Python and its name."""
+        """Wrap a scheme in Python, by its name."""
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
         self._inner, self._native = inner, module

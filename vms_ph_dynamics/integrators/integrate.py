@@ -127,7 +127,7 @@ class _Run:
         self.values = self._values(self.t, self.solver_state)
 
     def go(self, t0: float, dt: float, first: int, end: int) -> None:
-        """Take the steps from one up to another, or to an event that ends the run."""
+        """Integrate from one step up to another, or to an event that ends the run."""
         while first < end and not self.ended:
             if self.events:
                 self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
@@ -147,7 +147,7 @@ class _Run:
             self._accept(result, failures, t0 + first * dt)
 
     def _step(self, t: float, dt: float, end: float) -> None:
-        """Take one step, in parts where events take place."""
+        """Integrate one step, divided at the events."""
         while not self.ended:
             result, failures = self._try(t, dt)
             reached, happened = self._first_crossing(result, t, dt)
@@ -175,7 +175,7 @@ class _Run:
         self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
 
     def trajectory(self) -> Trajectory:
-        """Return what was recorded."""
+        """Return the recorded trajectory."""
         energy = np.array([seen.energy for seen in self.seen])
         names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
         audit = Audit(

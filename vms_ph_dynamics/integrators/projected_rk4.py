@@ -1,4 +1,4 @@
-"""Runge-Kutta in velocities, then back to the momentum and the energy that physics keeps."""
+"""Runge-Kutta in velocities, followed by a projection on the momentum and the energy balance."""
 
 from math import isfinite
 
@@ -22,7 +22,7 @@ _NO_ENERGY = PowerQuadrature()
 class ProjectedRK4(RobotStepper):
     """Fourth-order Runge-Kutta with the momentum map and the power balance exact.
 
-    The step is taken in velocities, through the articulated-body algorithm, in the frame of the
+    The state is integrated in velocities, with the articulated-body algorithm, in the frame of the
     falling centre of mass. Also integrated are the centre of mass, the momenta in inertial axes and
     the energy, advanced by the impulses and port energies; the motion is then projected back on
     them (:func:`project`). The energy changes by exactly the port energies that are reported.
@@ -31,7 +31,7 @@ class ProjectedRK4(RobotStepper):
     order = 4
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        """Take a robot in any form.
+        """Make the scheme for a robot in any form.
 
         Raises:
             ModelError: it is in a fluid.
@@ -66,7 +66,7 @@ class ProjectedRK4(RobotStepper):
         return StepResult(CentroidalState(q, v, *ahead[2:]), energies.supplied, energies.dissipated)
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        """Take the step where no port acts: no rate depends on the pose of the base then."""
+        """Return the end of a step without port efforts; no rate depends on the base pose."""
         robot, half = self.robot, 0.5 * dt
         integrate, acceleration, nothing = robot.integrate, robot.acceleration, robot.nothing
         a1 = acceleration(q, v, nothing)
@@ -119,7 +119,7 @@ class ProjectedRK4(RobotStepper):
     def _acting_in_space(
         self, ports: Acting, t: float, s: float, q: Array, v: Array, x: CentroidalState
     ) -> tuple[Ports, Evaluation]:
-        """Return what acts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
+        """Return the efforts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
         if self.robot.k:
             centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
             q, v = self.robot.inertial(q, v, centre, velocity)
@@ -139,7 +139,7 @@ class ProjectedRK4(RobotStepper):
         robot = self.robot
         if robot.k == 0:
             return x._replace(energy=x.energy.plus(energies.net), t=t + dt)
-        # What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
+        # The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
         speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)

@@ -29,7 +29,7 @@ _REST = 1e-9
 
 
 class Projected(NamedTuple):
-    """A motion with the momentum and the energy asked for.
+    """A motion with the prescribed momentum and energy.
 
     Attributes:
         q: (nq,); v: (nv,).

@@ -102,8 +102,8 @@ class Stepper(ABC):
     ) -> MultiStepResult:
         """Return the result of several steps, the first from ``t0 + first dt``; at least of one.
 
-        A scheme that is faster in bulk takes up to ``steps`` of them, and stops before one that
-        does not succeed.
+        A scheme that is faster in bulk does up to ``steps`` of them, and stops before one that does
+        not succeed.
 
         Raises:
             StepFailure: the first did not succeed; nothing has changed.

@@ -120,7 +120,7 @@ class Projection:
 
         Args:
             x: state after a step.
-            before: what this returned before the step; zero at the beginning.
+            before: the value returned before the step; zero at the beginning.
             metric: S, from a projection that has just taken place.
 
         Returns:
@@ -188,7 +188,7 @@ class Projection:
         return g, g @ self._equations.storages.Q @ g.T
 
     def _move(self, x: Array, r: Array, delta: Array) -> Array:
-        """Step all poses by what the velocities of a displacement delta would do in unit time."""
+        """Step all poses along the velocities of a displacement delta for unit time."""
         equations, c = self._equations, self._equations.constraints
         stored = np.zeros(equations.layout.stored)
         stored[: self._n] = delta

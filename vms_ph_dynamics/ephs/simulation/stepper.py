@@ -119,7 +119,7 @@ class EphsStepper(Stepper):
             raise SimulationError("the motion has no finite continuation; take a shorter step")
         if self._scheme.projects:
             x, opening, metric = self.projection.apply(x)
-            # Newton's step squares it, and what it leaves is to be within the tolerance.
+            # Newton's step squares the opening; the remainder is to be within the tolerance.
             if not opening * opening <= self._tolerance:
                 raise SimulationError(
                     f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
