@@ -4,8 +4,8 @@ The order is ``2 s - 1`` for s stages. The collocation polynomial gives the stat
 the same nodes and weights integrate powers to energies. After E. Hairer and G. Wanner, "Solving
 Ordinary Differential Equations II", IV.8.
 
-Not ``scipy.integrate.Radau``: it has order five alone, integrates no powers with the weights of the
-step, and cannot repeat a step up to an event, so that the energy balance would not close.
+Not ``scipy.integrate.Radau``: it has order five alone, port powers would enlarge its Newton system,
+and it interpolates at events instead of ending a step there, so that the balance would not close.
 """
 
 from collections.abc import Callable

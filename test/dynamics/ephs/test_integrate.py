@@ -145,7 +145,7 @@ def test_a_closed_loop_too_fast_for_its_step_goes_in_halves() -> None:
     assert EphsStepper(equations).projection.check(np.array(run.states[-1]), 1e-6) is None
 
 
-def test_a_step_that_fails_however_short_says_why() -> None:
+def test_a_step_that_fails_however_short_is_an_error_with_its_reason() -> None:
     equations = assemble(oscillator(1e6, 1e-6))
     x = equations.states.vector({"q": 1.0})
     with pytest.raises(IntegrationError, match=r"fails even at dt=.*no finite continuation"):
@@ -163,7 +163,7 @@ def driven_body() -> Equations:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_work_from_outside_is_in_the_books_by_its_port(scheme: Any) -> None:
+def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
     equations = driven_body()
 
     def inputs(t: float, x: np.ndarray) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def test_work_from_outside_is_in_the_books_by_its_port(scheme: Any) -> None:
 
     run = integrate(equations, mb.place(equations), inputs, dt=1e-3, steps=500, scheme=scheme)
     assert set(run.audit.supplied) == {"j", "b"}
-    # Torque of the joint and of the body act about one axis: their works are those of two torques.
+    # Torque of the joint and of the body act about one axis: their port energies are those of two torques.
     rate = np.array([equations.states.value(x, "b.p")[5] / 0.2 for x in run.states])
     expected = np.trapezoid(np.sin(5 * run.t) * rate, run.t)
     assert run.audit.supplied["j"].sum() == pytest.approx(expected, abs=1e-6)

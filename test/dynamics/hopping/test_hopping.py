@@ -144,7 +144,7 @@ def test_touch_downs_that_follow_at_once_count_as_one(prismatic: VMSModel) -> No
     assert all(b - a > 0.05 for a, b in pairwise(distinct))
 
 
-def test_a_run_ends_where_it_is_told_to(revolute: VMSModel) -> None:
+def test_a_run_ends_at_its_stop_condition(revolute: VMSModel) -> None:
     controller = thesis(revolute, "I", energy_gain=0.0, flight_damping=0.0)
     system = LegOnFloor(controller.leg, controller.law, Floor())
     q, v = state(controller.leg, 0.0, 0.3, -2.5174, 1.7802)

@@ -77,7 +77,7 @@ def test_a_stiff_contact_runs_at_a_millisecond_without_blowing_up(scheme: str) -
     assert min(heights) < 0
     assert min(heights) > -0.02
     if scheme == "discrete_gradient":
-        # Every joule is in the books, in contact too.
+        # The energy balance closes in contact too.
         np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=1e-10)
 
 

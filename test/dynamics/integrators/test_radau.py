@@ -118,7 +118,7 @@ def test_the_state_within_a_step_follows_the_motion() -> None:
     assert step.after[0] == pytest.approx(np.cos(0.3), abs=1e-11)
 
 
-def test_a_motion_that_ends_is_told_in_words() -> None:
+def test_a_motion_that_cannot_go_on_is_an_error_with_its_reason() -> None:
     stepper = RadauStepper(
         lambda y: np.where(y < 1.5, 1.0, np.nan), nothing, np.array([1.0]), scale=np.ones(1)
     )
