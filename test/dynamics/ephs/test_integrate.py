@@ -171,7 +171,7 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
 
     run = integrate(equations, mb.place(equations), inputs, dt=1e-3, steps=500, scheme=scheme)
     assert set(run.audit.supplied) == {"j", "b"}
-    # Torque of the joint and of the body act about one axis: their port energies are those of two torques.
+    # Torques of the joint and of the body act about one axis and supply energy as two torques do.
     rate = np.array([equations.states.value(x, "b.p")[5] / 0.2 for x in run.states])
     expected = np.trapezoid(np.sin(5 * run.t) * rate, run.t)
     assert run.audit.supplied["j"].sum() == pytest.approx(expected, abs=1e-6)
