@@ -69,20 +69,23 @@ class ControllerNode(ManagedNode):
             self._efforts = self.create_publisher(JointState, "torque", 10)
             robot.when_known(lambda known: self._use_alone(known, kind))
 
-    def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return base wrench and joint torques (nv,) for a state; never raises."""
+    def control(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the command for a state; never raises."""
         if not self.is_active:
             self._command = None
-            return np.zeros(self._model.nv)
+            return self._no_effort()
         state = RobotState(q, v)
         if not self._ready:
             try:
                 self.controller.reset(state)
             except StateError:
-                return np.zeros(self._model.nv)
+                return self._no_effort()
             self._ready = True
         self._command = self.controller.update(state, self._references.take(q), dt)
-        return np.concatenate([self._command.wrench_base, self._command.torque])
+        return self._command
+
+    def _no_effort(self) -> Command:
+        return Command(np.zeros(self._model.b), np.zeros(self._model.n))
 
     def law(self) -> LegLaw | None:
         """Return the controller's law in continuous time, with its present gains; or None."""
@@ -169,14 +172,14 @@ class ControllerNode(ManagedNode):
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
 
-    def _send(self, effort: Array, stamp: Time) -> None:
-        """Publish base wrench and joint torques (nv,)."""
-        b, names = self._model.b, list(self._model.joint_names)
-        header = Header(stamp=stamp)
-        self._efforts.publish(JointState(header=header, name=names, effort=effort[b:].tolist()))
-        if b:
+    def _send(self, command: Command, stamp: Time) -> None:
+        """Publish joint torques and base wrench."""
+        header, names = Header(stamp=stamp), list(self._model.joint_names)
+        torque = command.torque.tolist()
+        self._efforts.publish(JointState(header=header, name=names, effort=torque))
+        if self._model.b:
             acting = Header(stamp=stamp, frame_id=self._root)
-            self._base_wrenches.publish(to_wrench_base(acting, effort[:b]))
+            self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
         """Hold the robot where no state comes any more: what acted last must not act on."""
@@ -188,7 +191,7 @@ class ControllerNode(ManagedNode):
         nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
         held = self.controller.update(nowhere, Reference(), 0.0)
         stamp = self.get_clock().now().to_msg()
-        self._send(np.concatenate([held.wrench_base, held.torque]), stamp)
+        self._send(held, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity"
         self._publish(replace(held, reason=reason), Header(stamp=stamp))
 

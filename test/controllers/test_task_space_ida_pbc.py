@@ -47,7 +47,7 @@ def test_a_push_gives_the_golden_response_of_figure_2(
         t = 1e-3 * k
         step = rk4_step(form, x, lambda s, x, t=t: ports(min(s, t + 0.9e-3), x), t, 1e-3)
         x = step.state
-        work += step.supplied["end_effector"]
+        work += step.supplied["wrench_end_effector"]
         here = controller.task.value(panda.evaluate(x.q, np.zeros(7)))
         distances.append(float(np.linalg.norm(here - rest)))
     assert max(distances) == pytest.approx(expected["peak_dx_m"], abs=1e-6)

@@ -62,19 +62,19 @@ class RobotPublishers:
 
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
         """Publish all that is known at ``stamp``; the joint states last, they lead the others."""
-        model, work = self._model, sample.work
+        model, supplied = self._model, sample.port_energy
         self._works.publish(
             PortEnergy(
                 header=Header(stamp=stamp),
-                torque=work["torque"],
-                wrench_end_effector=work["wrench_end_effector"],
-                wrench_base=work["wrench_base"],
+                torque=supplied["torque"],
+                wrench_end_effector=supplied["wrench_end_effector"],
+                wrench_base=supplied["wrench_base"],
                 dissipated=sample.dissipated,
                 resets=resets,
             )
         )
         tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
-        self._wrenches.publish(to_wrench(tool, sample.wrench))
+        self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
