@@ -124,7 +124,7 @@ class ControllerNode(ManagedNode):
 
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model = model
-        self._root = LinkTree(model).root
+        self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
         declare_gains(self, self.controller)

@@ -46,7 +46,7 @@ class EnergyMonitor(Node):
 
     def _watch(self, model: VMSModel) -> None:
         self._model = model
-        root = LinkTree(model).root
+        root = LinkTree(model.tree).root
         self._base_frame = with_prefix(self._prefix, root)
         self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
         self._task = PositionTask(model)

@@ -47,7 +47,7 @@ class MarkerPublisher(Node):
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
-        self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model).root))
+        self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model.tree).root))
         self._shapes = Shapes(self._scales, PositionTask(model))
         self._listener = MotionListener(
             self, model, self._show, lambda why: self._health.report(WARN, why)

@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Simulation
-from vms_ph_dynamics.structure import CanonicalForm, StandardForm
+from vms_ph_dynamics.structure import StandardForm
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.health import ERROR, OK, WARN, Health
@@ -121,8 +121,7 @@ class Simulator(ManagedNode):
             return HoppingSimulation(
                 self.model, self._home, self.step, control, None if loop is None else loop.law
             )
-        fixed = self.model.base == "fixed"
-        form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
+        form = StandardForm(self.model)
         scheme = None if self._scheme == "auto" else self._scheme
         return Simulation(
             form, self._home, self.step, control, self._friction, scheme, self._native

@@ -9,7 +9,7 @@ import yaml
 from vms_ph_controllers import Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.simulation import External, Sample, Simulation
-from vms_ph_dynamics.structure import CanonicalForm, StandardForm
+from vms_ph_dynamics.structure import StandardForm
 from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots, share_directory
 
@@ -42,7 +42,7 @@ def _simulation(name: str) -> Simulation:
         command = controller.update(RobotState(q, v), Reference(), dt)
         return np.concatenate([command.wrench_base, command.torque])
 
-    form = CanonicalForm(model) if model.base == "fixed" else StandardForm(model)
+    form = StandardForm(model)
     step = _parameters(name, "simulator")["step"]
     friction = bool(_parameters(name, "simulator")["joint_friction"])
     return Simulation(form, home, float(step), control, friction)  # type: ignore[arg-type]

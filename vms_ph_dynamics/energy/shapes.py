@@ -150,8 +150,8 @@ class Shapes:
             yield self._flow("power base", base, centre, supplied["wrench_base"])
         if ports.torque is None:
             return
-        data = model.workspace()
-        pin.framesForwardKinematics(model._pin, data, model.full_configuration(d.q))
+        data = d.tree.data()
+        pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
         places = [data.oMf[i].translation.copy() for i in self._joints]
         powers = ports.torque * d.v[model.b :]
         for name, place, power in zip(model.joint_names, places, powers.tolist(), strict=True):
@@ -195,8 +195,8 @@ def centroidal_inertia(d: Evaluation) -> Array:
 
     (3,3) in the axes of the inertial frame, without what a fluid adds.
     """
-    model, data = d.model, d.model.workspace()
-    pin.ccrba(model._pin, data, d.q_origin, model.full_velocity(d.v))
+    data = d.tree.data()
+    pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
     return np.array(data.Ig.inertia)
 
 

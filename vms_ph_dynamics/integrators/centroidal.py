@@ -130,7 +130,7 @@ class Centroidal:
         field = np.array(model.gravity) if gravity else np.zeros(3)
         self.fall = field[: self.k].copy()
         field[: self.k] = 0.0
-        self._pin = model._pin.copy()
+        self._pin = model.pinocchio
         self._pin.gravity.linear = field
         self._data = self._pin.createData()
         self.has_potential = bool(field.any())
@@ -210,16 +210,16 @@ class Centroidal:
     def weight(self, q: Array) -> Array:
         """Return the gradient of :meth:`potential`, (nv,)."""
         full = pin.computeGeneralizedGravity(
-            self._pin, self._data, self.model.full_configuration(q)
+            self._pin, self._data, self.model.tree.full_configuration(q)
         )
-        projection = self.model.projection
+        projection = self.model.tree.projection
         return full if projection is None else projection.T @ full
 
     def potential(self, q: Array) -> float:
         """Return the potential of the gravity that the centre of mass does not follow, J."""
         if not self.has_potential:
             return 0.0
-        full = self.model.full_configuration(q)
+        full = self.model.tree.full_configuration(q)
         return float(pin.computePotentialEnergy(self._pin, self._data, full))
 
     def energy(self, q: Array, v: Array) -> float:
@@ -244,7 +244,7 @@ class Centroidal:
         if self.k == 3:
             body = data.Ycrb[1]
             return Locked(body.inverse(), body.lever, data.h[1].vector, kinetic)
-        inverse = self.model.locked_inverse(data)
+        inverse = self.model.tree.locked_inverse(data)
         assert inverse is not None
         return Locked(inverse, data.Ycrb[1].lever[:2], data.h[1].vector[[0, 1, 5]], kinetic)
 

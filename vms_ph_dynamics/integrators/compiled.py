@@ -80,7 +80,9 @@ class CompiledStepper(RobotStepper):
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
         self._inner, self._native = inner, module
-        self._robot = module.Model(self.model._pin.saveToString(), self.model.end_effector)
+        self._robot = module.Model(
+            self.model.tree.pinocchio.saveToString(), self.model.end_effector
+        )
         self._core = module.Scheme(self._robot, name, inner.gravity)
         self._free = module.Ports(self._robot)
         self._has_past = name != "projected_rk4"

@@ -17,7 +17,7 @@ class Factorised:
         self._robot = robot
         self._model = robot.model
         self._plain = robot.model.is_plain
-        self._pin: Any = robot.model._pin
+        self._pin: Any = robot.model.tree.pinocchio
         self._data = self._pin.createData()
         self._matrix: Array = np.zeros((0, 0))
 

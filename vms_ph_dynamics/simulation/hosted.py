@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import vector
 from ..errors import StateError
 from ..model import VMSModel
-from ..structure import CanonicalForm, StandardForm
+from ..structure import StandardForm
 from .simulation import External, Simulation
 
 
@@ -41,7 +41,7 @@ class HostedSimulation:
             raise StateError(f"the integrator's step must be a time above zero; given: {step!r} s")
         home = vector(start, model.nq, "start") if len(start) else model.neutral_configuration()
         model.evaluate(home, np.zeros(model.nv))
-        form = CanonicalForm(model) if model.base == "fixed" else StandardForm(model)
+        form = StandardForm(model)
         self.model = model
         self._simulation = Simulation(form, home, step, None, friction, scheme or None)
         self.inputs = np.zeros(model.nv + 1)

@@ -38,7 +38,7 @@ class ModelAnswers:
     def __init__(self, model: VMSModel) -> None:
         self._model = model
         self._task = PositionTask(model)
-        self._root = LinkTree(model).root
+        self._root = LinkTree(model.tree).root
 
     def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
         """Say what the model is."""
@@ -126,7 +126,7 @@ class ModelAnswers:
         q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
         for name in joints.name:
             # Joints that are held (a gripper's, say) are frames; anything else is a slip.
-            if not model._pin.existFrame(name):
+            if not model.tree.has_frame(name):
                 model.joint_index(name)
         return model.evaluate(q, v)
 

@@ -23,7 +23,7 @@ class Commands:
 
     def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
         self._model, self._prefix = model, frame_prefix
-        self._root = LinkTree(model).root
+        self._root = LinkTree(model.tree).root
         self._timeout: float = declare(node, "command_timeout")
         self._disturbances = Disturbances(node)
         self._input_diagnostics = InputDiagnostics(node)

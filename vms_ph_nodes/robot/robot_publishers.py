@@ -27,7 +27,7 @@ class RobotPublishers:
 
     def __init__(self, node: Node, model: VMSModel, description: str) -> None:
         self._model = model
-        self._links = LinkTree(model)
+        self._links = LinkTree(model.tree)
         self.frame_prefix: str = declare(node, "frame_prefix")
         tf: bool = declare(node, "publish_tf")
         clock: bool = declare(node, "publish_clock")

@@ -62,9 +62,9 @@ def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_th
 ) -> None:
     d, ports, shapes = drawn
     centre, supplied = momenta(d).centre_of_mass, ports.supplied(d)
-    names = {"end effector": supplied["end_effector"]}
+    names = {"end effector": supplied["wrench_end_effector"]}
     if d.model.b:
-        names["base"] = supplied["base"]
+        names["base"] = supplied["wrench_base"]
     torque = ports.torque
     assert torque is not None
     names |= dict(zip(d.model.joint_names, torque * d.v[d.model.b :], strict=True))
@@ -92,7 +92,7 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
     model = d.model.pinocchio
     data = model.createData()
     # Literally: every body about the common centre of mass.
-    q = d.model.full_configuration(d.q)
+    q = d.model.tree.full_configuration(d.q)
     pin.forwardKinematics(model, data, q)
     centre, total = momenta(d).centre_of_mass, np.zeros((3, 3))
     for i in range(1, model.njoints):

@@ -226,7 +226,7 @@ def test_joints_that_mimic_others_take_part(scheme: str) -> None:
       <mimic joint="panda_joint4" multiplier="0.1"/></joint></robot>"""
     for base in ("fixed", "planar", "floating"):
         model = VMSModel.from_urdf(xml.replace("</robot>", grip), base)
-        assert model.projection is not None
+        assert model.tree.projection is not None
         form, x = moving(model)
         run = integrate(form, x, dt=2e-3, steps=50, scheme=scheme, every=50)
         assert not run.failures
