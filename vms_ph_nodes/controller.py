@@ -25,6 +25,7 @@ from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.robot.links import LinkTree
 
 from .messages.base_motion import from_odometry
+from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
 from .messages.pairing import StampPairing
 from .node.health import OK, WARN, Health
@@ -196,33 +197,7 @@ class ControllerNode(ManagedNode):
         self._publish(replace(held, reason=reason), Header(stamp=stamp))
 
     def _publish(self, command: Command, header: Header) -> None:
-        energy = command.energy
-        self._states.publish(
-            ControllerState(
-                header=header,
-                status=int(command.status),
-                reason=command.reason,
-                closed_loop_energy=energy.closed_loop,
-                shaped_potential=energy.shaped_potential,
-                kinetic_task=energy.kinetic_task,
-                kinetic_null=energy.kinetic_null,
-                kinetic_base=energy.kinetic_base,
-                kinetic_shape=energy.kinetic_shape,
-                damping_task=energy.damping_task,
-                damping_null=energy.damping_null,
-                damping_base=energy.damping_base,
-                damping_shape=energy.damping_shape,
-                reference_power=energy.reference_power,
-                clipped_power=energy.clipped_power,
-                routing_power=energy.routing_power,
-                null_to_task=energy.null_to_task,
-                tank_level=energy.tank_level,
-                generated=energy.generated,
-                authority=command.authority,
-                task_error=command.task_error,
-                smallest_singular_value=command.smallest_singular_value,
-            )
-        )
+        self._states.publish(to_controller_state(header, command))
         self._diagnose(command)
 
     def _diagnose(self, command: Command) -> None:
@@ -235,9 +210,9 @@ class ControllerNode(ManagedNode):
             if energy.tank_level < -_ROUNDING:
                 passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
-            values["generated (J)"] = f"{energy.generated:.3e}"
+            values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"
         values["passivity"] = passivity
-        values["closed-loop energy (J)"] = f"{energy.closed_loop:.3e}"
+        values["closed-loop energy (J)"] = f"{energy.closed_loop_energy:.3e}"
         if command.status is not Status.OK:
             level = WARN
         self._health.report(level, command.reason or "running", values)

@@ -23,13 +23,13 @@ class ReferenceGovernor {
 
   const Minimum& now() const noexcept { return now_; }
 
-  /// Where it is to go, m; nothing when a velocity leads it.
+  /// Target, m; empty when the reference is a velocity.
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
 
   /// Whether the last reference was not finite.
   bool refused() const noexcept { return refused_; }
 
-  /// Whether the reference is where the minimum cannot follow.
+  /// Whether the minimum cannot follow the reference.
   bool is_behind() const noexcept { return is_behind_; }
 
   /// Put the minimum at a configuration (nq,) of the model and return the terms there, valid until

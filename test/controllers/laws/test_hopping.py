@@ -7,6 +7,7 @@ from vms_ph_controllers import Reference, RobotState, Status
 from vms_ph_controllers.laws.hopping import CHANNELS, HoppingController
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.decoupling import aligned_orientation
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_io import robots
 
 
@@ -115,7 +116,7 @@ def test_a_torque_beyond_the_limit_is_clipped_and_said(
 
 
 def test_what_cannot_be_controlled_is_refused_in_words(leg_robot: VMSModel) -> None:
-    with pytest.raises(ModelError, match="one of I, II, III; given: 'IV'"):
+    with pytest.raises(OptionError, match="one of I, II, III; given: 'IV'"):
         HoppingController(leg_robot, kind="IV")
     with pytest.raises(ModelError, match="has a fixed base"):
         HoppingController(robots.load("panda"))
