@@ -26,24 +26,24 @@ ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& tas
       at_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
       posture_(model.n()) {
-  set(model.neutral_configuration());
+  restart(model.neutral_configuration());
   next_.q = between_.q = now_.q;
 }
 
-Evaluation& ReferenceGovernor::set(const ConstVector& q) noexcept {
+Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
   at_.set(q, rest_);
   now_.q = q;
   now_.x = task_.value(at_);
   now_.place = ++places_;
   target_.reset();
-  refused_ = is_behind_ = false;
+  refused_ = is_out_of_reach_ = false;
   settled_ = true;
   model_.joint_positions(q, posture_);
   return at_;
 }
 
-const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, double speed,
-                                       double margin) noexcept {
+const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
+                                          double margin) noexcept {
   Eigen::Vector3d step = wanted(reference, dt);
   const double length = step.norm();
   if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
@@ -57,7 +57,7 @@ const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, do
   settled_ = away < kNegligible;
   // A reference that the minimum cannot follow waits within this distance, in its own direction.
   const double reach_limit = std::max(kLag, 2.0 * reach);
-  is_behind_ = away > reach_limit;
+  is_out_of_reach_ = away > reach_limit;
   lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
   VectorV before(model_.n());
   model_.joint_positions(now_.q, before);
@@ -68,7 +68,7 @@ const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, do
   return next_;
 }
 
-const Minimum& ReferenceGovernor::towards(const Minimum& minimum, double share) noexcept {
+const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
   VectorV way(model_.nv());
   model_.difference(now_.q, minimum.q, way);
   way *= share;
@@ -87,7 +87,7 @@ VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d
                                  const VectorV& before, double dt, double margin) const noexcept {
   const Eigen::Index n = before.size();
   VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
-  if (is_behind_) {
+  if (is_out_of_reach_) {
     // A stretched arm can fold in the wrong direction when it returns; the first posture decides.
     recall = (dt * kPostureRate) * (posture_ - before);
   }

@@ -20,7 +20,7 @@ TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), h
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
-  is_short_ = was_in_debt_ = false;
+  is_short_ = was_overdrawn_ = false;
   held_.forget();
   tank_.reset();
 }
@@ -30,7 +30,7 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
   if (capacity <= 0.0) {
     tank_.reset();
     authority_ = 1.0;
-    is_short_ = was_in_debt_ = false;
+    is_short_ = was_overdrawn_ = false;
     return;
   }
   if (!tank_) {
@@ -67,7 +67,7 @@ bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
 
 double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
                           double share) noexcept {
-  was_in_debt_ |= tank_->level() < -kRoundingEnergy;
+  was_overdrawn_ |= tank_->level() < -kRoundingEnergy;
   potential_ = next;
   const double whole = next.energy(q);
   authority_ = covered_authority(whole, before + tank_->level());

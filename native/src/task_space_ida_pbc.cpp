@@ -68,7 +68,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
-  Evaluation& d = minimum_.set(q_star);
+  Evaluation& d = minimum_.restart(q_star);
   safe_torque_ = d.g();
   routing_.anchor(d);
   torque_limits_.restart();
@@ -144,14 +144,14 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   return command_;
 }
 
-// Move minimum and stiffness to where they are wanted; return what that puts in, J.
+// Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   const Minimum& candidate =
-      minimum_.next(reference, dt, gains_.reference_speed, gains_.limit_margin);
+      minimum_.propose(reference, dt, gains_.reference_speed, gains_.limit_margin);
   const Minimum* moved = &candidate;
   const double put_in =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
-        moved = share == 1.0 ? &candidate : &minimum_.towards(candidate, share);
+        moved = share == 1.0 ? &candidate : &minimum_.interpolate(candidate, share);
         return potential(*moved);
       });
   minimum_.accept(*moved);
@@ -189,7 +189,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 
 // The damping forces of task and null space.
 void TaskSpaceIDAPBC::damp(double dt) noexcept {
-  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_in_debt())) {
+  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_overdrawn())) {
     const VectorV w =
         motion_.damped_velocity(d_, jacobian_, gains_.damping_task, gains_.damping_null, dt);
     damping_task_ = gains_.damping_task * (jacobian_ * w);
@@ -218,7 +218,7 @@ void TaskSpaceIDAPBC::judge() noexcept {
     return set(Status::degraded,
                "the energy tank is empty: reference or stiffness wait for what damping gives back");
   }
-  if (minimum_.is_behind()) {
+  if (minimum_.is_out_of_reach()) {
     return set(Status::degraded,
                "the minimum cannot follow the reference: holding as near as it gets");
   }

@@ -27,15 +27,15 @@ class ShapedPotential:
 
     def energy(self, q: Array) -> float:
         """Return the value at a configuration (nq,), J."""
-        away = self.model.difference(self.q_star, q)
-        return 0.5 * float(away @ self._weighted(away))
+        offset = self.model.difference(self.q_star, q)
+        return 0.5 * float(offset @ self._weighted(offset))
 
     def gradient(self, q: Array) -> Array:
         """Return ``W (q - q*)``, (n,) N m."""
         return self._weighted(self.model.difference(self.q_star, q))
 
-    def _weighted(self, away: Array) -> Array:
-        return self.weight * away if isinstance(self.weight, float) else self.weight @ away
+    def _weighted(self, offset: Array) -> Array:
+        return self.weight * offset if isinstance(self.weight, float) else self.weight @ offset
 
 
 def weight_of_task_stiffness(

@@ -27,7 +27,7 @@ class TankBudget {
   bool is_short() const noexcept { return is_short_; }
 
   /// Whether sampling has made the level negative since the reset.
-  bool was_in_debt() const noexcept { return was_in_debt_; }
+  bool was_overdrawn() const noexcept { return was_overdrawn_; }
 
   /// Start with a potential; a tank, where there is one, starts at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
@@ -78,7 +78,7 @@ class TankBudget {
 
   ShapedPotential potential_, moved_;
   double authority_ = 1.0;
-  bool is_short_ = false, was_in_debt_ = false;
+  bool is_short_ = false, was_overdrawn_ = false;
   std::optional<EnergyTank> tank_;
   HeldSample held_;
 };

@@ -21,13 +21,6 @@ REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
 
 
-@pytest.fixture
-def law(panda: VMSModel) -> TaskSpaceIDAPBC:
-    controller = TaskSpaceIDAPBC(panda)
-    controller.reset(RobotState(Q0, REST))
-    return controller
-
-
 @pytest.mark.parametrize("dt", [0.0, -1.0, np.nan])
 def test_a_time_step_that_is_none_moves_nothing(law: TaskSpaceIDAPBC, dt: float) -> None:
     command = law.update(RobotState(Q0, REST), Reference(position=np.zeros(3)), dt)

@@ -1,7 +1,6 @@
 """The reference governor: reach, speed and limits of the minimum."""
 
 import numpy as np
-import pytest
 
 from vms_ph_controllers import (
     Reference,
@@ -15,13 +14,6 @@ from ..support.closed_loops import HOLD, Q0
 
 REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
-
-
-@pytest.fixture
-def law(panda: VMSModel) -> TaskSpaceIDAPBC:
-    controller = TaskSpaceIDAPBC(panda)
-    controller.reset(RobotState(Q0, REST))
-    return controller
 
 
 def test_the_minimum_keeps_the_margin_of_the_limits(panda: VMSModel, law: TaskSpaceIDAPBC) -> None:
