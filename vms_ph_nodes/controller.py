@@ -1,4 +1,4 @@
-"""Hosts a controller object: takes references from topics, gives torques and an energy record.
+"""Hosts a controller object: references from topics in, torques and an energy record out.
 
 On its own it listens to joint_states and publishes efforts; within ``closed_loop`` it is called by
 the simulator at every step.
@@ -93,35 +93,35 @@ class ControllerNode(ManagedNode):
         return self.controller.law if isinstance(self.controller, HoppingController) else None
 
     def published(self, stamp: Time) -> None:
-        """Publish what the controller knew at this stamp."""
+        """Publish the last record of the controller under this stamp."""
         if self._command is not None:
             self._publish(self._command, Header(stamp=stamp))
 
     def restarted(self) -> None:
-        """Begin anew from wherever the robot is next."""
+        """Restart from the next state of the robot."""
         self._ready = False
         self._references.forget()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Refuse as long as no robot is known."""
+        """Fail as long as no robot is known."""
         if not self._root:
             self.get_logger().warning("no robot yet: waiting for the robot_description topic")
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin from wherever the robot is."""
+        """Start from the present state of the robot."""
         self.restarted()
         self._health.report(OK, "active; no state yet")
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give no effort any more: a robot under gravity falls."""
+        """Stop all efforts: a robot under gravity falls."""
         self._health.report(OK, "inactive: no effort is given")
         return super().on_deactivate(state)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
@@ -163,7 +163,7 @@ class ControllerNode(ManagedNode):
             base = None if odometry is None else from_odometry(model, odometry)
             q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
-            self._input_diagnostics.say(error)
+            self._input_diagnostics.report(error)
             return
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
@@ -183,7 +183,7 @@ class ControllerNode(ManagedNode):
             self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
-        """Hold the robot where no state comes any more: what acted last must not act on."""
+        """Hold the robot when states stop arriving: the last effort must not act on."""
         if self._seen is None or not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
@@ -201,7 +201,7 @@ class ControllerNode(ManagedNode):
         self._diagnose(command)
 
     def _diagnose(self, command: Command) -> None:
-        """Say on /diagnostics how it goes, and what holds passivity."""
+        """Publish the status and what ensures passivity on /diagnostics."""
         energy = command.energy
         passivity, level = "by the law; no energy tank watches it", OK
         values: dict[str, object] = {"status": command.status.name}

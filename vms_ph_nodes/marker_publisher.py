@@ -37,12 +37,12 @@ class MarkerPublisher(Node):
         )
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
-        self._health = Health(self, lives_on="joint states")
+        self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 

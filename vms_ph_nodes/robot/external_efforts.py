@@ -1,4 +1,4 @@
-"""The commands that act on a simulated robot while they are fresh."""
+"""Efforts on a simulated robot from topics, each until it times out."""
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -18,8 +18,8 @@ from ..node.parameters import declare
 from .disturbances import Disturbances
 
 
-class Commands:
-    """Listens to ``~/wrench_end_effector``, ``~/wrench_base`` and ``~/torque``, and makes the pushes."""
+class ExternalEfforts:
+    """Efforts from ``~/wrench_end_effector``, ``~/wrench_base``, ``~/torque``, and disturbances."""
 
     def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
         self._model, self._prefix = model, frame_prefix
@@ -37,7 +37,7 @@ class Commands:
             node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
 
     def acting(self, time: float) -> External:
-        """Return what acts from simulated time ``time`` (s) on."""
+        """Return the efforts that act from simulated time ``time`` (s) on."""
         oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
         torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
         if self._torque is not None and self._torque[0] >= oldest:
@@ -59,7 +59,7 @@ class Commands:
                 )
             wrench = from_wrench(message.wrench)
         except StateError as error:
-            self._input_diagnostics.say(error)
+            self._input_diagnostics.report(error)
             return
         self._force = (self._steady.now().nanoseconds, wrench, frame in ("", tool))
 
@@ -72,7 +72,7 @@ class Commands:
                 )
             wrench = from_wrench_base(self._model, message.wrench)
         except StateError as error:
-            self._input_diagnostics.say(error)
+            self._input_diagnostics.report(error)
             return
         self._base = (self._steady.now().nanoseconds, wrench)
 
@@ -84,7 +84,7 @@ class Commands:
                 self._model.joint_index(unknown[0])
             torque = by_name(self._model, names, message.effort, "effort")
         except StateError as error:
-            self._input_diagnostics.say(error)
+            self._input_diagnostics.report(error)
             return
         limits = self._model.joints.effort
         self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))

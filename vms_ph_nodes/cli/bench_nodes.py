@@ -1,4 +1,4 @@
-"""What the nodes cost: processor time a second, each in a process of its own, at 100 Hz topics.
+"""Benchmark of the nodes: processor time per second, each in its own process, topics at 100 Hz.
 
 The nodes run on whichever ROS the bench runs on. The model server is asked twenty times a second.
 """
@@ -36,7 +36,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     if not Path("/proc/self/stat").is_file():
         raise VmsPhError("the processor time of processes is read from /proc, which is not here")
     before = os.environ.get("ROS_DOMAIN_ID")
-    # Nobody else's nodes are to be heard.
+    # A domain of its own keeps other nodes out.
     os.environ["ROS_DOMAIN_ID"] = str(100 + os.getpid() % 130)
     started = {name: _start(name, robot, config) for name in _LIMITS}
     try:
