@@ -7,7 +7,6 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.shapes import Scales, Shapes
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
@@ -19,6 +18,7 @@ from .node.process import run
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 from .views.markers import to_markers
+from .views.shapes import Scales, Shapes
 
 
 class MarkerPublisher(Node):

@@ -45,8 +45,8 @@ class ExternalEfforts:
         if self._base is not None and self._base[0] >= oldest:
             base = self._base[1]
         if self._force is not None and self._force[0] >= oldest:
-            return External(torque, self._force[1], self._force[2], base)
-        return External(torque, self._disturbances.force(time), in_tool_axes=False, base=base)
+            return External(torque, base, self._force[1], self._force[2])
+        return External(torque, base, self._disturbances.force(time), in_tool_axes=False)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         tool, frame = self._model.end_effector, self._frame(message)

@@ -65,10 +65,10 @@ class RobotPublishers:
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
         """Publish the sample; the joint states last, as listeners pair the others with them."""
         model = self._model
-        energies = PortEnergies(sample.work, sample.dissipated, resets)
+        energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
         tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
-        self._wrenches.publish(to_wrench(tool, sample.wrench))
+        self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))

@@ -115,4 +115,4 @@ def test_a_users_mistake_is_a_sentence_and_a_bug_a_traceback() -> None:
     assert describe(ModelError("no such frame")) == "no such frame"
     with pytest.raises(ZeroDivisionError) as raised:
         divmod(1, 0)
-    assert "test_hosting.py" in describe(raised.value)
+    assert "test_hosted_controller.py" in describe(raised.value)

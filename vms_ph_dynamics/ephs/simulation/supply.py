@@ -1,4 +1,4 @@
-"""What crosses the outer ports during a step, summed stage by stage."""
+"""The energy and entropy that cross the outer ports during a step, summed over its stages."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,12 +22,12 @@ def acting(inputs: Inputs | None, t: float, x: Array) -> Flows:
     return inputs(t, x) if callable(inputs) else inputs
 
 
-class PortEnergies:
-    """A quadrature of the powers at outer ports.
+class Supply:
+    """The supply through the outer ports of a system, integrated with the weights of a scheme.
 
     Attributes:
-        supplied: exergy that every outer power port has brought, J.
-        entropy: that they have brought together, J/K.
+        supplied: exergy supplied through every outer power port, J.
+        entropy: supplied through all of them together, J/K.
     """
 
     __slots__ = ("_equations", "entropy", "supplied")
@@ -39,7 +39,7 @@ class PortEnergies:
         self.entropy = 0.0
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
-        """Add what flows bring in at the given efforts, (total,), held for ``duration`` s."""
+        """Add the supply of flows at the given efforts, (total,), held for ``duration`` s."""
         layout = self._equations.layout
         for name, value in flows.items():
             at = layout.efforts[layout.outer[name]]
@@ -51,5 +51,5 @@ class PortEnergies:
 
     @property
     def energy(self) -> float:
-        """Energy that came in, J: exergy, and ``theta_0`` times the entropy."""
+        """Energy supplied, J: the exergy, and ``theta_0`` times the entropy."""
         return sum(self.supplied.values()) + self._equations.theta_0 * self.entropy

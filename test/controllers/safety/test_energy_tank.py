@@ -8,7 +8,7 @@ import pytest
 from vms_ph_controllers import EnergyTank, Reference, RobotState, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 
-from .closed_loops import HOLD, Q0, Sampled
+from ..support.closed_loops import HOLD, Q0, Sampled
 
 REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
@@ -39,7 +39,7 @@ def test_tank_and_potential_give_no_more_than_they_had(panda: VMSModel) -> None:
                 assert loop.commands[-1].energy.tank_level >= -1e-12  # rounding
         given.append(most)
         if each is law:
-            assert loop.commands[-1].energy.generated < 1e-2
+            assert loop.commands[-1].energy.unaccounted_energy < 1e-2
             assert most <= start + 0.2
             assert min(c.authority for c in loop.commands) < 1.0
     assert given[1] > given[0]
@@ -118,7 +118,7 @@ def test_a_debt_is_paid_by_weakening_the_potential(panda: VMSModel) -> None:
         most = max(most, tanked.work)
     plain.run(1.0)
     assert plain.work > 100.0 * start
-    assert tanked.commands[-1].energy.generated > 0.1
+    assert tanked.commands[-1].energy.unaccounted_energy > 0.1
     assert min(c.authority for c in tanked.commands) < 0.5
     # All it gave is what spring and tank held, and the debt of the worst sample.
     debt = -min(c.energy.tank_level for c in tanked.commands)
@@ -141,9 +141,9 @@ def test_a_tank_keeps_account_of_what_comes_and_goes() -> None:
     tank = EnergyTank(1.0, 5.0)
     assert tank.level == 1.0
     tank.receive(-0.4)
-    assert (tank.level, tank.generated) == (0.6, 0.4)
-    tank.pay(0.5)
+    assert (tank.level, tank.unaccounted_energy) == (0.6, 0.4)
+    tank.withdraw(0.5)
     tank.receive(3.0)
     assert tank.level == 1.0
-    tank.pay(1.5)
-    assert tank.budget == 0.0
+    tank.withdraw(1.5)
+    assert tank.available == 0.0

@@ -11,7 +11,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports, TaskEvaluation, TaskSpaceForm
 
-from .closed_loops import HOLD, Q0
+from ..support.closed_loops import HOLD, Q0
 
 REST = np.zeros(7)
 
@@ -33,7 +33,7 @@ def test_routing_does_no_work(panda: VMSModel, routing, rng: np.random.Generator
         routed = with_it.torque - without.torque
         assert np.abs(routed).max() > 1e-3
         assert abs(with_it.energy.routing_power) < 1e-12
-        assert with_it.energy.closed_loop == without.energy.closed_loop
+        assert with_it.energy.closed_loop_energy == without.energy.closed_loop_energy
 
 
 @pytest.mark.parametrize("routing", ["cancel", skew_target], ids=["cancel", "given"])

@@ -1,7 +1,7 @@
-"""Shapes that say something of a robot's motion, placed in the inertial frame; no ROS in here.
+"""The geometry of the markers of a robot's motion, placed in the inertial frame.
 
-What is long or large stands for a number by a scale; the scales are parameters of the node that
-publishes them.
+Lengths and sizes are quantities times a scale; the scales are parameters of the node that publishes
+the markers.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array
-from ..evaluation import Evaluation
-from ..structure import Ports
-from ..structure.momenta import Momenta, in_space, momenta
-from ..tasks import PositionTask
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.structure.momenta import Momenta, in_space, momenta
+from vms_ph_dynamics.tasks import PositionTask
 
 Rgba = tuple[float, float, float, float]
 
@@ -27,14 +27,14 @@ _BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
 _TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
 _POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
-# Shorter than this an arrow is a dot that says nothing; m.
+# An arrow shorter than this is not drawn, m.
 _SHORTEST = 2e-3
 _SINGULAR = 1e-3
 
 
 @dataclass(frozen=True)
 class Scales:
-    """How large things are drawn.
+    """The scales of the shapes.
 
     Attributes:
         momentum: m per kg m/s, and m per kg m^2/s.
@@ -76,7 +76,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Bar:
-    """An upright bar from the ground at (x, y), with its value and unit to be written at it."""
+    """An upright bar from the ground at (x, y), with its value and unit as its label."""
 
     name: str
     place: Array
@@ -88,13 +88,13 @@ class Bar:
 Shape = Arrow | Ellipsoid | Bar
 
 # From the root to the first of the bars, and from one to the next, m: beside a base of a metre, and
-# so far apart that what is written at them can be read.
+# so far apart that their labels can be read.
 _BARS = np.array([-0.4, -0.95, 0.0])
 _APART = np.array([0.22, 0.22, 0.0])
 
 
 class Shapes:
-    """Draws a robot's motion."""
+    """The shapes of a robot's motion."""
 
     def __init__(self, scales: Scales, task: PositionTask) -> None:
         self._scales, self._task = scales, task
@@ -104,7 +104,7 @@ class Shapes:
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
 
     def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
-        """Return everything that is to be drawn at a state, under these efforts."""
+        """Return all shapes at a state, with the powers of these efforts."""
         whole = momenta(d)
         return [
             *self._of_momentum(d, whole),

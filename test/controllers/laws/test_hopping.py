@@ -7,6 +7,7 @@ from vms_ph_controllers import Reference, RobotState, Status
 from vms_ph_controllers.laws.hopping import CHANNELS, HoppingController
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.decoupling import aligned_orientation
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_io import robots
 
 
@@ -29,7 +30,7 @@ def test_the_flows_of_the_law_are_the_power_at_its_ports(
     for stance in (False, True):
         s = states(controller, 0.1, rng)
         efforts = controller.law.efforts(controller.leg.at(s.q, s.v), stance)
-        flows = dict(zip(CHANNELS, efforts.flows, strict=True))
+        flows = dict(zip(CHANNELS, efforts.powers, strict=True))
         given = sum(flows.values()) - 2 * (flows["radial_damping"] + flows["polar_damping"])
         assert efforts.force @ s.v == pytest.approx(given, abs=1e-12)
         assert flows["radial_damping"] >= 0.0
@@ -64,7 +65,7 @@ def test_the_regulator_feeds_a_leg_that_has_too_little_and_only_then(
     leg = controller.leg.at(s.q, s.v)
     for wanted, sign in ((10.0, 1.0), (0.0, -1.0)):
         controller.gains = controller.Gains(energy=wanted)
-        flow = controller.law.efforts(leg, True).flows[CHANNELS.index("regulator")]
+        flow = controller.law.efforts(leg, True).powers[CHANNELS.index("regulator")]
         assert np.sign(flow) == sign
 
 
@@ -115,7 +116,7 @@ def test_a_torque_beyond_the_limit_is_clipped_and_said(
 
 
 def test_what_cannot_be_controlled_is_refused_in_words(leg_robot: VMSModel) -> None:
-    with pytest.raises(ModelError, match="one of I, II, III; given: 'IV'"):
+    with pytest.raises(OptionError, match="one of I, II, III; given: 'IV'"):
         HoppingController(leg_robot, kind="IV")
     with pytest.raises(ModelError, match="has a fixed base"):
         HoppingController(robots.load("panda"))

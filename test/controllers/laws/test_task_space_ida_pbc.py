@@ -13,8 +13,7 @@ from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports
 from vms_ph_io import load_urdf, robots
 
-Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
-HOLD = Reference()
+from ..support.closed_loops import HOLD, Q0
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_a_push_gives_the_golden_response_of_figure_2(
         t = 1e-3 * k
         step = rk4_step(form, x, lambda s, x, t=t: ports(min(s, t + 0.9e-3), x), t, 1e-3)
         x = step.state
-        work += step.supplied["end_effector"]
+        work += step.supplied["wrench_end_effector"]
         here = controller.task.value(panda.evaluate(x.q, np.zeros(7)))
         distances.append(float(np.linalg.norm(here - rest)))
     assert max(distances) == pytest.approx(expected["peak_dx_m"], abs=1e-6)
@@ -107,7 +106,7 @@ def test_the_power_of_a_moving_reference_is_accounted(
     for _ in range(100):
         energy = controller.update(state, Reference(position=goal), 1e-3).energy
         put_in += 1e-3 * energy.reference_power
-    change = energy.closed_loop - before.closed_loop
+    change = energy.closed_loop_energy - before.closed_loop_energy
     assert abs(change) > 1e-3
     assert put_in == pytest.approx(change, rel=1e-9)
 

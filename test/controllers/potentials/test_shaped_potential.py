@@ -9,7 +9,7 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.structure import TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
 
-from .closed_loops import HOLD, Q0
+from ..support.closed_loops import HOLD, Q0
 
 K_T = np.array([[400.0, 30.0, 0.0], [30.0, 250.0, -20.0], [0.0, -20.0, 600.0]])
 REST = np.zeros(7)

@@ -1,25 +1,25 @@
-"""The energy that crosses the ports during a step, summed stage by stage."""
+"""The energy that crosses the ports during a step, summed over its stages."""
 
 from ..evaluation import Evaluation
-from ..structure import Ports
+from ..structure import PORTS, Ports
 
 
-class PortEnergies:
-    """A quadrature of port powers.
+class PowerQuadrature:
+    """The integral of port powers over time, with the weights of a scheme.
 
     Attributes:
-        supplied: energy into the robot at every port, J.
-        dissipated: energy that friction and drag took, J.
+        supplied: energy into the robot at each of :data:`PORTS`, J.
+        dissipated: energy dissipated by friction and drag, J.
     """
 
     __slots__ = ("dissipated", "supplied")
 
     def __init__(self) -> None:
-        self.supplied = {"torque": 0.0, "wrench_base": 0.0, "wrench_end_effector": 0.0}
+        self.supplied = dict.fromkeys(PORTS, 0.0)
         self.dissipated = 0.0
 
     def add(self, acting: Ports, d: Evaluation, duration: float) -> None:
-        """Add the work of the efforts at a state, held for ``duration`` s."""
+        """Add the energy supplied by the efforts at a state, held for ``duration`` s."""
         for name, power in acting.supplied(d).items():
             self.supplied[name] += duration * power
         self.dissipated += duration * acting.dissipated(d)

@@ -7,12 +7,12 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.energy.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
 
 FAR = Scales(longest=1e6)
 

@@ -14,7 +14,7 @@ from vms_ph_controllers import (
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
 
-from .closed_loops import HOLD
+from ..support.closed_loops import HOLD
 
 ROBOT = {
     TaskSpaceIDAPBC: "panda",
@@ -38,9 +38,9 @@ class Pulled:
         self.law.reset(RobotState(home, self.rest))
         self.way = np.full(self.model.nv, 0.05)
         self.q = self.model.integrate(home, self.way)
-        self.begun = self.purse(self.q)
+        self.begun = self.available(self.q)
 
-    def purse(self, q: Array) -> float:
+    def available(self, q: Array) -> float:
         """Return all that the law may put into the robot from here on."""
         energy = self.law.update(RobotState(q, self.rest), HOLD, 1e-3).energy
         # The other laws pay for all they do from the tank, this one for changes of its potential.
@@ -52,7 +52,7 @@ class Pulled:
         d = self.model.evaluate(self.q, self.rest)
         return np.concatenate([command.wrench_base, command.torque]) - d.g
 
-    def lost(self, by_host: bool) -> None:
+    def miss_an_update(self, by_host: bool) -> None:
         if by_host:
             self.law.missed_updates()
             return
@@ -71,10 +71,10 @@ def test_what_is_moved_against_the_spring_unseen_is_no_income(
     work = -float(seen.effort() @ away)
     assert work > 0.0
     unseen.effort()
-    unseen.lost(by_host)
+    unseen.miss_an_update(by_host)
     # Seen, the spring has taken the work of the hand. Unseen, there was no spring.
-    assert seen.purse(there) == pytest.approx(seen.begun + work, rel=1e-2)
-    assert unseen.purse(there) <= unseen.begun + 1e-12
+    assert seen.available(there) == pytest.approx(seen.begun + work, rel=1e-2)
+    assert unseen.available(there) <= unseen.begun + 1e-12
 
 
 @pytest.mark.parametrize("kind", ROBOT)
@@ -82,10 +82,10 @@ def test_after_what_was_not_seen_the_tank_earns_again(kind: type[Controller]) ->
     loop, plain = Pulled(kind), Pulled(kind)
     for each in (loop, plain):
         each.effort()
-    loop.lost(by_host=True)
+    loop.miss_an_update(by_host=True)
     for each in (loop, plain):
-        each.purse(each.q)
+        each.available(each.q)
     away = loop.model.integrate(loop.q, 1e-3 * np.sign(-loop.effort()))
     plain.effort()
-    gained = [each.purse(away) - each.purse(each.q) for each in (loop, plain)]
+    gained = [each.available(away) - each.available(each.q) for each in (loop, plain)]
     assert gained[0] == pytest.approx(gained[1], abs=1e-12)

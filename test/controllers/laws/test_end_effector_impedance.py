@@ -44,7 +44,7 @@ class Plant:
         energies = []
         for _ in range(round(seconds / STEP)):
             a = self.acceleration(self.q, self.v, push)
-            energies.append(self.told.energy.closed_loop)
+            energies.append(self.told.energy.closed_loop_energy)
             q = self.model.integrate(self.q, 0.5 * STEP * self.v)
             v = self.v + 0.5 * STEP * a
             a = self.acceleration(q, v, push)
@@ -60,7 +60,7 @@ class Plant:
         there = self.model.integrate(q, time * v + 0.5 * time**2 * a)
         told = self.law.update(RobotState(there, v + time * a), HOLD, 0.0)
         reference.pose, reference.twist = home, twist
-        return told.energy.closed_loop
+        return told.energy.closed_loop_energy
 
     def tool(self) -> np.ndarray:
         d = self.model.evaluate(self.q, self.v)
@@ -76,7 +76,9 @@ def test_the_energy_falls_by_what_damping_takes(
     one.law.reset(RobotState(one.q, one.v))
     one.v = 0.2 * rng.uniform(-1, 1, one.model.nv)
     before = one.law.update(RobotState(one.q, one.v), HOLD, 0.0).energy
-    assert before.closed_loop == pytest.approx(one.model.evaluate(one.q, one.v).kinetic_energy)
+    assert before.closed_loop_energy == pytest.approx(
+        one.model.evaluate(one.q, one.v).kinetic_energy
+    )
     energies = np.array(one.run(3.0))
     assert one.told.status is Status.OK
     # The midpoint rule errs by the third power of its step, of the energy there is.
