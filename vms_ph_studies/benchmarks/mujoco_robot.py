@@ -68,7 +68,7 @@ class MujocoRobot:
             v[3:6] = data.qvel[3:6]
         v[robot.b :] = data.qvel[self._joints_v]
         angles = dict(zip(robot.joint_names, data.qpos[self._joints_q], strict=True))
-        q = robot.configuration(angles, robot.neutral_configuration()[: robot.nq_base])
+        q = robot.configuration(angles, robot.neutral_configuration()[: robot.nq_base].tolist())
         q[: robot.nq_base] = base
         return q, v
 
@@ -103,5 +103,5 @@ def _bare(xml: str, base: str) -> str:
         ET.SubElement(joint, "parent", link="world")
         ET.SubElement(joint, "child", link=str(first))
         ET.SubElement(joint, "axis", xyz="0 0 1")
-    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", **_COMPILER)
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", _COMPILER)
     return ET.tostring(root, encoding="unicode")
