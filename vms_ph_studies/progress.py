@@ -11,19 +11,20 @@ def no_progress(share: float, task: str) -> None:
 
 
 class Stages:
-    """The progress of work that consists of several stages of about equal length."""
+    """The progress of work that consists of several stages."""
 
-    def __init__(self, progress: Progress, count: int) -> None:
-        """Report the stages, of which there are ``count``, to a callback."""
-        self._progress, self._count, self._begun = progress, max(count, 1), 0
+    def __init__(self, progress: Progress, length: int) -> None:
+        """Report stages of this total length, in any unit of work, to a callback."""
+        self._progress, self._length, self._begun = progress, max(length, 1), 0
 
-    def begin(self, task: str) -> Callable[[float], None]:
-        """Begin the next stage; return what receives the share of it that is done."""
-        first = self._begun / self._count
-        self._begun += 1
-        self._progress(min(first, 1.0), task)
+    def begin(self, task: str, length: int = 1) -> Callable[[float], None]:
+        """Begin a stage of a length; return what receives the share of it that is done."""
+        begun = self._begun
+        self._begun += length
 
         def report(share: float) -> None:
-            self._progress(min(first + share / self._count, 1.0), task)
+            self._progress(min((begun + share * length) / self._length, 1.0), task)
+
+        report(0.0)
 
         return report

@@ -1,4 +1,4 @@
-"""vms-ph bench: every subject runs, on every base, and tells its ratios; no time is asserted."""
+"""vms-ph bench: every benchmark runs, on every base, and gives its ratios; no time is asserted."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_studies.benchmarks import Case, benches, measure
+from vms_ph_studies.benchmarks import Case, benchmarks, measure
 
-CALLS = [bench.id for bench in benches().values() if bench.run is None]
+CALLS = [known.id for known in benchmarks().values() if known.run is None]
 
 
 @pytest.mark.parametrize("subject", CALLS)
@@ -125,8 +125,8 @@ def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["everything"], "nothing called 'everything' to time; dynamics"),
-        ([], "what is to be timed"),
+        (["everything"], "no benchmark 'everything'; there are dynamics"),
+        ([], "no benchmark is given"),
         (["dynamics", "--base", "wheels"], "accepted are fixed, planar, floating"),
         (["dynamics", "--robot", "r2d2"], "there is no robot 'r2d2'"),
     ],

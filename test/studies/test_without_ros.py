@@ -9,8 +9,8 @@ import pkgutil, importlib, vms_ph_studies
 for module in pkgutil.walk_packages(vms_ph_studies.__path__, "vms_ph_studies."):
     importlib.import_module(module.name)
 from vms_ph_studies import studies
-from vms_ph_studies.benchmarks import benches
-studies(), benches()
+from vms_ph_studies.benchmarks import benchmarks
+studies(), benchmarks()
 ros = ("vms_ph_nodes", "vms_ph_embedded", "rclpy", "cyclonedds")
 print([name for name in sys.modules if name.partition(".")[0] in ros])
 print([hook for hook in sys.meta_path if getattr(hook, "__module__", "").startswith("vms_ph_")])

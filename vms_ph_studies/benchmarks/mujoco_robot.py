@@ -1,4 +1,4 @@
-"""A robot in MuJoCo, moved by one of its integrators; velocities are ours outside.
+"""A robot in MuJoCo, moved by one of its integrators; velocities outside are those of this project.
 
 MuJoCo's free joint has the velocity of the base's origin in world axes and the angular velocity in
 base axes, and its quaternion starts with w. Its planar joint is two slides along world axes and a

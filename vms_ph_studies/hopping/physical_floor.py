@@ -51,9 +51,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         ),
         required(
             "controller II, gains of the polar spring that keep hopping",
-            "any number",
+            "none",
             f"{sum(found.hops_on for found in second)} of {len(gains)}",
-            True,
+            not any(found.hops_on for found in second),
         ),
         required(
             "controller III with the angle of the vertical leg, gains that keep hopping",

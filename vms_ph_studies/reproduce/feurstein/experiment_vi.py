@@ -91,9 +91,8 @@ def _balance(energy: EnergyBalance) -> list[Check]:
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     trial = Trial.of(EXPERIMENTS[_ID], settings)
-    stages = Stages(progress, 4)
-    # Most of the time goes into the run.
-    run = trial.run(progress=stages.begin("run"))
+    stages = Stages(progress, 6)
+    run = trial.run(progress=stages.begin("run", 4))
     stages.begin("gait and its stability")
     checks = _gait(trial, run)
     stages.begin("energy balance")

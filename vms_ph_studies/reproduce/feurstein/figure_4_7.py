@@ -92,8 +92,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     duration = float(settings["duration"])
     calm, _, _ = _commanded(0.0, 2.0)
     for step in sweep:
-        for _ in range(4):  # Such a run takes several times as long as a point of the other sweep.
-            stages.begin(f"commanded angle {step:+g} deg")
+        # Such a run takes several times as long as a point of the other sweep.
+        stages.begin(f"commanded angle {step:+g} deg", 4)
         largest, ending, steady = _commanded(float(step), duration)
         checks.append(
             stated(
