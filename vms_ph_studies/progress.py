@@ -1,4 +1,4 @@
-"""How a study reports how far it has come; it prints nothing itself."""
+"""How a study reports its progress; it prints nothing itself."""
 
 from collections.abc import Callable
 

@@ -119,7 +119,7 @@ class Study:
         Args:
             settings: the values.
             out: an existing folder for plots and tables; None writes none.
-            progress: receives how far the computation has come.
+            progress: receives the progress of the computation.
         """
         return self.compute(settings, out, progress)
 

@@ -187,10 +187,15 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     return Outcome(checks, files)
 
 
-def _compared(robot: str, case: str, usual: _Excursion, ours: _Excursion) -> list[Check]:
+def _compared(robot: str, case: str, baseline: _Excursion, obtained: _Excursion) -> list[Check]:
     rows = (
-        ("largest displacement of the base", "mm", 1e3 * usual.position, 1e3 * ours.position),
-        ("largest rotation of the base", "deg", usual.degrees, ours.degrees),
+        (
+            "largest displacement of the base",
+            "mm",
+            1e3 * baseline.position,
+            1e3 * obtained.position,
+        ),
+        ("largest rotation of the base", "deg", baseline.degrees, obtained.degrees),
     )
     return [
         Check(

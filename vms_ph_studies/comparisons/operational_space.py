@@ -58,9 +58,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     weight = weight_of_task_stiffness(task, terms.d, stiffness[0] * np.eye(3), stiffness[1])
     shaped = ShapedPotential(model, q_star, weight)
-    usual = OperationalSpaceLaw(model, q_star, stiffness, damping)
+    baseline = OperationalSpaceLaw(model, q_star, stiffness, damping)
     contenders = (
-        _Contender("Moore-Penrose", usual.update, usual, usual.springs),
+        _Contender("Moore-Penrose", baseline.update, baseline, baseline.springs),
         _Contender("IDA-PBC", law_at(model, q_star, gains), shaped, shaped.gradient),
     )
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), 0.15)
@@ -148,15 +148,15 @@ def _rise(record: PushRecord) -> float:
 
 
 def _displacement(pushed: Sequence[PushRecord]) -> Check:
-    usual, ours = (float(record.distance.max()) for record in pushed)
+    baseline, obtained = (float(record.distance.max()) for record in pushed)
     return Check(
         "displacement by the push, largest; of the same size",
         "m",
-        usual,
+        baseline,
         "baseline",
-        ours,
+        obtained,
         None,
-        verdict_of(0.5 * usual <= ours <= 1.5 * usual),
+        verdict_of(0.5 * baseline <= obtained <= 1.5 * baseline),
         "The baseline is operational-space control with the Moore-Penrose inverse. With the same "
         "K_t it yields less: its posture spring, not decoupled from the task by the inertia, "
         "stiffens the task too.",
@@ -166,9 +166,9 @@ def _displacement(pushed: Sequence[PushRecord]) -> Check:
 def _compared(
     name: str, unit: str, found: Sequence[_Found], of: Callable[[_Found], float]
 ) -> Check:
-    usual, ours = (float(of(each)) for each in found)
-    verdict = verdict_of(ours <= usual * (1 + 1e-9))
-    return Check(name, unit, usual, "baseline", ours, None, verdict)
+    baseline, obtained = (float(of(each)) for each in found)
+    verdict = verdict_of(obtained <= baseline * (1 + 1e-9))
+    return Check(name, unit, baseline, "baseline", obtained, None, verdict)
 
 
 def _plot(

@@ -79,7 +79,7 @@ def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
 
 
 def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
-    """The heat of the floor and the kinetic energy lost just after a touch-down, J."""
+    """Return the heat of the floor and the loss of kinetic energy after a touch-down, J."""
     nv = trial.system.nv
     found = hop(
         trial.system,
