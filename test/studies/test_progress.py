@@ -8,7 +8,7 @@ from vms_ph_studies.progress import Stages
 SHORT = {
     "rashad-equivalence": {"states": "2"},
     "free-floating-nonholonomy": {"steps": "20"},
-    "califano-fig2": {"seconds": "0.2"},
+    "califano-fig2": {"seconds": "0.2", "sampled": "no"},
     "disturbance-rejection": {"robot": "hextilt", "seconds": "0.1"},
     "feurstein-revolute-1": {"duration": "0.3"},
 }
