@@ -95,7 +95,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """One process where few tests are chosen; starting more takes longer than it saves."""
     option = config.option
     files = any("::" in word or word.endswith(".py") for word in config.args)
-    few = files or option.keyword or option.lf or option.collectonly or option.capture == "no"
+    again = getattr(option, "lf", False)  # --last-failed
+    few = files or again or option.keyword or option.collectonly or option.capture == "no"
     return 0 if few else None  # None: as many as there are processors
 
 

@@ -11,7 +11,8 @@ PROCESSES = ("embedded", "io", "launch", "nodes")
 
 def folder_of(nodeid: str) -> str:
     """The folder below test/ that a test is in; one name for all that start processes."""
-    folder = PurePath(nodeid.partition("::")[0]).parts[1]
+    _, *below = PurePath(nodeid.partition("::")[0]).parts
+    folder = below[0] if below else ""
     return "processes" if folder in PROCESSES else folder
 
 
