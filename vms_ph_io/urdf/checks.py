@@ -158,12 +158,12 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
     for joint in robot.joints:
         children.setdefault(joint.parent, []).append(joint.child)
     parent_of = {joint.child: joint.parent for joint in robot.joints}
-    carrying = set()  # links that have mass, or carry a link that does
+    carrying: set[str] = set()  # links that have mass, or carry a link that does
     for name, mass in masses.items():
-        link: str | None = name if mass else None
-        while link is not None and link not in carrying:
-            carrying.add(link)
-            link = parent_of.get(link)
+        above: str | None = name if mass else None
+        while above is not None and above not in carrying:
+            carrying.add(above)
+            above = parent_of.get(above)
     for joint in robot.joints:
         if joint.type != "fixed" and joint.child not in carrying:
             behind = [joint.child]
