@@ -1,4 +1,4 @@
-"""vms-ph bench: what calls cost, side by side in one run."""
+"""vms-ph bench: time of calls, measured side by side in one run."""
 
 import json
 from dataclasses import asdict
@@ -24,7 +24,7 @@ def bench(
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
-    """Time our calls beside those a user would make instead.
+    """Time calls of this library beside those a user would make instead.
 
     All cases run in turn in one process, so that their ratios hold on a busy machine; medians.
     """
@@ -39,7 +39,7 @@ def bench(
         raise VmsPhError("what is to be timed? vms-ph bench --list names what can be")
     chosen = _get(subject)
     if base and not chosen.base:
-        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; leave --base away")
+        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; omit --base")
     if robot and robot not in robots.names():
         known = ", ".join(robots.names())
         raise VmsPhError(
@@ -68,7 +68,7 @@ def _benches() -> "dict[str, Bench]":
     """Return all subjects by their id: those of the library, and the nodes."""
     from vms_ph_studies.benchmarks import benches
 
-    from ..node.benchmark import BENCH
+    from .bench_nodes import BENCH
 
     return {**benches(), BENCH.id: BENCH}
 
@@ -82,7 +82,7 @@ def _get(identifier: str) -> "Bench":
 
 def _make(chosen: "Bench", out: Path) -> None:
     if chosen.files is None:
-        raise VmsPhError(f"{chosen.id} has no plots or tables; leave --out away")
+        raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -135,7 +135,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
     jitter = any(t.tail is not None for t in timings)
-    # A tail tells more than quartiles do, and both are too much for a narrow terminal.
+    # With a tail the quartiles are left out: both are too wide for a terminal.
     spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
     for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")

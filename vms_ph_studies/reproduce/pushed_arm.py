@@ -123,7 +123,7 @@ def push_arm(
         loop.begin(k, x)
         done = rk4_step(form, x, loop.ports, 0.0, step)
         commands.append(loop.commands[0])
-        work += done.supplied["end_effector"]
+        work += done.supplied["wrench_end_effector"]
         joints += done.supplied["torque"]
         for share, command in zip(_STAGES, loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null

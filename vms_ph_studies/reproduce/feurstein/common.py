@@ -44,7 +44,7 @@ def study(identifier: str, title: str, checks: Checks, zoom: float = 0.0) -> Stu
 
 def balance(run: HoppingRun) -> Check:
     """Return the check that energies and works close at the end of a run."""
-    supplied = float(run.works[-1, :3].sum())
+    supplied = float(run.energies[-1, :3].sum())
     missed = run.leg(-1).energy - run.leg(0).energy - supplied
     return Check(
         "energy less the works at the ports",
