@@ -31,7 +31,8 @@ with errors_in_one_sentence():
         from .views.robot_scene import RobotScene
     except ModuleNotFoundError as error:
         raise VmsPhError(
-            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser trimesh pycollada"
+            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
+            "pycollada and scipy"
         ) from None
 
 _HOST = "127.0.0.1"  # the page is for this machine only

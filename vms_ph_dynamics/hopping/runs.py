@@ -77,6 +77,7 @@ def hop(
     stop: Callable[[LegState], bool] | None = None,
     phase: Phase | None = None,
     skin: float = SKIN,
+    progress: Callable[[float], None] | None = None,
 ) -> HoppingRun:
     """Integrate the motion of a leg from a state and return the run; see :class:`Hopper`.
 
@@ -91,6 +92,7 @@ def hop(
         stop: ends the run at the first accepted step where it holds.
         phase: to start in; see :class:`Hopper`.
         skin: height at which the foot has left the floor, m.
+        progress: receives the time reached after each accepted step, s.
 
     Raises:
         StateError: q or v is no state of the robot.
@@ -114,6 +116,8 @@ def hop(
         stopped = stop is not None and stop(system.seen(hopper.state))
         if stopped:
             break
+        if progress is not None:
+            progress(step.end)
     return HoppingRun(
         system,
         frozen(np.array(times)),

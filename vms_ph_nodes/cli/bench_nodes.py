@@ -1,6 +1,6 @@
-"""Benchmark of the nodes: processor time per second, each in its own process, topics at 100 Hz.
+"""The processor time of the nodes per second, each in its own process, topics at 100 Hz.
 
-The nodes run on whichever ROS the bench runs on. The model server is asked twenty times a second.
+The nodes use the same ROS as the benchmark. The model server gets twenty requests a second.
 """
 
 import os
@@ -13,7 +13,7 @@ import numpy as np
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots, share_directory
-from vms_ph_studies.benchmarks import Bench
+from vms_ph_studies.benchmarks import Benchmark
 from vms_ph_studies.benchmarks.timing import Case, Timing
 
 _LIMITS = {
@@ -22,7 +22,7 @@ _LIMITS = {
     "marker_publisher": 0.25,
     "model_server": 0.25,
 }
-_QUESTIONS = 20.0  # to the model server, Hz
+_REQUESTS = 20.0  # to the model server, Hz
 _WARM_UP = 2.0  # s, for imports and discovery
 _FEWEST = 4  # seconds to measure
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -34,9 +34,11 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     if robot not in robots.names() or not config.is_file():
         raise VmsPhError(f"the nodes run a bundled robot: one of {', '.join(robots.names())}")
     if not Path("/proc/self/stat").is_file():
-        raise VmsPhError("the processor time of processes is read from /proc, which is not here")
+        raise VmsPhError(
+            "the processor time of processes is read from /proc, which does not exist here"
+        )
     before = os.environ.get("ROS_DOMAIN_ID")
-    # A domain of its own keeps other nodes out.
+    # A domain of its own: nodes of others are not discovered.
     os.environ["ROS_DOMAIN_ID"] = str(100 + os.getpid() % 130)
     started = {name: _start(name, robot, config) for name in _LIMITS}
     try:
@@ -74,17 +76,17 @@ def _sample(
     from ..model_service.model_client import ModelClient, robot_state
 
     rclpy.init(args=[])
-    node = rclpy.create_node("bench")
+    node = rclpy.create_node("benchmark")
     try:
         client = ModelClient(node, patience=20.0)
         state = robot_state({})
-        _ask_for(client, state, _WARM_UP)
+        _request_for(client, state, _WARM_UP)
         samples: dict[str, list[float]] = {name: [] for name in started}
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            before, begun = _spent(started), time.monotonic()
-            _ask_for(client, state, 1.0)
-            after, passed = _spent(started), time.monotonic() - begun
+            before, begun = _processor_time(started), time.monotonic()
+            _request_for(client, state, 1.0)
+            after, passed = _processor_time(started), time.monotonic() - begun
             for name in started:
                 samples[name].append((after[name] - before[name]) / passed)
         return samples
@@ -93,21 +95,23 @@ def _sample(
         rclpy.try_shutdown()
 
 
-def _ask_for(client: "object", state: "object", seconds: float) -> None:
+def _request_for(client: "object", state: "object", seconds: float) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         begun = time.monotonic()
         client.dynamics(state)  # type: ignore[attr-defined]
-        time.sleep(max(0.0, min(left, 1.0 / _QUESTIONS - (time.monotonic() - begun))))
+        time.sleep(max(0.0, min(left, 1.0 / _REQUESTS - (time.monotonic() - begun))))
 
 
-def _spent(started: "dict[str, subprocess.Popen[bytes]]") -> dict[str, float]:
+def _processor_time(started: "dict[str, subprocess.Popen[bytes]]") -> dict[str, float]:
     """Return the processor time of processes so far, threads and kernel included, s."""
     spent = {}
     for name, process in started.items():
         if process.poll() is not None:
-            raise VmsPhError(f"{name} ended with {process.returncode}; run it by itself to see why")
-        # The name in parentheses may hold anything; what counts comes after it.
+            raise VmsPhError(
+                f"{name} ended with {process.returncode}; run it separately to see why"
+            )
+        # The name in parentheses may contain anything; the fields follow it.
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         spent[name] = (int(fields[11]) + int(fields[12])) / _TICKS
     return spent
@@ -120,7 +124,7 @@ def _runtime() -> dict[str, str]:
     return {"ROS": "embedded" if "vms_ph_embedded" in str(rclpy.__file__) else f"rclpy on {found}"}
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="nodes",
     title="processor time of the nodes per second, topics at 100 Hz",
     reference="closed_loop",
