@@ -203,10 +203,10 @@ def r2_named_fields() -> None:
 
 def r3_mean_at_a_jump() -> None:
     simulation = Simulation(CanonicalForm(ARM), np.zeros(7), 1e-3, None)
-    simulation.advance(10, External(np.full(7, 4.0), np.arange(6.0)))
+    simulation.advance(10, External(np.full(7, 4.0), None, np.arange(6.0)))
     sample = simulation.sample()
     np.testing.assert_array_equal(sample.torque, np.full(7, 2.0))
-    np.testing.assert_array_equal(sample.wrench, np.arange(6.0) / 2)
+    np.testing.assert_array_equal(sample.wrench_end_effector, np.arange(6.0) / 2)
 
 
 CHECKS = {

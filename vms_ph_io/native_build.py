@@ -23,12 +23,12 @@ def build(
     sanitize: bool = False,
     build_type: str = "Release",
 ) -> Path:
-    """Configure and compile native/; what is up to date is left alone.
+    """Configure and compile native/; files that are up to date are not compiled again.
 
     Args:
-        folder: where the build goes.
-        bindings: make the Python module.
-        tests: make the C++ tests and benchmarks too.
+        folder: of the build.
+        bindings: build the Python module.
+        tests: build the C++ tests and benchmarks.
         sanitize: with the address and undefined-behaviour sanitizers.
         build_type: CMake's.
 
@@ -39,8 +39,8 @@ def build(
         VmsPhError: no compiler, no Pinocchio headers, or code that does not compile.
     """
     if not (SOURCE / "CMakeLists.txt").is_file():
-        raise VmsPhError("the C++ sources are not here: they are in a checkout, not in a wheel")
-    _need("pybind11", "cmake", "ninja")
+        raise VmsPhError("the C++ sources are missing: only a checkout has them, not a wheel")
+    _require("pybind11", "cmake", "ninja")
     if shutil.which(os.environ.get("CXX", "c++")) is None:
         raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
     import pybind11
@@ -62,17 +62,17 @@ def build(
 
 
 def install(folder: Path) -> Path:
-    """Put the built module where this Python imports from; return that place."""
+    """Install the built module among the packages of this Python; return the folder."""
     place = Path(sysconfig.get_path("platlib"))
     cmake("--install", folder, "--prefix", place, "--component", "python")
     return place
 
 
 def cmake(*arguments: object) -> str:
-    """Run the CMake of this environment and return what it printed.
+    """Run the CMake of this environment and return its output.
 
     Raises:
-        VmsPhError: with the end of its output, where the reason stands.
+        VmsPhError: it failed; the message has the end of its output.
     """
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
@@ -89,12 +89,12 @@ def cmake(*arguments: object) -> str:
     return done.stdout
 
 
-def _need(*modules: str) -> None:
+def _require(*modules: str) -> None:
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         raise VmsPhError(
             f"building the C++ core needs {', '.join(missing)}; "
-            "python -m pip install 'vms-ph[native]' brings what it needs but the compiler"
+            "python -m pip install 'vms-ph[native]' installs all but the compiler"
         )
 
 
@@ -104,6 +104,6 @@ def _pinocchio() -> Path:
     if not (prefix / "include" / "urdfdom_headers").is_dir():
         raise VmsPhError(
             "Pinocchio's C++ headers are not in this environment; "
-            "python -m pip install 'vms-ph[native]' brings them"
+            "python -m pip install 'vms-ph[native]' installs them"
         )
     return prefix

@@ -1,1 +1,19 @@
-"""Published results, run again, and benchmarks; imports no ROS."""
+"""Studies and benchmarks, without ROS: results of the sources computed again, costs of calls."""
+
+from .check import Check, Origin, Verdict
+from .progress import Progress
+from .registry import get, studies
+from .study import Outcome, Parameter, Settings, Study
+
+__all__ = [
+    "Check",
+    "Origin",
+    "Outcome",
+    "Parameter",
+    "Progress",
+    "Settings",
+    "Study",
+    "Verdict",
+    "get",
+    "studies",
+]

@@ -7,13 +7,13 @@ from vms_ph_controllers.laws.linear_impedance import LinearImpedance
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.structure import TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
-from vms_ph_studies.reproduce import get
-from vms_ph_studies.reproduce.califano_fig2 import POSTURES
+from vms_ph_studies import Check, get
+from vms_ph_studies.reproduce.califano.figure_2 import POSTURES
 
 
-def checks(**given: str) -> dict:
+def checks(**given: str) -> dict[str, Check]:
     study = get("impedance-identification")
-    done = study.run(study.settings(given), None)
+    done = study.run(study.settings(given))
     return {check.name: check for check in done.checks}
 
 
@@ -22,6 +22,8 @@ def test_pushes_show_the_null_space_give_way_which_40_forgets() -> None:
     for name, check in found.items():
         expected = "refuted" if "(40)" in name else "agrees"
         assert check.verdict == expected, name
+        # The source prints the formula (40); every other reference is ours.
+        assert (check.origin == "published") == ("(40)" in name), name
     # What is left is the answer after the end of the record, exp(-4) of it at 1/s.
     off = [c.obtained for name, c in found.items() if "prediction off by" in name]
     assert max(off) < 1e-2
@@ -32,7 +34,7 @@ def test_with_a_task_stiffness_both_are_right() -> None:
     found = checks(task_stiffness="300", stiffness="10", seconds="4", static_seconds="4")
     assert {check.verdict for check in found.values()} == {"agrees"}
     along_x = found["static stiffness along x, against (J W^-1 J^T)^-1"]
-    assert along_x.published == pytest.approx(300.0)
+    assert along_x.reference == pytest.approx(300.0)
     assert along_x.obtained == pytest.approx(300.0, rel=0.02)
 
 

@@ -123,7 +123,7 @@ class HoppingController(Controller):
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])
-        flows = dict(zip(CHANNELS, efforts.flows, strict=True))
+        flows = dict(zip(CHANNELS, efforts.powers, strict=True))
         energy = ControlEnergy(
             closed_loop_energy=leg.energy + efforts.stored,
             shaped_potential=leg.potential + efforts.stored,

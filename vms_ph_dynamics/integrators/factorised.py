@@ -22,7 +22,7 @@ class Factorised:
         self._matrix: Array = np.zeros((0, 0))
 
     def at(self, q: Array) -> None:
-        """Take a configuration (nq,)."""
+        """Factorise at a configuration (nq,)."""
         if self._plain:
             self._matrix = pin.crba(self._pin, self._data, q)
             pin.cholesky.decompose(self._pin, self._data)

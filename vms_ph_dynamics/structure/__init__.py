@@ -9,7 +9,7 @@ from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
 from .linearization import Linearization, linearize
 from .momenta import Momenta, momenta
-from .ports import Ports, PowerBalance
+from .ports import PORTS, Ports, PowerBalance
 from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
 from .state import PHRate, PHState
@@ -20,6 +20,7 @@ from .task_space import TaskSpaceForm
 from .task_terms import OperationalSpace, TaskPower, TaskTerms
 
 __all__ = [
+    "PORTS",
     "BaseShapeEnergy",
     "CanonicalForm",
     "DecoupledEvaluation",

@@ -12,6 +12,9 @@ from ..errors import StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
 
+PORTS = ("torque", "wrench_base", "wrench_end_effector")
+"""The names of a robot's power ports, in the order in which they stand everywhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ports:
@@ -90,11 +93,12 @@ class Ports:
         """Return the power into the robot at every port, W."""
         b, v = d.model.b, d.v
         torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
-        return {
-            "torque": 0.0 if torque is None else float(torque @ v[b:]),
-            "wrench_base": 0.0 if base is None else float(base @ v[:b]),
-            "wrench_end_effector": 0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
-        }
+        powers = (
+            0.0 if torque is None else float(torque @ v[b:]),
+            0.0 if base is None else float(base @ v[:b]),
+            0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+        )
+        return dict(zip(PORTS, powers, strict=True))
 
     def dissipated(self, d: Evaluation) -> float:
         """Return the power dissipated by friction and drag, W; never negative."""

@@ -1,6 +1,6 @@
 """A launch file as a tree of tags that know their line and column.
 
-The tree is what the XML says and nothing more; what tags and attributes mean is decided elsewhere.
+The tree holds the XML only; the meaning of tags and attributes is decided elsewhere.
 ``xml.etree`` forgets positions, so the expat parser underneath it is used directly.
 """
 
@@ -37,7 +37,7 @@ class Element:
         return None if attribute is None else attribute.text
 
     def at(self, name: str) -> Location:
-        """Where an attribute stands; the tag itself where it is not given."""
+        """The place of an attribute; that of the tag where it is not given."""
         attribute = self.attributes.get(name)
         return self.location if attribute is None else attribute.location
 
@@ -66,6 +66,9 @@ def read(file: Path) -> Element:
         ) from None
     return _Builder(file, source).build()
 
+
+# Tags within each other; those of a real launch file are nested four or five deep.
+_DEEPEST = 100
 
 _ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
@@ -106,6 +109,8 @@ class _Builder:
         located = {
             name: Attribute(text, places.get(name, location)) for name, text in attributes.items()
         }
+        if len(self._open) == _DEEPEST:
+            raise LaunchError(f"tags are nested more than {_DEEPEST} deep", location)
         self._open.append((tag, located, [], location))
 
     def _end(self, _tag: str) -> None:
@@ -127,7 +132,7 @@ class _Builder:
         )
 
     def _attribute_places(self, start: Location) -> dict[str, Location]:
-        """Where each attribute of the tag that begins here stands; expat tells only the tag."""
+        """The place of each attribute of the tag that begins here; expat reports only the tag."""
         begin = self._parser.CurrentByteIndex
         places: dict[str, Location] = {}
         position = begin

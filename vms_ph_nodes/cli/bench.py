@@ -1,4 +1,4 @@
-"""vms-ph bench: what calls cost, side by side in one run."""
+"""vms-ph bench: the cost of calls, side by side in one run."""
 
 import json
 from dataclasses import asdict
@@ -10,36 +10,36 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from vms_ph_studies.benchmarks import Bench, Case, Timing
+    from vms_ph_studies.benchmarks import Benchmark, Case, Timing
 
 
 def bench(
-    subject: str = typer.Argument("", help="what to time; see --list"),
-    list_: bool = typer.Option(False, "--list", help="name all subjects"),
-    robot: str = typer.Option("", help="a bundled robot; empty: that of the subject"),
-    base: str = typer.Option("", help="fixed, planar or floating; empty: that of the subject"),
-    seconds: float = typer.Option(5.0, min=0.0, help="how long to go on measuring"),
+    subject: str = typer.Argument("", help="the benchmark; see --list"),
+    list_: bool = typer.Option(False, "--list", help="list all benchmarks"),
+    robot: str = typer.Option("", help="a bundled robot; empty: that of the benchmark"),
+    base: str = typer.Option("", help="fixed, planar or floating; empty: that of the benchmark"),
+    seconds: float = typer.Option(5.0, min=0.0, help="duration of the measurement, s"),
     out: Path | None = typer.Option(
-        None, help="folder for plots and tables of a subject that has any; made when missing"
+        None, help="folder for plots and tables of a benchmark that has any; made when missing"
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
-    """Time our calls beside those a user would make instead.
+    """Time calls of this project beside those of other libraries.
 
-    All cases run in turn in one process, so that their ratios hold on a busy machine; medians.
+    All cases run in turn in one process, so that load of the machine affects all alike; medians.
     """
     from vms_ph_io import robots
     from vms_ph_studies.benchmarks import measure
 
     if list_:
-        for known in _benches().values():
+        for known in _benchmarks().values():
             typer.echo(f"{known.id:14s}{known.title}")
         return
     if not subject:
-        raise VmsPhError("what is to be timed? vms-ph bench --list names what can be")
+        raise VmsPhError("no benchmark is given; vms-ph bench --list names them")
     chosen = _get(subject)
     if base and not chosen.base:
-        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; leave --base away")
+        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; omit --base")
     if robot and robot not in robots.names():
         known = ", ".join(robots.names())
         raise VmsPhError(
@@ -49,7 +49,7 @@ def bench(
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
     if out is not None:
-        _make(chosen, out)
+        _make_folder(chosen, out)
     if chosen.run is not None:
         timings = chosen.run(robot, base, seconds)
     else:
@@ -64,37 +64,39 @@ def bench(
                 typer.echo(f"written: {file}")
 
 
-def _benches() -> "dict[str, Bench]":
-    """Return all subjects by their id: those of the library, and the nodes."""
-    from vms_ph_studies.benchmarks import benches
+def _benchmarks() -> "dict[str, Benchmark]":
+    """Return all benchmarks by their id: those of the library, and the nodes."""
+    from vms_ph_studies.benchmarks import benchmarks
 
-    from ..node.benchmark import BENCH
+    from .bench_nodes import BENCHMARK
 
-    return {**benches(), BENCH.id: BENCH}
+    return {**benchmarks(), BENCHMARK.id: BENCHMARK}
 
 
-def _get(identifier: str) -> "Bench":
-    known = _benches()
+def _get(identifier: str) -> "Benchmark":
+    known = _benchmarks()
     if identifier not in known:
-        raise VmsPhError(f"there is nothing called '{identifier}' to time; {', '.join(known)} are")
+        raise VmsPhError(f"there is no benchmark '{identifier}'; there are {', '.join(known)}")
     return known[identifier]
 
 
-def _make(chosen: "Bench", out: Path) -> None:
+def _make_folder(chosen: "Benchmark", out: Path) -> None:
     if chosen.files is None:
-        raise VmsPhError(f"{chosen.id} has no plots or tables; leave --out away")
+        raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
 
 
-def _reference(chosen: "Bench", timings: "list[Timing]", case: "Case") -> float:
+def _reference(chosen: "Benchmark", timings: "list[Timing]", case: "Case") -> float:
     name = case.reference or chosen.reference
     return next(t.median for t in timings if t.case.name == name)
 
 
-def _document(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> dict[str, object]:
+def _document(
+    chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str
+) -> dict[str, object]:
     cases = [
         {
             "name": t.case.name,
@@ -126,7 +128,7 @@ def _tail(timing: "Timing") -> dict[str, object]:
     return {**asdict(timing.tail), "p99_limit": timing.case.tail}
 
 
-def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> None:
+def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -135,7 +137,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
     jitter = any(t.tail is not None for t in timings)
-    # A tail tells more than quartiles do, and both are too much for a narrow terminal.
+    # Percentiles of the tail replace the quartiles: both are too wide for a terminal.
     spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
     for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")
@@ -167,7 +169,7 @@ def _print(chosen: "Bench", timings: "list[Timing]", robot: str, base: str) -> N
         console.print(note, highlight=False)
 
 
-def _versions(chosen: "Bench") -> dict[str, str]:
+def _versions(chosen: "Benchmark") -> dict[str, str]:
     import platform
 
     import numpy

@@ -1,6 +1,8 @@
-"""vms-ph reproduce: published results, run again."""
+"""vms-ph reproduce: results of the sources, computed again."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import floor, isfinite, log10
 from pathlib import Path
@@ -11,14 +13,14 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from vms_ph_studies.reproduce import Outcome, Settings, Study
+    from vms_ph_studies import Outcome, Progress, Settings, Study
 
 _COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
 
 
 def reproduce(
     study: str = typer.Argument("", help="the id of a study; see --list"),
-    list_: bool = typer.Option(False, "--list", help="name all studies and their parameters"),
+    list_: bool = typer.Option(False, "--list", help="list all studies and their parameters"),
     set_: list[str] = typer.Option(
         [], "--set", metavar="NAME=VALUE", help="change a parameter; may be given several times"
     ),
@@ -26,12 +28,14 @@ def reproduce(
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
     strict: bool = typer.Option(False, help="end with exit code 1 when a check differs"),
 ) -> None:
-    """Run a published result again and print published against obtained.
+    """Compute a result of a source again and print it beside its reference.
 
-    A check [green]agrees[/green] within its tolerance, or it [red]differs[/red];
-    [yellow]refuted[/yellow] means that the published statement is wrong, and why is said.
+    The origin of a reference is published (the source prints it), independent (a separate
+    computation), bound (a limit of this project) or baseline (an established method). A check
+    [green]agrees[/green] within its tolerance, or it [red]differs[/red]; [yellow]refuted[/yellow]
+    means that the published statement is wrong, and the reason is given.
     """
-    from vms_ph_studies.reproduce import get, studies
+    from vms_ph_studies import get, studies
 
     if list_:
         _list(list(studies().values()), as_json)
@@ -45,13 +49,14 @@ def reproduce(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
-    outcome = _run(chosen, settings, out, set_)
+    with _shown_progress(quiet=as_json) as progress:
+        outcome = _run(chosen, settings, out, set_, progress)
     if as_json:
         document = {
             "id": chosen.id,
             "source": chosen.source,
             "parameters": settings,
-            "checks": [asdict(check) for check in outcome.checks],
+            "checks": [check.document() for check in outcome.checks],
             "files": [str(file) for file in outcome.files],
         }
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
@@ -61,15 +66,39 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _run(study: "Study", settings: "Settings", out: Path | None, given: list[str]) -> "Outcome":
+@contextmanager
+def _shown_progress(quiet: bool) -> "Iterator[Progress]":
+    """Give a callback that draws a progress bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=1.0)
+
+        def report(share: float, doing: str) -> None:
+            bar.update(task, completed=share, description=doing)
+
+        yield report
+
+
+def _run(
+    study: "Study",
+    settings: "Settings",
+    out: Path | None,
+    given: list[str],
+    progress: "Progress",
+) -> "Outcome":
     try:
-        return study.run(settings, out)
+        return study.run(settings, out, progress)
     except (ArithmeticError, LookupError, ValueError) as error:
         if not given or isinstance(error, VmsPhError):
             raise
-        # Each value may be accepted and all of them together make no experiment.
+        # Every value is accepted by itself, and their combination is no valid experiment.
         raise VmsPhError(
-            f"{study.id} does not come through with {', '.join(given)}: {error}"
+            f"{study.id} cannot be computed with {', '.join(given)}: {error}"
         ) from error
 
 
@@ -78,12 +107,12 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
-            raise VmsPhError(f"--set {text}: NAME=VALUE is wanted")
+            raise VmsPhError(f"--set {text}: expected NAME=VALUE")
         given[name] = value
     return given
 
 
-def _list(all_of_them: "list[Study]", as_json: bool) -> None:
+def _list(known: "list[Study]", as_json: bool) -> None:
     if as_json:
         documents = [
             {
@@ -92,11 +121,11 @@ def _list(all_of_them: "list[Study]", as_json: bool) -> None:
                 "title": study.title,
                 "parameters": {name: asdict(p) for name, p in study.parameters.items()},
             }
-            for study in all_of_them
+            for study in known
         ]
         typer.echo(json.dumps(documents, indent=2, ensure_ascii=False))
         return
-    for study in all_of_them:
+    for study in known:
         typer.secho(study.id, bold=True)
         typer.echo(f"  {study.title} ({study.source})")
         for name, parameter in study.parameters.items():
@@ -111,7 +140,8 @@ def _print(study: "Study", outcome: "Outcome") -> None:
 
     table = Table(title=study.title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("check")
-    table.add_column("published", justify="right")
+    table.add_column("reference", justify="right")
+    table.add_column("origin")
     table.add_column("obtained", justify="right")
     table.add_column("verdict")
     for check in outcome.checks:
@@ -119,7 +149,8 @@ def _print(study: "Study", outcome: "Outcome") -> None:
         colour = _COLOURS[check.verdict]
         table.add_row(
             check.name,
-            _text(check.published, check.tolerance) + tolerance,
+            _text(check.reference, check.tolerance) + tolerance,
+            check.origin,
             f"{_text(check.obtained, check.tolerance)} {check.unit}".rstrip(),
             f"[{colour}]{check.verdict}[/{colour}]",
         )

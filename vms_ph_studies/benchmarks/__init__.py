@@ -1,4 +1,4 @@
-"""What our calls cost, beside those a user would make instead: one file a subject."""
+"""The cost of calls beside those of other libraries: one file for each benchmark."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from .timing import Case, Tail, Timing, measure
 
 
 @dataclass(frozen=True)
-class Bench:
+class Benchmark:
     """Cases that belong together.
 
     Attributes:
         id: its name on the command line.
         title: one line.
         reference: the name of the case that the others are compared with.
-        cases: makes them for a robot on a base; both are names.
-        robot, base: those it takes unless told otherwise; no base where a robot brings its own.
+        cases: returns them for a robot on a base; both are names.
+        robot, base: the defaults; no base where every robot has its own.
         files: writes plots and tables about a robot on a base into a folder; None where there are
             none.
-        note: says what is missing and how to get it; empty where nothing is.
-        run: measures by itself, given robot, base and seconds, what is no call; then no cases.
-        versions: what it ran on beside Python and libraries; None where that is all.
+        note: returns what is missing and how to install it; empty where nothing is.
+        run: measures what is not a call, given robot, base and seconds; then there are no cases.
+        versions: returns versions beside those of Python and libraries; None where there are none.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Bench:
     versions: Callable[[], dict[str, str]] | None = None
 
 
-# In the order in which they are listed; each module has a BENCH.
+# In the order in which they are listed; each module has a BENCHMARK.
 _MODULES = (
     "dynamics",
     "decoupling",
@@ -49,10 +49,10 @@ _MODULES = (
 )
 
 
-def benches() -> dict[str, Bench]:
-    """Return all subjects by their id."""
-    found = [import_module(f"{__name__}.{name}").BENCH for name in _MODULES]
-    return {bench.id: bench for bench in found}
+def benchmarks() -> dict[str, Benchmark]:
+    """Return all benchmarks by their id."""
+    found = [import_module(f"{__name__}.{name}").BENCHMARK for name in _MODULES]
+    return {benchmark.id: benchmark for benchmark in found}
 
 
-__all__ = ["Bench", "Case", "Tail", "Timing", "benches", "measure"]
+__all__ = ["Benchmark", "Case", "Tail", "Timing", "benchmarks", "measure"]

@@ -1,4 +1,4 @@
-"""Ways to integrate the free motion of a robot: ours, and those a user would take instead."""
+"""Integrators of the free motion of a robot: those of this project and of other libraries."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ Motion = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Run:
-    """A motion under way.
+    """A motion in progress.
 
     Attributes:
-        steps: takes so many steps.
+        steps: takes a number of steps.
         motion: returns configuration and velocity now.
     """
 
@@ -34,10 +34,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to integrate.
+    """A method of integration.
 
     Attributes:
-        name: what it is called in tables.
+        name: in tables.
         ours: whether it is of this project.
         start: makes a run from configuration, velocity and step, s.
         in_bulk: whether it takes many steps without returning to Python.
@@ -63,7 +63,7 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
             while state["k"] < end:
                 k = state["k"]
                 done = multi_step_with_retry(stepper, state["x"], nothing, 0.0, dt, k, end - k)
-                state["x"], state["k"] = done.advance.solver_state, k + done.steps
+                state["x"], state["k"] = done.result.solver_state, k + done.steps
 
         return Run(steps, lambda: stepper.motion(state["x"]))
 
@@ -71,7 +71,7 @@ def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
 
 
 def in_cpp(name: str) -> str:
-    """Return what a contender is called where it runs in C++."""
+    """Return the name of a contender where it runs in C++."""
     return f"{name} (C++)"
 
 
@@ -95,7 +95,7 @@ def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
 
 
 def by_hand(model: VMSModel) -> Contender:
-    """Return what is written in a quarter of an hour: Pinocchio's aba, integrate and RK4."""
+    """Return the plain combination of Pinocchio's aba and integrate with RK4."""
     m = model.pinocchio
     data, nothing = m.createData(), np.zeros(model.nv)
 

@@ -12,7 +12,7 @@ from vms_ph_controllers import (
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 
-from . import Bench
+from . import Benchmark
 from .timing import Case
 
 _ABA = "pinocchio aba"
@@ -49,7 +49,7 @@ def _cases(robot: str, base: str) -> list[Case]:
     ]
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="control",
     title="one update of the control laws",
     reference=_ABA,

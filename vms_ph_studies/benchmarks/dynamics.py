@@ -7,7 +7,7 @@ from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.structure import DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
 
-from . import Bench
+from . import Benchmark
 from .timing import Case
 
 # Every block of the equations of motion; what follows from them (energies, momenta) comes along.
@@ -50,7 +50,7 @@ def _cases(robot: str, base: str) -> list[Case]:
     ]
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="dynamics",
     title="terms of the equations of motion and rates of the forms",
     reference=_ABA,

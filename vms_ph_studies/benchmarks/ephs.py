@@ -8,7 +8,7 @@ from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.examples import TwoBodies
 from vms_ph_io import robots
 
-from . import Bench
+from . import Benchmark
 from .timing import Case
 
 _STEP = 1e-3
@@ -83,7 +83,7 @@ class _MinimalStep:
         return np.concatenate([v, pin.aba(self._model, self._data, q, v, 0.0 * v)])
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="ephs",
     title="bodies and joints as port-Hamiltonian systems",
     reference=_MINIMAL,

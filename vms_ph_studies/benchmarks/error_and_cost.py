@@ -1,4 +1,4 @@
-"""What schemes make of the same motion: errors of trajectory and energy, against their cost.
+"""Errors of trajectory and energy of integration schemes, against their cost.
 
 Energy and momentum are computed by Pinocchio from configuration and velocity, for every contender
 alike. The reference is the motion with a fourth-order scheme at steps so short that halving them
@@ -34,7 +34,7 @@ _REPEATS = 3
 
 @dataclass(frozen=True)
 class Result:
-    """What one contender does at one step.
+    """The errors and the cost of one contender at one step.
 
     Attributes:
         name: of the contender.
@@ -68,7 +68,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     results = []
     for contender in contenders:
         for steps in STEPS:
-            # A scheme that says of a step that it is too long has no result at that step.
+            # A scheme that refuses a step as too long has no result at that step.
             with suppress(IntegrationError):
                 results.append(_measure(model, contender, q, v, steps, reference[0]))
     numbers = folder / "integrators.json"
@@ -103,7 +103,7 @@ def _measure(
         begun = time.process_time()
         run.steps(steps)
         costs.append((time.process_time() - begun) / SECONDS)
-    seen = [_seen(model, *motion) for motion in motions]
+    seen = [_invariants(model, *motion) for motion in motions]
     kinetic = np.array([s[0] for s in seen])
     energy = kinetic + np.array([s[1] for s in seen])
     momentum = np.stack([s[2] for s in seen])
@@ -119,7 +119,7 @@ def _measure(
     )
 
 
-def _seen(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
+def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
     """Return kinetic and potential energy, and the momentum about the inertial origin."""
     m, data = model.tree.pinocchio, model.tree.data()
     kinetic = float(pin.computeKineticEnergy(m, data, q, v))

@@ -1,4 +1,4 @@
-"""Schemes of time integration: cost of a step, and what it buys."""
+"""Schemes of time integration: the cost of a step."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from vms_ph_dynamics.integrators import COMPILED, SCHEMES, has_compiled, native_
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
 
-from . import Bench
+from . import Benchmark
 from .contenders import (
     BY_HAND,
     Contender,
@@ -22,13 +22,13 @@ from .contenders import (
 )
 from .timing import Case
 
-# As many times the plain scheme, in the same language, as a step may cost.
+# Largest cost of a step relative to the plain scheme in the same language.
 _LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
 # The plain schemes: in Python on momenta, in C++ a bare loop over Pinocchio's algorithm.
 _PLAIN = "rk4"
 _STEP = 1e-3
-# So many at a time by those that need not return to Python in between.
+# Steps in one call of those that do not return to Python in between.
 _STEPS = 100
 
 
@@ -36,7 +36,7 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     """Return a robot on a base, and all ways to move it that are installed.
 
     Raises:
-        VmsPhError: the robot is in a fluid, of which those beside us know nothing.
+        VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
     known = robots.get(robot)
     xml = known.description()
@@ -76,7 +76,7 @@ def _note() -> str:
     return "without the compiled schemes: the C++ core is not installed; ./vms native builds it"
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="integrators",
     title=f"a step of {_STEP * 1e3:g} ms of free motion",
     reference=_PLAIN,

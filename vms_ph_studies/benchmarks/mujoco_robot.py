@@ -1,4 +1,4 @@
-"""A robot in MuJoCo, moved by one of its integrators; velocities are ours outside.
+"""A robot in MuJoCo, moved by one of its integrators; velocities outside are those of this project.
 
 MuJoCo's free joint has the velocity of the base's origin in world axes and the angular velocity in
 base axes, and its quaternion starts with w. Its planar joint is two slides along world axes and a
@@ -68,7 +68,7 @@ class MujocoRobot:
             v[3:6] = data.qvel[3:6]
         v[robot.b :] = data.qvel[self._joints_v]
         angles = dict(zip(robot.joint_names, data.qpos[self._joints_q], strict=True))
-        q = robot.configuration(angles, robot.neutral_configuration()[: robot.nq_base])
+        q = robot.configuration(angles, robot.neutral_configuration()[: robot.nq_base].tolist())
         q[: robot.nq_base] = base
         return q, v
 
@@ -103,5 +103,5 @@ def _bare(xml: str, base: str) -> str:
         ET.SubElement(joint, "parent", link="world")
         ET.SubElement(joint, "child", link=str(first))
         ET.SubElement(joint, "axis", xyz="0 0 1")
-    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", **_COMPILER)
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", _COMPILER)
     return ET.tostring(root, encoding="unicode")

@@ -25,16 +25,16 @@ from vms_ph_controllers import (
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io import native_build, robots
 
-from . import Bench
+from . import Benchmark
 from .timing import Case, Tail, Timing
 
 _UPDATES = 100_000
 _REFERENCE = "the law in Python, moving reference"
 
 _PRIORITY = 50  # that of ros2_control
-_NOT_ALLOWED = 3  # exit code of the host's program
+_NOT_PERMITTED = 3  # exit code of the host's program
 
-# The promise: what a controller manager at 1 kHz can give away.
+# The limit: a tenth of the period of a controller manager at 1 kHz.
 _P99 = 100e-6
 
 
@@ -68,7 +68,7 @@ def _output(program: Path, *arguments: object) -> list[str]:
         text=True,
         check=False,
     )
-    if done.returncode not in (0, _NOT_ALLOWED):
+    if done.returncode not in (0, _NOT_PERMITTED):
         raise VmsPhError(done.stderr.strip() or "the benchmark ended with an error")
     return done.stdout.splitlines()
 
@@ -79,7 +79,7 @@ def _hosted(line: str, priority: int) -> Timing:
     _, _, numbers = line.partition("\t")
     how = "real-time priority" if priority else "ordinary priority"
     timing = _of_line(f"the law hosted, {how}, {late} late\t{numbers}")
-    # What is promised is promised of the laws in C++.
+    # The limit holds for the laws in C++.
     return replace(timing, case=replace(timing.case, tail=None))
 
 
@@ -133,7 +133,7 @@ def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing
     return Timing(Case(name, lambda: None), median, lower, upper, tail)
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="native",
     title="single updates of the control laws in C++ and in Python",
     reference=_REFERENCE,

@@ -9,7 +9,7 @@ from vms_ph_dynamics.structure import Ports, TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
-from . import Bench
+from . import Benchmark
 from .timing import Case
 
 _TERMS = "pinocchio crba + computeJointJacobians"
@@ -71,7 +71,7 @@ def _cases(robot: str, base: str) -> list[Case]:
     ]
 
 
-BENCH = Bench(
+BENCHMARK = Benchmark(
     id="task-space",
     title="the task-space form and its controller",
     reference=_TERMS,

@@ -1,7 +1,7 @@
-"""Times calls side by side: in turn, in small batches, so that a busy machine slows all alike.
+"""Timing of calls side by side: in turn, in small batches, so that load affects all alike.
 
-Libraries for benchmarks time one function after the other; a ratio of two of their medians moves
-by tens of per cent when the machine gets busy in between.
+Libraries for benchmarks time one function after the other; a ratio of two of their medians changes
+by tens of per cent when the load of the machine changes in between.
 """
 
 import gc
@@ -23,10 +23,10 @@ class Case:
     Attributes:
         name: what it is.
         call: without arguments.
-        limit: by how many times the reference it may exceed it; None where nothing is promised.
-        seconds: what it may take at most, s; None where nothing is promised.
-        per: how many units of work one call does; times are told per unit.
-        tail: what 99 of 100 calls may take at most, s; None where nothing is promised.
+        limit: largest ratio to the reference; None where there is no limit.
+        seconds: largest median, s; None where there is no limit.
+        per: how many units of work one call does; times are given per unit.
+        tail: largest 99th percentile, s; None where there is no limit.
         reference: the name of the case that this one is compared with; the subject's when None.
     """
 

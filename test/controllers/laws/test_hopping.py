@@ -30,7 +30,7 @@ def test_the_flows_of_the_law_are_the_power_at_its_ports(
     for stance in (False, True):
         s = states(controller, 0.1, rng)
         efforts = controller.law.efforts(controller.leg.at(s.q, s.v), stance)
-        flows = dict(zip(CHANNELS, efforts.flows, strict=True))
+        flows = dict(zip(CHANNELS, efforts.powers, strict=True))
         given = sum(flows.values()) - 2 * (flows["radial_damping"] + flows["polar_damping"])
         assert efforts.force @ s.v == pytest.approx(given, abs=1e-12)
         assert flows["radial_damping"] >= 0.0
@@ -65,7 +65,7 @@ def test_the_regulator_feeds_a_leg_that_has_too_little_and_only_then(
     leg = controller.leg.at(s.q, s.v)
     for wanted, sign in ((10.0, 1.0), (0.0, -1.0)):
         controller.gains = controller.Gains(energy=wanted)
-        flow = controller.law.efforts(leg, True).flows[CHANNELS.index("regulator")]
+        flow = controller.law.efforts(leg, True).powers[CHANNELS.index("regulator")]
         assert np.sign(flow) == sign
 
 

@@ -1,6 +1,6 @@
-"""The nine experiments of the source, by its tables 4.4 to 4.13, and how a study runs one."""
+"""The nine experiments of source B, by its tables 4.4 to 4.13, and how one is run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ from vms_ph_dynamics.hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState
 from vms_ph_dynamics.hopping.hopper import SKIN
 from vms_ph_io import robots
 
-from ..study import Parameter, Settings
+from ...study import Parameter, Settings, Value
 
 SOURCE = "Feurstein, Decoupled Dynamics of Floating Base Robots, TU Munich 2021"
 
@@ -56,9 +56,9 @@ class Experiment:
             "K_p": Parameter(gains.polar_stiffness, "polar stiffness in stance, N m/rad"),
             "D_p": Parameter(gains.polar_damping, "polar damping in stance, N m s/rad"),
             "K_E": Parameter(gains.energy_gain, "energy gain, s/m^2"),
-            "r_des": Parameter(gains.length, "wanted r_cf, m"),
-            "alpha_des": Parameter(gains.angle, "wanted angle, rad"),
-            "E_des": Parameter(gains.energy, "wanted energy, J"),
+            "r_des": Parameter(gains.length, "desired r_cf, m"),
+            "alpha_des": Parameter(gains.angle, "desired angle, rad"),
+            "E_des": Parameter(gains.energy, "desired energy, J"),
             "y": Parameter(y, "height of the base at the start, m"),
             "theta": Parameter(theta, "angle of the base at the start, rad"),
             "joint": Parameter(joint, "joint at the start, m or rad"),
@@ -98,10 +98,10 @@ class Trial:
 
     @classmethod
     def of(cls, experiment: Experiment, settings: Settings) -> "Trial":
-        """Return the trial that settings mean.
+        """Return the trial with the values of settings.
 
         Raises:
-            VmsPhError: a value that makes no sense.
+            VmsPhError: a value out of its range.
         """
 
         def number(name: str) -> float:
@@ -152,16 +152,27 @@ class Trial:
         """Return the leg at the start."""
         return self.leg.at(self.q, self.v)
 
-    def run(self, duration: float | None = None) -> HoppingRun:
-        """Let it go, until it has fallen or the time is over."""
+    def run(
+        self,
+        duration: float | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> HoppingRun:
+        """Return the run from the start until the leg has fallen or the time is over.
+
+        Args:
+            duration: s; that of the trial when None.
+            progress: receives the share of the duration that has passed.
+        """
+        seconds = self.duration if duration is None else duration
         return hop(
             self.system,
             self.q,
             self.v,
-            self.duration if duration is None else duration,
+            seconds,
             tolerance=self.tolerance,
             skin=self.skin,
             stop=lambda leg: bool(leg.centre[1] < FALLEN),
+            progress=None if progress is None else lambda time: progress(time / seconds),
         )
 
     def tilted(self, angle: float, absolute: bool = False) -> np.ndarray:
@@ -176,9 +187,16 @@ class Trial:
         return 0.5 * gains.radial_stiffness * (leg.length - gains.length) ** 2
 
 
+def trial_of(experiment: str, **changed: Value) -> Trial:
+    """Return the trial of an experiment with some of its values changed."""
+    chosen = EXPERIMENTS[experiment]
+    values = {name: p.default for name, p in chosen.parameters().items()}
+    return Trial.of(chosen, {**values, **changed})
+
+
 @lru_cache(maxsize=4)
 def _model(robot: str, gravity: float) -> VMSModel:
-    """A hopper; its description is expanded once, and not at every point of a sweep."""
+    """Return a hopper; its description is expanded once, and not at every point of a sweep."""
     known = robots.get(robot)
     return VMSModel.from_urdf(
         known.description(), "planar", known.end_effector, (0.0, -gravity, 0.0)
@@ -186,7 +204,7 @@ def _model(robot: str, gravity: float) -> VMSModel:
 
 
 # Table 4.7 gives q1(0) = 0.114, which is r_cf: with it E0 is 2.9077 J instead of the published
-# 2.9047 J, and r_cf 0.108 m. With q1(0) = 0.12, the rest length of the text, both come out.
+# 2.9047 J, and r_cf 0.108 m. With q1(0) = 0.12, the rest length of the text, both are met.
 _PRISMATIC = {
     "flight_damping": 0.0,
     "energy_gain": 0.0,

@@ -1,4 +1,4 @@
-"""Figure 4.7 and the sweep of the commanded angle: what the leg's momentum depends on."""
+"""Figure 4.7 and the sweep of the commanded angle: the angular momentum of the leg."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.hopping import LegOnFloor, hop
 
-from ..study import Check, Outcome, Parameter, Settings, Study, compared
-from .common import said, series, settled
-from .experiments import EXPERIMENTS, SOURCE, Trial
-from .fate import trial_of
-from .gait import flights
+from ...check import Check, compared, stated
+from ...progress import Progress, Stages
+from ...study import Outcome, Parameter, Settings, Study, list_of_numbers
+from .experiments import EXPERIMENTS, SOURCE, trial_of
+from .gait import flights, settled
 
 _FIRST = EXPERIMENTS["feurstein-revolute-1"]
 _GAIT = EXPERIMENTS["feurstein-revolute-6"]
@@ -23,8 +23,7 @@ def _momentum(joint: float) -> float:
 
     The radial spring is at rest at the start, as for the angle the source chose.
     """
-    settings = {name: p.default for name, p in _FIRST.parameters().items()}
-    trial = Trial.of(_FIRST, {**settings, "joint": joint})
+    trial = trial_of(_FIRST.id, joint=joint)
     q = trial.tilted(0.0, absolute=True)
     gains = replace(trial.controller.gains, length=trial.leg.at(q, trial.v).length)
     trial.controller.gains = gains
@@ -34,12 +33,17 @@ def _momentum(joint: float) -> float:
     return system.seen(up[-1].state).angular_momentum if up else float("nan")
 
 
+def _momentum_after(stages: Stages, degrees: float) -> float:
+    stages.begin(f"joint angle {degrees:g} deg")
+    return _momentum(float(np.radians(degrees)))
+
+
 def _commanded(degrees: float, duration: float) -> tuple[float, str, bool]:
-    """What a commanded angle does to the gait of experiment VI.
+    """The effect of a commanded angle on the gait of experiment VI.
 
     Returns:
-        The largest angular momentum of a flight, N m s; what becomes of the leg; and whether it
-        comes to a gait.
+        The largest angular momentum of a flight, N m s; the outcome in words; and whether it
+        converges to a gait.
     """
     trial = trial_of(_GAIT.id, alpha_des=float(np.radians(degrees)), duration=duration)
     run = trial.run()
@@ -50,19 +54,21 @@ def _commanded(degrees: float, duration: float) -> tuple[float, str, bool]:
     gait = settled(hops)
     if gait is None:
         return largest, f"no gait in {duration:g} s", False
-    return largest, f"comes to a gait of {gait.drift:+.3f} N s", True
+    return largest, f"converges to a gait of {gait.drift:+.3f} N s", True
 
 
-def _run(settings: Settings, out: Path | None) -> Outcome:
+def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     low, high = float(settings["from"]), float(settings["to"])
     points = int(settings["points"])
     if not 20.0 <= low < high <= 160.0 or points < 3:
         raise VmsPhError(
             f"from={low:g}, to={high:g}, points={points}: 20 <= from < to <= 160 deg and at least "
-            "3 points are wanted"
+            "3 points are accepted"
         )
     angles = np.linspace(low, high, points)
-    momenta = np.array([_momentum(float(np.radians(a))) for a in angles])
+    sweep = list_of_numbers(settings, "sweep")
+    stages = Stages(progress, points + 4 * len(sweep))
+    momenta = np.array([_momentum_after(stages, float(angle)) for angle in angles])
     best = int(np.nanargmin(np.abs(momenta)))
     chosen = _momentum(float(np.radians(102.0)))
     checks: list[Check] = [
@@ -80,14 +86,17 @@ def _run(settings: Settings, out: Path | None) -> Outcome:
             1.0,
             abs(chosen) / abs(float(momenta[best])),
             0.05,
+            origin="bound",
         ),
     ]
     duration = float(settings["duration"])
     calm, _, _ = _commanded(0.0, 2.0)
-    for step in series(str(settings["sweep"]), "sweep"):
+    for step in sweep:
+        # Such a run takes several times as long as a point of the other sweep.
+        stages.begin(f"commanded angle {step:+g} deg", 4)
         largest, ending, steady = _commanded(float(step), duration)
         checks.append(
-            said(
+            stated(
                 f"commanded angle {step:+g} deg",
                 "large angular momenta in flight, unstable gaits",
                 f"up to {1e3 * largest:.2f} mN m s instead of {1e3 * calm:.2f}, {ending}",
@@ -137,10 +146,10 @@ STUDIES = [
         {
             "from": Parameter(80.0, "first joint angle, deg"),
             "to": Parameter(130.0, "last joint angle, deg"),
-            "points": Parameter(26, "of the sweep of the joint angle"),
+            "points": Parameter(26, "points of the sweep of the joint angle"),
             "sweep": Parameter("-3;-2;2;3", "commanded angles to try, deg"),
             "duration": Parameter(12.0, "of each run with a commanded angle, s"),
         },
-        _run,
+        _compute,
     )
 ]

@@ -1,4 +1,4 @@
-"""What a run looks like hop by hop, and whether a gait is stable."""
+"""The flights of a run, the gait it converges to, and the stability of that gait."""
 
 from dataclasses import dataclass
 
@@ -105,7 +105,7 @@ def multipliers(trial: Trial, after: Flight) -> np.ndarray:
     """Return the Floquet multipliers of a gait, largest first, (2 nv - 1,) complex.
 
     Those of the map from a state a tenth of a second after one lift-off to the same after the next,
-    by central differences of all coordinates but x. The gait must have converged by then; a
+    by differences of all coordinates but x. The gait must have converged by then; a
     direction along the motion has the multiplier zero.
     """
     assert after.lift_off is not None
@@ -113,16 +113,43 @@ def multipliers(trial: Trial, after: Flight) -> np.ndarray:
     # From section to lift-off it is a period less a tenth of a second; stances last less than that.
     span = after.end - after.start + 0.05
     centre = _section(trial, after.lift_off.state[:size].copy())
+    end = _next(trial, centre, span)
     columns = []
     for i in range(1, size):
-        ends = []
-        for sign in (1.0, -1.0):
-            y = centre.copy()
-            y[i] += sign * _NUDGE
-            ends.append(_next(trial, y, span))
-        columns.append((ends[0] - ends[1])[1:] / (2 * _NUDGE))
+        y = centre.copy()
+        y[i] += _NUDGE
+        columns.append((_next(trial, y, span) - end)[1:] / _NUDGE)
     found = np.linalg.eigvals(np.stack(columns, axis=1))
     return found[np.argsort(-np.abs(found))]
+
+
+def largest_multiplier(trial: Trial, hops: list[Flight]) -> complex | None:
+    """Return the largest Floquet multiplier of the gait that a run has converged to.
+
+    None if there is no gait: the last three flights differ, or the leg has fallen.
+    """
+    gait = settled(hops)
+    return None if gait is None else complex(multipliers(trial, gait)[0])
+
+
+def settled(hops: list[Flight]) -> Flight | None:
+    """Return one of the last flights if they are alike, else None."""
+    if len(hops) < 4:
+        return None
+    last = hops[-3:]
+    for quantity in (
+        [f.end - f.start for f in last],
+        [f.last.angle for f in last],
+        [f.drift for f in last],
+    ):
+        if np.ptp(quantity) > 1e-3:
+            return None
+    return last[1]
+
+
+def degrees(angle: float) -> float:
+    """Return an angle in degrees."""
+    return float(np.degrees(angle))
 
 
 def _section(trial: Trial, y: np.ndarray) -> np.ndarray:

@@ -1,0 +1,137 @@
+"""vms-ph bench: every benchmark runs, on every base, and gives its ratios; no time is asserted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_nodes.cli.app import make_app
+from vms_ph_studies.benchmarks import Case, benchmarks, measure
+
+CALLS = [known.id for known in benchmarks().values() if known.run is None]
+
+
+@pytest.mark.parametrize("subject", CALLS)
+def test_a_subject_times_all_its_cases_and_its_reference(subject: str) -> None:
+    arguments = ["bench", subject, "--seconds", "0", "--json"]
+    result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
+    document = json.loads(result.output)
+    ratios = {case["name"]: case["ratio"] for case in document["cases"]}
+    assert ratios[document["reference"]] == 1.0
+    assert all(case["median"] > 0 for case in document["cases"])
+
+
+@pytest.mark.wire
+def test_the_nodes_are_timed_as_processes() -> None:
+    result = CliRunner().invoke(
+        make_app(), ["bench", "nodes", "--seconds", "0", "--json"], catch_exceptions=False
+    )
+    document = json.loads(result.output)
+    assert document["versions"]["ROS"]
+    cases = {case["name"]: case for case in document["cases"]}
+    assert cases.keys() == {"closed_loop", "energy_monitor", "marker_publisher", "model_server"}
+    assert cases["closed_loop"]["median"] > cases["model_server"]["median"] > 0
+
+
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_the_model_can_be_timed_on_every_base(base: str) -> None:
+    arguments = ["bench", "dynamics", "--seconds", "0", "--base", base]
+    result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
+    assert "DecoupledForm.rate" in result.output
+    assert f"{base} base" in result.output
+
+
+@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+def test_errors_against_cost_are_drawn_for_every_base(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Few steps: the motion is the same, only coarser.
+    for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400), ("_REPEATS", 1)):
+        monkeypatch.setattr(f"vms_ph_studies.benchmarks.error_and_cost.{name}", value)
+    robot = "panda" if base == "fixed" else "satellite_panda"
+    arguments = ["bench", "integrators", "--robot", robot, "--base", base, "--seconds", "0"]
+    result = CliRunner().invoke(
+        make_app(), [*arguments, "--out", str(tmp_path)], catch_exceptions=False
+    )
+    assert "integrators.png" in result.output
+    results = json.loads((tmp_path / "integrators.json").read_text())
+    errors = {(r["name"], round(1 / r["dt"])): r for r in results}
+    assert errors["projected_rk4", 50]["energy"] < 1e-12
+    assert errors["discrete_gradient", 50]["energy"] < 1e-12
+    assert errors["rk4", 50]["energy"] > 1e-12
+    if base != "fixed":
+        assert errors["MuJoCo RK4", 50]["trajectory"] < 1e-3
+        assert errors["projected_rk4", 50]["momentum"] < 1e-11
+        assert errors["Pinocchio aba + RK4", 50]["momentum"] > 1e-9
+
+
+def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
+    arguments = ["bench", "dynamics", "--seconds", "0", "--out", str(tmp_path / "plots")]
+    result = CliRunner().invoke(make_app(), arguments)
+    assert isinstance(result.exception, VmsPhError)
+    assert "has no plots" in str(result.exception)
+    assert result.output == ""
+
+
+@pytest.mark.parametrize(
+    ("subject", "robot", "said"),
+    [
+        (
+            "dynamics",
+            "mine.urdf",
+            "no robot 'mine.urdf' among those bundled, which are timed: panda, ",
+        ),
+        ("integrators", "bluerov2_alpha5", "in a vacuum; bluerov2_alpha5 is in a fluid"),
+    ],
+)
+def test_a_robot_that_a_subject_cannot_take_is_refused(subject: str, robot: str, said: str) -> None:
+    arguments = ["bench", subject, "--seconds", "0", "--robot", robot]
+    with pytest.raises(VmsPhError, match=said):
+        CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
+
+
+class Clock:
+    """A clock that only work moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def work(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("vms_ph_studies.benchmarks.timing.time", clock)
+    cases = [
+        Case("one", lambda: clock.work(1e-6)),
+        Case("two", lambda: clock.work(2e-6)),
+        Case("ten units", lambda: clock.work(1e-5), per=10),
+        Case("longer than the whole budget", lambda: clock.work(1.0)),
+    ]
+    found = {timing.case.name: timing.median for timing in measure(cases, 0.5)}
+    assert found == pytest.approx(
+        {"one": 1e-6, "two": 2e-6, "ten units": 1e-6, "longer than the whole budget": 1.0}
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["everything"], "no benchmark 'everything'; there are dynamics"),
+        ([], "no benchmark is given"),
+        (["dynamics", "--base", "wheels"], "accepted are fixed, planar, floating"),
+        (["dynamics", "--robot", "r2d2"], "there is no robot 'r2d2'"),
+    ],
+)
+def test_a_wrong_request_is_answered_by_a_sentence(arguments: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(make_app(), ["bench", *arguments])
+    assert isinstance(result.exception, VmsPhError)
+    assert sentence in str(result.exception)

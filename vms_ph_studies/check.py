@@ -1,0 +1,116 @@
+"""What a study compares: a reference of a stated origin beside the value obtained here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Quantity = float | str
+Verdict = Literal["agrees", "differs", "refuted"]
+Origin = Literal["published", "independent", "bound", "baseline"]
+
+ORIGINS: tuple[Origin, ...] = ("published", "independent", "bound", "baseline")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A reference beside what was obtained.
+
+    Attributes:
+        name: what is compared.
+        unit: of both values; empty where there is none.
+        reference: the number or the statement to compare with.
+        origin: where the reference comes from. ``published``: the source prints it.
+            ``independent``: a separate computation, where the source prints nothing. ``bound``: a
+            limit or condition of this project, such as a zero error. ``baseline``: an established
+            method, run here on the same problem.
+        obtained: the value of this run.
+        tolerance: by which the two may differ; None for statements.
+        verdict: ``refuted`` means that the source is wrong, and ``why`` gives the reason.
+        why: what a reader must know to judge the verdict.
+    """
+
+    name: str
+    unit: str
+    reference: Quantity
+    origin: Origin
+    obtained: Quantity
+    tolerance: float | None
+    verdict: Verdict
+    why: str = ""
+
+    def document(self) -> dict[str, object]:
+        """Return the check as it stands in JSON: the reference under the key of its origin."""
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            **{origin: self.reference if origin == self.origin else None for origin in ORIGINS},
+            "obtained": self.obtained,
+            "tolerance": self.tolerance,
+            "verdict": self.verdict,
+            "why": self.why,
+        }
+
+
+def verdict_of(holds: bool) -> Verdict:
+    """Return ``agrees`` or ``differs``."""
+    return "agrees" if holds else "differs"
+
+
+def compared(
+    name: str,
+    reference: float,
+    obtained: float,
+    tolerance: float,
+    unit: str = "",
+    why: str = "",
+    origin: Origin = "published",
+) -> Check:
+    """Return the check of a number: it agrees within the tolerance, or it differs."""
+    close = abs(obtained - reference) <= tolerance
+    return Check(
+        name,
+        unit,
+        float(reference),
+        origin,
+        float(obtained),
+        float(tolerance),
+        verdict_of(bool(close)),
+        why,
+    )
+
+
+def bounded(name: str, obtained: float, limit: float, unit: str = "", why: str = "") -> Check:
+    """Return the check of an error that should vanish: it agrees while it is below the limit."""
+    return compared(name, 0.0, obtained, limit, unit, why, "bound")
+
+
+def stated(
+    name: str,
+    reference: str,
+    obtained: str,
+    holds: bool,
+    why: str = "",
+    origin: Origin = "published",
+) -> Check:
+    """Return the check of a statement."""
+    return Check(name, "", reference, origin, obtained, None, verdict_of(holds), why)
+
+
+def required(name: str, condition: str, obtained: str, holds: bool, why: str = "") -> Check:
+    """Return the check of a condition of this project; no source states it."""
+    return stated(name, condition, obtained, holds, why, "bound")
+
+
+def refuted_unless(
+    holds: bool,
+    name: str,
+    published: str,
+    obtained: Quantity,
+    why: str,
+    unit: str = "",
+    tolerance: float | None = None,
+) -> Check:
+    """Return the check of a published statement that is refuted unless it ``holds`` here."""
+    verdict: Verdict = "agrees" if holds else "refuted"
+    return Check(
+        name, unit, published, "published", obtained, tolerance, verdict, "" if holds else why
+    )

@@ -1,0 +1,1 @@
+"""Comparisons of this project with established methods; no source reports them."""

@@ -1,0 +1,1 @@
+"""Studies of this project on the hopping legs of source B; the source does not report them."""

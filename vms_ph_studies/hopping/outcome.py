@@ -1,0 +1,124 @@
+"""The outcome of a trial: a fall, standing still, or a gait; many trials at once."""
+
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+from vms_ph_dynamics.hopping import Hopper
+
+from ..reproduce.feurstein.experiments import FALLEN, Trial, trial_of
+from ..reproduce.feurstein.gait import Flight, Flights, settled
+from ..study import Value
+
+# A leg that has not left the floor for this long, s, stands; the stances of the gaits last 0.1 s.
+_GROUNDED = 1.0
+# Processes take a second or two to start: fewer trials than this run in one.
+_FEWEST_TO_SHARE = 6
+
+
+class Ending(enum.Enum):
+    """How a run ends; the value is a description."""
+
+    FALLS = "falls"
+    STANDS = "stands on its foot without hopping"
+    GAIT = "converges to a gait"
+    HOPS = "still hops without a gait"
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """The outcome of a trial.
+
+    Attributes:
+        ending: how.
+        hops: flights after the first fall.
+        drift: horizontal momentum of the last flight, N s.
+        time: when the run ended, s.
+        gait: one of its last flights where it converged to a gait.
+    """
+
+    ending: Ending
+    hops: int
+    drift: float
+    time: float
+    gait: Flight | None
+
+    @property
+    def hops_on(self) -> bool:
+        """Whether it neither fell nor stands still."""
+        return self.ending in (Ending.GAIT, Ending.HOPS)
+
+
+def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
+    """Run a trial and return its outcome.
+
+    Args:
+        trial: the leg and its start.
+        early: end as soon as it has converged to a gait or stands still; else only where it has
+            fallen or the time is over.
+    """
+    system = trial.system
+    hopper = Hopper(system, trial.q, trial.v, tolerance=trial.tolerance, skin=trial.skin)
+    flown, known = Flights(system, trial.start()), 0
+    hops = flown.ended
+
+    def ending() -> Ending:
+        if hopper.time - (hops[-1].end if hops else 0.0) > _GROUNDED:
+            return Ending.STANDS
+        return Ending.HOPS if settled(hops) is None else Ending.GAIT
+
+    found = Ending.HOPS
+    for _ in hopper.steps_until(trial.duration):
+        if system.seen(hopper.state).centre[1] < FALLEN:
+            found = Ending.FALLS
+            break
+        for event in hopper.events[known:]:
+            flown.add(event)
+        known = len(hopper.events)
+        if early and (found := ending()) is not Ending.HOPS:
+            break
+    if found is Ending.HOPS:
+        found = ending()
+    drift = hops[-1].drift if hops else 0.0
+    gait = settled(hops) if found is Ending.GAIT else None
+    return TrialOutcome(found, max(len(hops) - 1, 0), drift, hopper.time, gait)
+
+
+def outcomes(
+    experiment: str,
+    changes: Sequence[dict[str, Value]],
+    processes: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[TrialOutcome]:
+    """Return the outcome of an experiment with each of many changes, in their order.
+
+    Args:
+        experiment: its id.
+        changes: values that differ from those of the experiment, one set a trial.
+        processes: to share them among; as many as there are cores when None.
+        progress: receives the share of the trials that are done.
+    """
+    one = partial(_outcome, experiment)
+    if processes == 1 or len(changes) < _FEWEST_TO_SHARE:
+        return _gathered(map(one, changes), len(changes), progress)
+    # Spawned, not forked: this process may have threads.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        return _gathered(pool.map(one, changes, chunksize=1), len(changes), progress)
+
+
+def _gathered(
+    found: Iterable[TrialOutcome], count: int, progress: Callable[[float], None] | None
+) -> list[TrialOutcome]:
+    gathered = []
+    for outcome in found:
+        gathered.append(outcome)
+        if progress is not None:
+            progress(len(gathered) / count)
+    return gathered
+
+
+def _outcome(experiment: str, changed: dict[str, Value]) -> TrialOutcome:
+    return outcome_of(trial_of(experiment, **changed))

@@ -1,0 +1,79 @@
+"""Maps of outcomes over two quantities."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .outcome import Ending, TrialOutcome
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+
+Axis = tuple[np.ndarray, str]
+"""Values, and what they are with their unit."""
+
+_GREYS = {Ending.FALLS: "#e4e4e4", Ending.STANDS: "#a0a0a0"}
+_WIDEST = 0.3
+
+
+def draw_map(
+    found: Sequence[TrialOutcome],
+    across: Axis,
+    up: Axis,
+    title: str,
+    file: Path,
+    marked: int | None = None,
+) -> Path:
+    """Draw outcomes in a grid: coloured by momentum where the leg keeps hopping, grey elsewhere.
+
+    Args:
+        found: row by row, the rows along ``up``.
+        across: the columns.
+        up: the rows.
+        title: over the map.
+        file: to write.
+        marked: a number in ``found`` that gets a ring.
+    """
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    figure = Figure(figsize=(7.6, 5.6), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    (x, x_label), (y, y_label) = across, up
+    shape = (len(y), len(x))
+    hops = np.array([f.hops_on for f in found]).reshape(shape)
+    drift = np.ma.masked_where(~hops, np.array([f.drift for f in found]).reshape(shape))
+    for ending, grey in _GREYS.items():
+        those = np.array([f.ending is ending for f in found]).reshape(shape)
+        axes.pcolormesh(
+            x,
+            y,
+            np.ma.masked_where(~those, those.astype(float)),
+            cmap=ListedColormap([grey]),
+            shading="nearest",
+        )
+    colours = axes.pcolormesh(
+        x, y, drift, cmap="viridis", vmin=-_WIDEST, vmax=_WIDEST, shading="nearest"
+    )
+    figure.colorbar(colours, label="horizontal momentum of the last flight (N s)")
+    columns, rows = np.meshgrid(x, y)
+    unsettled = np.array([f.ending is Ending.HOPS for f in found])
+    axes.plot(columns.ravel()[unsettled], rows.ravel()[unsettled], "k.", ms=4)
+    if marked is not None:
+        place = columns.ravel()[marked], rows.ravel()[marked]
+        axes.plot(*place, "o", mfc="none", mec="black", ms=12)
+    legend: list[Artist] = [
+        Patch(color=grey, label=ending.value) for ending, grey in _GREYS.items()
+    ]
+    if unsettled.any():
+        legend.append(
+            Line2D([], [], color="black", marker=".", ls="", ms=4, label=Ending.HOPS.value)
+        )
+    figure.legend(handles=legend, loc="outside lower center", ncols=3, fontsize="small")
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
+    figure.savefig(file)
+    return file

@@ -1,0 +1,47 @@
+"""All studies by their id; a study is imported when it is asked for."""
+
+from importlib import import_module
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .study import Study
+
+# Modules in the order in which they are listed; each has a STUDY or, for a series, STUDIES.
+_MODULES = (
+    "reproduce.rashad.equivalence",
+    "reproduce.free_floating.nonholonomy",
+    "comparisons.disturbance_rejection",
+    "reproduce.califano.figure_2",
+    "reproduce.califano.impedance_identification",
+    "comparisons.operational_space",
+    "comparisons.sampled_passivity",
+    "reproduce.lohmayer.multibody",
+    "reproduce.feurstein.prismatic",
+    "reproduce.feurstein.revolute",
+    "reproduce.feurstein.experiment_vi",
+    "reproduce.feurstein.figure_4_7",
+    "hopping.controller_iii",
+    "hopping.basin",
+    "hopping.physical_floor",
+)
+
+
+def studies() -> dict[str, Study]:
+    """Return all studies by their id."""
+    found: list[Study] = []
+    for name in _MODULES:
+        module = import_module(f"{__package__}.{name}")
+        found += getattr(module, "STUDIES", None) or [module.STUDY]
+    return {study.id: study for study in found}
+
+
+def get(identifier: str) -> Study:
+    """Return a study.
+
+    Raises:
+        VmsPhError: there is none of this id.
+    """
+    known = studies()
+    if identifier not in known:
+        raise VmsPhError(f"there is no study '{identifier}'; there are {', '.join(known)}")
+    return known[identifier]

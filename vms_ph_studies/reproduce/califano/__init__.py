@@ -1,0 +1,1 @@
+"""Source D, Califano: the task-space port-Hamiltonian form."""

@@ -1,0 +1,316 @@
+"""Source D, Fig. 2: the Panda pushed, for two postures and two stiffnesses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from vms_ph_controllers import TaskSpaceIDAPBC
+from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+
+from ...check import Check, bounded, compared, required, stated
+from ...progress import Progress, Stages
+from ...study import Outcome, Parameter, Settings, Study
+from .held_minimum import law_at
+from .pushed_arm import Push, PushRecord, push_arm
+
+POSTURES = {
+    "q0": np.array([0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.0]),
+    "q1": np.array([0.17, 1.69, -2.81, -1.47, 2.25, 3.67, -1.46]),
+}
+
+_SOURCE_PRINTS = (
+    "The source prints curves and one statement: H_cl never increases when unperturbed. The "
+    "independent numbers are from another implementation, with panda_link8 as the end effector and "
+    "an orthonormal null-space basis."
+)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Of one case, from an independent implementation: m, s, J; None: not within 7.5 s."""
+
+    peak: float
+    at: float
+    at_pulse_end: float
+    energy_at_pulse_end: float
+    work: float
+    most_task: float
+    most_null: float
+    settled: float | None
+    energy_left: float
+
+
+_CASES = {
+    ("q0", "soft"): _Numbers(
+        0.0293662, 0.458, 0.0195280, 0.1595477, 0.1911283, 0.0832373, 0.0010540, None, 1.222e-4
+    ),
+    ("q0", "stiff"): _Numbers(
+        0.0152606, 0.368, 0.0087676, 0.0517612, 0.0836816, 0.0323446, 0.0017544, 3.641, 4.301e-6
+    ),
+    ("q1", "soft"): _Numbers(
+        0.0562314, 0.474, 0.0273385, 0.2117847, 0.2711277, 0.1415924, 0.0015886, 3.231, 7.834e-5
+    ),
+    ("q1", "stiff"): _Numbers(
+        0.0347572, 0.312, 0.0204533, 0.1484423, 0.1927893, 0.0978276, 0.0046916, 1.625, 1.621e-5
+    ),
+}
+
+
+def simulate(
+    model: VMSModel,
+    posture: str,
+    settings: Settings,
+    stiffness: float,
+    held: bool = False,
+    *,
+    native: bool | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> PushRecord:
+    """Push one case; times are from the start of the push.
+
+    Args:
+        model: of the arm.
+        posture: one of :data:`POSTURES`, the minimum.
+        settings: of the study.
+        stiffness: of W, N m/rad.
+        held: whether torques are held over each step.
+        native: False for the law in Python; None for its twin in C++ where that is installed.
+        progress: receives the share of the steps that are done.
+    """
+    gains = TaskSpaceIDAPBC.Gains(
+        stiffness=stiffness,
+        damping_task=float(settings["damping_task"]),
+        damping_null=float(settings["damping_null"]),
+        limit_stiffness=0.0,  # the source has none, and q*_1 is near three limits
+    )
+    routing: Literal["keep", "cancel"] = "cancel" if settings["routing"] == "cancel" else "keep"
+    q_star = POSTURES[posture]
+    potential = ShapedPotential(model, q_star, stiffness)
+    push = Push(np.array([float(settings["force"]), 0.0, 0.0]), float(settings["pulse"]))
+    return push_arm(
+        model,
+        law_at(model, q_star, gains, routing=routing, native=native),
+        potential,
+        push,
+        float(settings["seconds"]),
+        float(settings["step"]),
+        held,
+        progress=progress,
+    )
+
+
+def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
+    robot = robots.get("panda")
+    model = robot.model(robot.description(), end_effector=str(settings["frame"]))
+    stiffness = {"soft": float(settings["soft"]), "stiff": float(settings["stiff"])}
+    sampled = settings["sampled"] == "yes"
+    stages = Stages(progress, (2 if sampled else 1) * len(_CASES))
+    records = {
+        case: simulate(
+            model, case[0], settings, stiffness[case[1]], progress=stages.begin(" ".join(case))
+        )
+        for case in _CASES
+    }
+    checks = []
+    for case, record in records.items():
+        checks += _case_checks(" ".join(case), _CASES[case], record, settings)
+    checks += _statements(records)
+    for case in _CASES if sampled else ():
+        name = " ".join(case)
+        report = stages.begin(f"{name}, held torques")
+        held = simulate(model, case[0], settings, stiffness[case[1]], held=True, progress=report)
+        checks.append(_sampled(name, held, settings))
+    files = [] if out is None else _files(records, float(settings["pulse"]), out)
+    return Outcome(checks, files)
+
+
+def _independent(
+    name: str, reference: float, obtained: float, tolerance: float, unit: str
+) -> Check:
+    return compared(name, reference, obtained, tolerance, unit, origin="independent")
+
+
+def _case_checks(
+    name: str, reference: _Numbers, record: PushRecord, settings: Settings
+) -> list[Check]:
+    distance, free = record.distance, record.time >= float(settings["pulse"]) - 1e-9
+    peak = int(np.argmax(distance))
+    end = int(np.argmax(free))
+    checks = [
+        _independent(f"{name}: largest displacement", reference.peak, distance[peak], 1e-6, "m"),
+        _independent(f"{name}: when", reference.at, record.time[peak], 2e-3, "s"),
+        _independent(f"{name}: as the push ends", reference.at_pulse_end, distance[end], 1e-6, "m"),
+        _independent(
+            f"{name}: H_cl as the push ends",
+            reference.energy_at_pulse_end,
+            record.total[end],
+            1e-6,
+            "J",
+        ),
+        _independent(f"{name}: work of the push", reference.work, record.work[-1], 1e-6, "J"),
+        _independent(
+            f"{name}: largest task energy",
+            reference.most_task,
+            record.kinetic_task.max(),
+            1e-6,
+            "J",
+        ),
+        _independent(
+            f"{name}: largest null-space energy",
+            reference.most_null,
+            record.kinetic_null.max(),
+            1e-6,
+            "J",
+        ),
+    ]
+    if record.time[-1] >= 7.5:
+        checks += _at_rest(name, reference, record)
+    rise = float(np.diff(record.total[end:]).max())
+    residual = record.total + record.dissipated - record.work
+    return [
+        *checks,
+        Check(
+            f"{name}: largest rise of H_cl in a step, unperturbed",
+            "J",
+            "never increasing",
+            "published",
+            rise,
+            1e-15,
+            "agrees" if rise <= 1e-15 else "differs",
+        ),
+        # What the Runge-Kutta scheme leaves at 1 ms; it falls by 16 with half the step.
+        bounded(f"{name}: H_cl + dissipated - work", float(np.abs(residual).max()), 5e-9, "J"),
+    ]
+
+
+def _at_rest(name: str, reference: _Numbers, record: PushRecord) -> list[Check]:
+    distance = record.distance
+    late = record.time[np.flatnonzero(distance > 0.1 * distance.max())[-1]]
+    if reference.settled is None:
+        waiting = bool(late > 7.49)
+        settled = stated(
+            f"{name}: last above a tenth of it",
+            "later than 7.5 s",
+            "later than 7.5 s" if waiting else f"{late:.3f} s",
+            waiting,
+            origin="independent",
+        )
+    else:
+        settled = _independent(
+            f"{name}: last above a tenth of it", reference.settled, late, 2e-3, "s"
+        )
+    at = round(7.5 / (record.time[1] - record.time[0]))
+    return [
+        settled,
+        _independent(
+            f"{name}: H_cl 7.5 s after the push began",
+            reference.energy_left,
+            record.total[at],
+            1e-2 * reference.energy_left,
+            "J",
+        ),
+    ]
+
+
+def _statements(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
+    checks = []
+    for posture in POSTURES:
+        soft = records[posture, "soft"].distance.max()
+        stiff = records[posture, "stiff"].distance.max()
+        checks.append(
+            required(
+                f"{posture}: larger displacement with the soft shaping",
+                "larger than with the stiff one",
+                f"{soft:.4f} m against {stiff:.4f} m",
+                soft > stiff,
+            )
+        )
+    small = max(float(r.kinetic_null.max() / r.total.max()) for r in records.values())
+    checks.append(
+        Check(
+            "largest share of the null space in the energy",
+            "",
+            "small beside that of the task",
+            "bound",
+            small,
+            0.1,
+            "agrees" if small < 0.1 else "differs",
+            _SOURCE_PRINTS,
+        )
+    )
+    return checks
+
+
+def _sampled(name: str, record: PushRecord, settings: Settings) -> Check:
+    free = record.time >= float(settings["pulse"]) - 1e-9
+    rise = float(np.diff(record.total[free]).max())
+    return Check(
+        f"{name}: largest rise of H_cl, torques held over each step",
+        "J",
+        "never increasing",
+        "bound",
+        rise,
+        1e-15,
+        "agrees" if rise <= 1e-15 else "differs",
+    )
+
+
+def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) -> list[Path]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 9), layout="constrained", dpi=110)
+    left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1, 1.2))).flat
+    for axes, posture in zip(left.subplots(2, 1, sharex=True), POSTURES, strict=True):
+        for kind, colour in (("soft", "#c0392b"), ("stiff", "#1f4e79")):
+            record = records[posture, kind]
+            axes.plot(record.time, 1e3 * record.distance, color=colour, label=f"{kind}")
+        axes.set(title=f"{posture}*", ylabel="||δx|| (mm)", xlabel="time (s)")
+        axes.axvspan(0.0, pulse, color="0.85")
+        axes.legend()
+        axes.grid(alpha=0.3)
+    for axes, case in zip(right.subplots(4, 1, sharex=True), records, strict=True):
+        record = records[case]
+        axes.plot(record.time, record.kinetic_task, color="#1e8449", label="task")
+        axes.plot(record.time, record.kinetic_null, color="#b9770e", label="null space")
+        axes.plot(record.time, record.total, color="#7d3c98", label="total")
+        axes.set(title=f"{case[0]}*, {case[1]}", ylabel="energy (J)", xlim=(0.0, 3.0))
+        axes.axvspan(0.0, pulse, color="0.85")
+        axes.grid(alpha=0.3)
+        axes.legend(loc="upper right", fontsize=7)
+    picture, table = out / "califano-fig2.png", out / "califano-fig2.csv"
+    figure.savefig(picture)
+    columns, names = [next(iter(records.values())).time], ["time"]
+    for case, r in records.items():
+        columns += [r.distance, r.kinetic_task, r.kinetic_null, r.potential, r.total]
+        quantities = ("distance", "kinetic_task", "kinetic_null", "potential", "total")
+        names += ["_".join((*case, quantity)) for quantity in quantities]
+    np.savetxt(table, np.stack(columns, 1), "%.9e", ",", header=",".join(names), comments="")
+    return [picture, table]
+
+
+STUDY = Study(
+    id="califano-fig2",
+    source="D, Fig. 2",
+    title="The Panda pushed with 10 N for 0.15 s: two postures, two stiffnesses",
+    parameters={
+        "frame": Parameter("panda_link8", "end effector whose position is the task"),
+        "force": Parameter(10.0, "of the push, along x, N"),
+        "pulse": Parameter(0.15, "how long it lasts, s", above=0.0),
+        "soft": Parameter(7.0, "W = soft * I, N m/rad"),
+        "stiff": Parameter(30.0, "W = stiff * I, N m/rad"),
+        "damping_task": Parameter(9.0, "D_t, N s/m"),
+        "damping_null": Parameter(6.0, "D_nu, N m s/rad"),
+        "routing": Parameter(
+            "keep", "the coupling G as it is, or replaced by zero", ("keep", "cancel")
+        ),
+        "seconds": Parameter(7.5, "simulated from the start of the push, s", above=0.0),
+        "step": Parameter(1e-3, "of the integrator, s", above=0.0),
+        "sampled": Parameter("yes", "whether to repeat all with held torques", ("yes", "no")),
+    },
+    compute=_compute,
+)

@@ -1,0 +1,163 @@
+"""An arm in closed loop that is pushed at its end effector, and what its energies do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from vms_ph_controllers import Command, RobotState
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.integrators import rk4_step
+from vms_ph_dynamics.structure import CanonicalForm, PHState, Ports, TaskSpaceForm
+from vms_ph_dynamics.tasks import PositionTask
+
+Law = Callable[[RobotState, float], Command]
+"""A control law: (state, time since its last update, s) -> command."""
+
+
+class Potential(Protocol):
+    """The potential that a law shapes: a minimum, and an energy that is zero there."""
+
+    @property
+    def q_star(self) -> Array:
+        """The minimum, (nq,)."""
+        ...
+
+    def energy(self, q: Array) -> float:
+        """Return its value at a configuration (nq,), J."""
+        ...
+
+
+# Steps between two reports of the progress.
+_REPORT = 50
+
+# Weights of the stages of the classical Runge-Kutta scheme.
+_STAGES = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force at the origin of the end effector, in inertial axes, from time zero on.
+
+    Attributes:
+        force: (3,) N.
+        duration: s.
+    """
+
+    force: Array
+    duration: float
+
+
+@dataclass(frozen=True)
+class PushRecord:
+    """The response to a push, one sample for each step, computed outside the controller.
+
+    Attributes:
+        time: s. displacement: of the end effector from where it was, (steps+1,3) m.
+        kinetic_task, kinetic_null, potential: of the closed loop, J.
+        work: of the push so far, J. dissipated: by the injected damping so far, J.
+    """
+
+    time: Array
+    displacement: Array
+    kinetic_task: Array
+    kinetic_null: Array
+    potential: Array
+    work: Array
+    dissipated: Array
+
+    @property
+    def total(self) -> Array:
+        """Energy of the closed loop, J."""
+        return self.kinetic_task + self.kinetic_null + self.potential
+
+    @property
+    def distance(self) -> Array:
+        """Norm of the displacement, m."""
+        return np.asarray(np.linalg.norm(self.displacement, axis=1))
+
+
+def push_arm(
+    model: VMSModel,
+    law: Law,
+    potential: Potential,
+    push: Push,
+    seconds: float,
+    step: float = 1e-3,
+    held: bool = False,
+    velocity: Array | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> PushRecord:
+    """Push an arm that is in the minimum of a potential.
+
+    Args:
+        model: on a fixed base; the push is at its end effector.
+        law: gives the torques.
+        potential: that the law shapes, for the energies.
+        push: begins with the record, and must end on a step.
+        seconds: to be simulated.
+        step: of the integrator, s.
+        held: whether the law is evaluated once a step, its torque held, or in every stage.
+        velocity: that it begins with, (nv,); at rest when None.
+        progress: receives the share of the steps that are done.
+    """
+    loop = _Loop(model, law, push, step, held)
+    form, task = CanonicalForm(model), PositionTask(model)
+    split = TaskSpaceForm(model, task, reference=potential.q_star)
+    x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
+    rest = task.value(model.evaluate(x.q, np.zeros(model.nv)))
+    rows = []
+    work = dissipated = 0.0
+    steps = round(seconds / step)
+    for k in range(steps + 1):
+        t = split.evaluate(x.q, form.velocity(x))
+        away = task.value(t.d) - rest
+        shaped = potential.energy(x.q)
+        energies = (t.kinetic_task, t.kinetic_null, shaped, work, dissipated)
+        rows.append([k * step, *away, *energies])
+        if k == steps:
+            break
+        if progress is not None and k % _REPORT == 0:
+            progress(k / steps)
+        loop.begin(k, x)
+        done = rk4_step(form, x, loop.ports, 0.0, step)
+        work += done.supplied["wrench_end_effector"]
+        for share, command in zip(_STAGES, loop.commands, strict=False):
+            power = command.energy.damping_task + command.energy.damping_null
+            dissipated += step * share * power * (6.0 if held else 1.0)
+        x = done.state
+    table = np.array(rows)
+    return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
+
+
+class _Loop:
+    """The efforts during one step."""
+
+    def __init__(self, model: VMSModel, law: Law, push: Push, step: float, held: bool) -> None:
+        self._model, self._law, self._push = model, law, push
+        self._step, self._held = step, held
+        self._form = CanonicalForm(model)
+        self._wrench = np.concatenate([push.force, np.zeros(3)])
+        self.commands: list[Command] = []
+
+    def begin(self, k: int, x: PHState) -> None:
+        # The push acts over whole steps.
+        self._pushed = (k + 0.5) * self._step < self._push.duration
+        self.commands = []
+        if self._held:
+            self.commands.append(self._command(x))
+
+    def ports(self, t: float, x: PHState) -> Ports:
+        if not self._held:
+            self.commands.append(self._command(x))
+        wrench = None
+        if self._pushed:
+            at = self._model.evaluate(x.q, np.zeros(self._model.nv))
+            rotation = at.placement(self._model.end_effector)[:3, :3]
+            wrench = np.concatenate([self._push.force @ rotation, np.zeros(3)])
+        return Ports(self.commands[-1].torque, None, wrench)
+
+    def _command(self, x: PHState) -> Command:
+        return self._law(RobotState(x.q, self._form.velocity(x)), self._step)

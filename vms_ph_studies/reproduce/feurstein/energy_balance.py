@@ -1,0 +1,128 @@
+"""The energy balance of a hopping run, from its power ports [B, 4.3.2]."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.hopping import CHANNELS, HoppingRun, Phase, hop
+
+from ...check import Check, bounded
+from .experiments import Trial
+
+# The source counts as touch-down loss the kinetic energy lost in one step of its integrator.
+TOUCH_DOWN = 5e-4
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """The energies exchanged in a run; all in J, outflows positive.
+
+    Attributes:
+        external: port energy of the base.
+        joint: port energy of the joints, net of the radial damper.
+        actuators: the same without the damper.
+        radial_damping: dissipated by the radial damper.
+        floor: dissipated by the floor.
+        touch_down: the part of it within half a millisecond of each touch-down.
+        kinetic_loss: largest loss of kinetic energy in that time, at the last touch-down.
+        floor_stored: stored in the floor at the end.
+        stored: growth of the energy of the robot.
+        touch_downs: their number.
+    """
+
+    external: float
+    joint: float
+    actuators: float
+    radial_damping: float
+    floor: float
+    touch_down: float
+    kinetic_loss: float
+    floor_stored: float
+    stored: float
+    touch_downs: int
+
+    @property
+    def residual(self) -> float:
+        """Unaccounted energy: net inflow less floor and storage, J."""
+        return self.external + self.joint - self.floor - self.floor_stored - self.stored
+
+    @property
+    def gross_residual(self) -> float:
+        """The same with the damper as a separate outflow, J."""
+        gross = self.external + self.actuators - self.radial_damping
+        return gross - self.floor - self.floor_stored - self.stored
+
+
+def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
+    """Return the energy balance of a run."""
+    landings = run.touch_downs()
+    losses = [_touch_down(trial, event.state) for event in landings]
+
+    def work(channel: str) -> float:
+        return float(run.energy(channel)[-1])
+
+    # From the channels of the law itself, independent of the port: the sum is a check.
+    actuators = work("radial_spring") + work("regulator") + work("polar_spring")
+    actuators -= work("polar_damping") + work("external")
+    return EnergyBalance(
+        external=work("external"),
+        joint=work("joint"),
+        actuators=actuators,
+        radial_damping=work("radial_damping"),
+        floor=work("floor_dissipated"),
+        touch_down=sum(heat for heat, _ in losses),
+        kinetic_loss=losses[-1][1] if losses else 0.0,
+        floor_stored=run.floor_stored(len(run.times) - 1),
+        stored=run.leg(-1).energy - run.leg(0).energy,
+        touch_downs=len(landings),
+    )
+
+
+def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
+    """Return the heat of the floor and the loss of kinetic energy after a touch-down, J."""
+    nv = trial.system.nv
+    found = hop(
+        trial.system,
+        trial.leg.configuration(y[:nv]),
+        y[nv : 2 * nv],
+        TOUCH_DOWN,
+        sample=TOUCH_DOWN / 50,
+        tolerance=trial.tolerance,
+        phase=Phase.PRESSED,
+    )
+    heat = float(found.energies[-1, CHANNELS.index("floor_dissipated")])
+    kinetic = found.of(lambda leg: leg.kinetic)
+    return heat, float((kinetic[0] - kinetic).max())
+
+
+def balance_check(run: HoppingRun) -> Check:
+    """Return the check that stored and supplied energy are equal at the end of a run."""
+    supplied = float(run.energies[-1, :3].sum())
+    unaccounted = run.leg(-1).energy - run.leg(0).energy - supplied
+    return bounded("unaccounted energy of the run", unaccounted, 1e-6, "J")
+
+
+def draw_energy_balance(run: HoppingRun, file: Path) -> Path:
+    """Draw the cumulative energies as in the source's figure 4.14f."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    net = run.energy("external") + run.energy("joint")
+    axes.plot(run.times, net, color="#bbbbbb", lw=0.7, label="net inflow")
+    for values, name, colour in (
+        (run.energy("external"), "external, in", "#1f4e79"),
+        (run.energy("joint"), "joints net of the damper, in", "#1e8449"),
+        (run.energy("floor_dissipated"), "floor, out", "#c0392b"),
+        (run.energy("radial_damping"), "radial damper, out", "#7d3c98"),
+    ):
+        axes.plot(run.times, values, label=name, color=colour)
+    axes.set(
+        xlabel="time (s)",
+        ylabel="energy since the start (J)",
+        title="Experiment VI: cumulative flows of energy",
+    )
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(file)
+    return file

@@ -1,0 +1,43 @@
+"""The study of one experiment: a run, its checks and its plots."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vms_ph_dynamics.hopping import HoppingRun
+
+from ...check import Check
+from ...progress import Progress, Stages
+from ...study import Outcome, Settings, Study
+from .energy_balance import balance_check
+from .experiments import EXPERIMENTS, SOURCE, Trial
+from .plots import draw_run
+
+Checks = Callable[[Trial, HoppingRun], list[Check]]
+
+
+def experiment_study(identifier: str, title: str, checks: Checks, zoom: float = 0.0) -> Study:
+    """Return the study of an experiment.
+
+    Args:
+        identifier: of the experiment and the study.
+        title: one line.
+        checks: compares a run with what is published.
+        zoom: length of a second plot of the end of the run, s; 0 for none.
+    """
+    experiment = EXPERIMENTS[identifier]
+
+    def compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
+        trial = Trial.of(experiment, settings)
+        stages = Stages(progress, 2)
+        run = trial.run(progress=stages.begin("run"))
+        stages.begin("gait and its stability")
+        made = [*checks(trial, run), balance_check(run)]
+        files = []
+        if out is not None:
+            files.append(draw_run(trial, run, title, out / f"{identifier}.png"))
+            if zoom and run.times[-1] > zoom:
+                name = f"{title}: the last {zoom:g} s"
+                files.append(draw_run(trial, run, name, out / f"{identifier}-zoom.png", zoom))
+        return Outcome(made, files)
+
+    return Study(identifier, SOURCE, title, experiment.parameters(), compute)

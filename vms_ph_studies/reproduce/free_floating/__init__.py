@@ -1,0 +1,1 @@
+"""Source E: the equations of motion of free-floating robots."""

@@ -1,0 +1,1 @@
+"""Source C, Lohmayer: exergetic port-Hamiltonian multibody systems."""

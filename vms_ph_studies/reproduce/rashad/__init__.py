@@ -1,0 +1,1 @@
+"""Source A, Rashad: the port-Hamiltonian structure of vehicle-manipulator systems."""

@@ -1,0 +1,139 @@
+"""What a study is: parameters in, checks and files out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+
+from .check import Check
+from .progress import Progress, no_progress
+
+Value = float | int | str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a study: its checks, and the files it has written."""
+
+    checks: list[Check]
+    files: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value of a study that can be changed (``--set`` on the command line).
+
+    Attributes:
+        default: its type is the type of the parameter.
+        help: one line, with the unit.
+        choices: what is accepted; empty for anything.
+        least: the smallest number accepted; None: there is none.
+        above: the number above which all are accepted; None: there is none.
+    """
+
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    above: float | None = None
+
+    def parse(self, name: str, text: str) -> Value:
+        """Return the value of a text.
+
+        Raises:
+            VmsPhError: the text is not of the type of the parameter, not among the choices, or a
+                number that is not finite or too small.
+        """
+        if isinstance(self.default, str):
+            if self.choices and text not in self.choices:
+                raise VmsPhError(f"{name}={text}: accepted are {', '.join(self.choices)}")
+            return text
+        kind = type(self.default)
+        try:
+            value = kind(text)
+            if isfinite(value) and not self._is_too_small(value):
+                return value
+        except ValueError:
+            pass
+        expected = f"{'a whole number' if kind is int else 'a number'} {self.range}".rstrip()
+        raise VmsPhError(f"{name}={text}: expected {expected} ({self.help})")
+
+    @property
+    def range(self) -> str:
+        """Which numbers are accepted, in words; empty for all."""
+        if self.above is not None:
+            return f"above {self.above:g}"
+        return "" if self.least is None else f"of at least {self.least:g}"
+
+    def _is_too_small(self, value: float) -> bool:
+        return (self.least is not None and value < self.least) or (
+            self.above is not None and value <= self.above
+        )
+
+
+Settings = Mapping[str, Value]
+
+
+def list_of_numbers(settings: Settings, name: str) -> Array:
+    """Return the numbers of a setting that lists them, in rising order.
+
+    Raises:
+        VmsPhError: the text is no such list.
+    """
+    text = str(settings[name])
+    try:
+        return np.unique([float(part) for part in text.split(";")])
+    except ValueError:
+        raise VmsPhError(f"{name}={text}: expected numbers separated by semicolons") from None
+
+
+@dataclass(frozen=True)
+class Study:
+    """A computation that can be repeated with other parameters.
+
+    Attributes:
+        id: its name on the command line.
+        source: whose result it is.
+        title: one line.
+        parameters: what can be changed.
+        compute: takes the settings, the folder for files (None writes none), and a callback that
+            receives the progress.
+    """
+
+    id: str
+    source: str
+    title: str
+    parameters: Mapping[str, Parameter]
+    compute: Callable[[Settings, Path | None, Progress], Outcome]
+
+    def run(
+        self, settings: Settings, out: Path | None = None, progress: Progress = no_progress
+    ) -> Outcome:
+        """Return the outcome for the values of all parameters, see :meth:`settings`.
+
+        Args:
+            settings: the values.
+            out: an existing folder for plots and tables; None writes none.
+            progress: receives the progress of the computation.
+        """
+        return self.compute(settings, out, progress)
+
+    def settings(self, given: Mapping[str, str]) -> dict[str, Value]:
+        """Return the values of all parameters, those given in place of the defaults.
+
+        Raises:
+            VmsPhError: an unknown parameter, or a value that it does not accept.
+        """
+        values: dict[str, Value] = {name: p.default for name, p in self.parameters.items()}
+        for name, text in given.items():
+            if name not in self.parameters:
+                raise VmsPhError(
+                    f"{self.id} has no parameter '{name}'; it has {', '.join(self.parameters)}"
+                )
+            values[name] = self.parameters[name].parse(name, text)
+        return values
