@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,22 +11,67 @@ from numpy.linalg import svd
 from ..arrays import Array, frozen
 from ..errors import ModelError
 
-# Directions with a smaller share than this of the largest are rounding.
+# Power of two unit elements, and directions of balanced bases, below this are rounding.
+_POWER = 1e-9
 _RANK = 1e-9
+# Entries of a basis below this, in SI units beside entries of one and more, are rounding.
+_NOISE = 1e-13
+# Balancing converges by a factor of two or more at each pass; entries are left within a few tens.
+_PASSES = 60
+_UNTIED = (np.arange(0), np.arange(0))
 
 
 @dataclass(frozen=True)
 class DiracStructure:
     """A maximal subspace of flows f and efforts e on which the power ``e^T f`` is zero.
 
+    With the bases F and E: ``E^T F + F^T E = 0`` and ``rank [F; E] = N``. Both are checked with the
+    ports in units of their own: power does not change when the flow of a port is multiplied by a
+    number and its effort divided by it, so that structures of very different size are checked
+    alike.
+
     Attributes:
         ports: names with their sizes, in the order of the rows below.
-        flows, efforts: (N,N) bases of the subspace, a column for each of its N dimensions.
+        flows, efforts: (N,N) bases F and E of the subspace, a column for each of its N dimensions.
+
+    Raises:
+        ModelError: bases that are not finite or not of the size of the ports, that do not conserve
+            power, or whose columns are linearly dependent.
     """
 
     ports: Mapping[str, int]
     flows: Array
     efforts: Array
+
+    def __post_init__(self) -> None:
+        size = sum(self.ports.values())
+        if self.flows.shape != (size, size) or self.efforts.shape != (size, size):
+            raise ModelError(
+                f"a Dirac structure on ports of size {size} has bases of {size} flows and efforts, "
+                f"({size}, {size}) each; given: {self.flows.shape} and {self.efforts.shape}"
+            )
+        if not (np.isfinite(self.flows).all() and np.isfinite(self.efforts).all()):
+            raise ModelError("the flows and efforts of a Dirac structure must be finite")
+        if size == 0:
+            return
+        balanced = _balanced(self.flows, self.efforts)
+        pairing = balanced.efforts.T @ balanced.flows
+        power = np.abs(pairing + pairing.T)
+        if power.max() > _POWER:
+            one, other = np.unravel_index(int(np.argmax(power)), power.shape)
+            raise ModelError(
+                "a Dirac structure conserves power, efforts^T flows + flows^T efforts = 0; given "
+                f"bases whose columns {one} and {other} exchange "
+                f"{(self.efforts.T @ self.flows + self.flows.T @ self.efforts)[one, other]:.3g} W; "
+                "give flows and efforts of every port the signs with which their powers add to zero"
+            )
+        values = svd(np.vstack([balanced.flows, balanced.efforts]), compute_uv=False)
+        rank = int(np.sum(values > _RANK * values[0]))
+        if rank < size:
+            raise ModelError(
+                f"a Dirac structure on ports of size {size} has as many dimensions; the columns "
+                f"given span {rank}; give {size} independent columns of flows and efforts"
+            )
 
     @classmethod
     def from_matrix(cls, matrix: Array, ports: Mapping[str, int]) -> "DiracStructure":
@@ -40,9 +86,11 @@ class DiracStructure:
             raise ModelError(f"ports of size {size} need a matrix of that size, not {matrix.shape}")
         if not np.isfinite(matrix).all():
             raise ModelError("the matrix from efforts to flows must be finite")
-        if not np.allclose(matrix, -matrix.T, atol=1e-9 * (1.0 + np.abs(matrix).max(initial=0.0))):
+        # Each pair of entries beside the largest ones of its two rows.
+        largest = np.sqrt(np.abs(matrix).max(axis=1, initial=0.0))
+        if (np.abs(matrix + matrix.T) > _POWER * (1.0 + np.outer(largest, largest))).any():
             raise ModelError("the matrix from efforts to flows must be skew-symmetric")
-        return cls(dict(ports), frozen(matrix.copy()), frozen(np.eye(size)))
+        return cls(dict(ports), frozen(0.5 * (matrix - matrix.T)), frozen(np.eye(size)))
 
     def matrix(self) -> Array:
         """Return the skew matrix from efforts to flows.
@@ -136,7 +184,8 @@ def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]
         connections: ports of ``a`` with their counterparts in ``b``.
 
     Raises:
-        ModelError: an unknown port, one connected twice, or ports of different sizes.
+        ModelError: an unknown port, one connected twice, ports of different sizes, or entries that
+            differ by too many orders of magnitude.
     """
     both = direct_product(a, b)
     ours, theirs = list(connections), list(connections.values())
@@ -150,24 +199,90 @@ def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]
                 f"port '{one}' has size {a.ports[one]}, port '{other}' {b.ports[other]}"
             )
     here, there = both._rows(ours), both._rows(theirs)
-    constraints = [
-        both.efforts[here] - both.efforts[there],
-        both.flows[here] + both.flows[there],
-    ]
-    allowed = _kernel(np.vstack(constraints))
     left = [name for name in both.ports if name not in {*ours, *theirs}]
     rows = both._rows(left)
-    image = _image(np.vstack([both.flows[rows], both.efforts[rows]]) @ allowed)
     ports = {name: both.ports[name] for name in left}
-    return DiracStructure(ports, frozen(image[: len(rows)]), frozen(image[len(rows) :]))
+    # In balanced units no direction is lost beside one that is larger by many orders.
+    scaled = _balanced(both.flows, both.efforts, (here, there))
+    stacked, _ = np.linalg.qr(np.vstack([scaled.flows, scaled.efforts]))
+    flows, efforts = stacked[: len(scaled.flows)], stacked[len(scaled.flows) :]
+    allowed = _kernel(np.vstack([efforts[here] - efforts[there], flows[here] + flows[there]]))
+    image = _image(np.vstack([flows[rows], efforts[rows]]) @ allowed)
+    image[np.abs(image) < _NOISE] = 0.0
+    units = scaled.units[rows][:, None]
+    try:
+        return DiracStructure(
+            ports, frozen(image[: len(rows)] / units), frozen(image[len(rows) :] * units)
+        )
+    except ModelError:
+        raise ModelError(
+            f"the composed structure on the ports {', '.join(left)} cannot be computed: its "
+            f"{len(rows)} dimensions differ by too many orders of magnitude; choose units in which "
+            "the entries of both structures are of a similar size"
+        ) from None
+
+
+class _Balanced(NamedTuple):
+    """Bases of flows and efforts with the ports in units in which both are of size one.
+
+    Attributes:
+        flows, efforts: (N,N) with columns of length one.
+        units: (N,) by which the flows were multiplied and the efforts divided.
+    """
+
+    flows: Array
+    efforts: Array
+    units: Array
+
+
+def _balanced(
+    flows: Array, efforts: Array, tied: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] = _UNTIED
+) -> _Balanced:
+    """Return bases of the same subspace in balanced units.
+
+    Rows and columns are scaled in turn, as in the balancing of a matrix (Parlett and Reinsch,
+    Numerische Mathematik 13, 1969), with powers of two: nothing is rounded.
+
+    Args:
+        flows: (N,N).
+        efforts: (N,N).
+        tied: rows that must keep common units, in pairs.
+    """
+    noise = _NOISE * np.minimum(1.0, np.maximum(_largest(flows, 0), _largest(efforts, 0)))
+    flows = np.where(np.abs(flows) <= noise, 0.0, flows)
+    efforts = np.where(np.abs(efforts) <= noise, 0.0, efforts)
+    units = np.ones(len(flows))
+    one, other = tied
+    for _ in range(_PASSES):
+        f, e = _largest(flows, 1), _largest(efforts, 1)
+        both = (f > 0.0) & (e > 0.0)
+        exponent = np.zeros(len(flows))
+        exponent[both] = 0.5 * (np.log2(e[both]) - np.log2(f[both]))
+        exponent[~both & (f > 0.0)] = -np.log2(f[~both & (f > 0.0)])
+        exponent[~both & (e > 0.0)] = np.log2(e[~both & (e > 0.0)])
+        exponent[one] = exponent[other] = 0.5 * (exponent[one] + exponent[other])
+        step = np.exp2(np.round(exponent))
+        flows, efforts, units = flows * step[:, None], efforts / step[:, None], units * step
+        columns = np.maximum(_largest(flows, 0), _largest(efforts, 0))
+        columns = np.exp2(np.round(np.log2(np.where(columns > 0.0, columns, 1.0))))
+        flows, efforts = flows / columns, efforts / columns
+        if (step == 1.0).all() and (columns == 1.0).all():
+            break
+    length = np.sqrt((flows**2).sum(axis=0) + (efforts**2).sum(axis=0))
+    length[length == 0.0] = 1.0
+    return _Balanced(flows / length, efforts / length, units)
+
+
+def _largest(matrix: Array, axis: int) -> Array:
+    return np.abs(matrix).max(axis=axis, initial=0.0)
 
 
 def _kernel(matrix: Array) -> Array:
     _, values, right = svd(matrix)
-    rank = int(np.sum(values > _RANK * max(values.max(initial=0.0), 1e-300)))
+    rank = int(np.sum(values > _RANK))
     return right[rank:].T
 
 
 def _image(matrix: Array) -> Array:
     left, values, _ = svd(matrix, full_matrices=False)
-    return left[:, values > _RANK * values.max(initial=0.0)]
+    return left[:, values > _RANK]

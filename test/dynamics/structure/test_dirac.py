@@ -312,6 +312,82 @@ def test_what_is_no_dirac_structure_is_refused() -> None:
         DiracStructure.from_matrix(np.full((2, 2), np.nan), {"a": 2})
 
 
+TURN = np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 1e20])
+def test_bases_that_exchange_power_are_refused_in_any_unit(size: float) -> None:
+    # In both the flow is a positive multiple of the effort: a resistor, given as lossless.
+    for unit in (1.0, size):
+        with pytest.raises(ModelError, match="conserves power"):
+            DiracStructure({"a": 2}, size * np.eye(2), unit * np.eye(2))
+    DiracStructure({"a": 2}, size * TURN, np.eye(2))
+
+
+def test_the_unit_matrices_are_no_dirac_structure() -> None:
+    with pytest.raises(ModelError, match=r"columns 0 and 0 exchange 2 W; give flows and efforts"):
+        DiracStructure({"a": 1, "b": 1}, np.eye(2), np.eye(2))
+
+
+def test_a_resistor_beside_a_large_gyrator_is_found() -> None:
+    flows = np.zeros((4, 4))
+    flows[:2, :2], flows[2:, 2:] = 1e20 * TURN, np.eye(2)
+    with pytest.raises(ModelError, match="conserves power"):
+        DiracStructure({"a": 2, "b": 2}, flows, np.eye(4))
+    with pytest.raises(ModelError, match="skew-symmetric"):
+        DiracStructure.from_matrix(flows, {"a": 2, "b": 2})
+
+
+def test_too_few_dimensions_or_bases_of_a_wrong_size_are_refused() -> None:
+    zero = np.zeros((2, 2))
+    with pytest.raises(ModelError, match="as many dimensions; the columns given span 0"):
+        DiracStructure({"a": 2}, zero, zero)
+    twice = np.array([[1.0, 2.0], [1.0, 2.0]])
+    with pytest.raises(ModelError, match="as many dimensions; the columns given span 1"):
+        DiracStructure({"a": 2}, zero, twice)
+    with pytest.raises(ModelError, match=r"\(3, 3\) each; given: \(2, 2\) and \(2, 2\)"):
+        DiracStructure({"a": 3}, zero, np.eye(2))
+    with pytest.raises(ModelError, match="must be finite"):
+        DiracStructure({"a": 2}, np.full((2, 2), np.inf), np.eye(2))
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e-9, 1e9, 1e20])
+def test_blocks_of_very_different_size_lose_no_dimension_when_composed(size: float) -> None:
+    flows = np.zeros((4, 4))
+    flows[:2, :2], flows[2:, 2:] = size * TURN, TURN
+    a = DiracStructure.from_matrix(flows, {"large": 2, "small": 2})
+    b = DiracStructure.from_matrix(np.kron(TURN, np.eye(2)), {"right": 2, "end": 2})
+    found = compose(a, b, {"small": "right"})
+    is_of_full_dimension(found, 4)
+    e = np.array([2.0, 3.0])
+    # The small block through the second one: f = e turned, with flow and effort exchanged.
+    assert found.contains(np.concatenate([size * TURN @ e, np.zeros(2)]), np.r_[e, 0.0, 0.0])
+    outer = np.concatenate([np.zeros(2), e]), np.concatenate([np.zeros(2), TURN @ e])
+    assert found.contains(*outer)
+
+
+@pytest.mark.parametrize("ratio", [1e-20, 1e-10, 1e10, 1e20])
+def test_two_gyrators_of_very_different_size_are_a_transformer_or_refused(ratio: float) -> None:
+    a = DiracStructure.from_matrix(ratio * TURN, {"a": 1, "inner": 1})
+    b = DiracStructure.from_matrix(TURN, {"again": 1, "b": 1})
+    try:
+        found = compose(a, b, {"inner": "again"})
+    except ModelError as error:
+        assert "orders of magnitude" in str(error)
+        return
+    is_of_full_dimension(found, 2)
+    # f_a = ratio e_b with both gyrators in a row: e_a = 1, e_b = -ratio and f_b = 1, f_a = ratio.
+    scale = max(1.0, ratio)
+    for flows, efforts in (([0, 0], [1, -ratio]), ([ratio, 1], [0, 0])):
+        assert found.contains(np.array(flows) / scale, np.array(efforts) / scale)
+
+
+def is_of_full_dimension(structure: DiracStructure, size: int) -> None:
+    assert structure.flows.shape == structure.efforts.shape == (size, size)
+    # The constructor has checked power and rank, in units of their own.
+    DiracStructure(structure.ports, structure.flows, structure.efforts)
+
+
 def test_wrong_connections_are_refused_by_name(rng: np.random.Generator) -> None:
     a, b = random_structure({"x": 2, "y": 1}, rng), random_structure({"u": 2, "w": 1}, rng)
     with pytest.raises(ModelError, match="no port 'z'; there are x, y"):
