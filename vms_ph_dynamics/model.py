@@ -37,7 +37,8 @@ class VMSModel:
         end_effector_id: its index among the frames of Pinocchio's model.
         gravity: (3,) in the inertial frame, m/s^2.
         base_gravity: the same in the axes that the base's positions count along; they are those of
-            the inertial frame unless a URDF mounts its floating or planar joint turned.
+            the inertial frame unless a URDF mounts its floating or planar joint turned, see
+            :attr:`.KinematicTree.mount`.
         fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """

@@ -80,7 +80,10 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
       velocity_(n_),
       neutral_(pinocchio::neutral(model_)),
       total_mass_(pinocchio::computeTotalMass(model_)),
-      base_gravity_(model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear()) {
+      base_gravity_(model_.gravity.linear()) {
+  if (base_ != Base::fixed) {
+    base_gravity_ = model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear();
+  }
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
   for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints);
        ++i) {

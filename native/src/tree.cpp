@@ -52,8 +52,9 @@ Tree::Tree(const Model& model, bool gravity)
       fall_(Vector3d::Zero()),
       neutral_(pinocchio::neutral(model.pinocchio())) {
   const auto& m = model.pinocchio();
+  // The positions of a moving base count along the axes of its mount.
   for (int i = 0; gravity && i < 3; ++i) {
-    (i < falling() ? fall_ : field_)[i] = m.gravity.linear()[i];
+    (i < falling() ? fall_ : field_)[i] = model.base_gravity()[i];
   }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);

@@ -13,7 +13,6 @@ import pinocchio as pin
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..groups import SE3
-from ..robot.joints import BASE_POSITION
 from ..robot.kinematic_tree import KinematicTree
 from ..robot.kinematics import Kinematics
 
@@ -177,11 +176,10 @@ class Fluid:
             d: the motion.
             centre: (3,) what the angular part is about, with the base at the origin.
         """
-        total, size = np.zeros(6), BASE_POSITION[d.tree.base]
+        total, base = np.zeros(6), d.tree.base_displacement(d.q)
         for body in self.bodies:
             pose = d.placement(body.link)
-            place = pose[:3, 3].copy()
-            place[:size] -= d.q[:size]
+            place = pose[:3, 3] - base
             own = body.added_mass @ (d.jacobian(body.link) @ d.v)
             linear = pose[:3, :3] @ own[:3]
             total[:3] += linear

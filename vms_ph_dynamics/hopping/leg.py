@@ -92,10 +92,11 @@ class Leg:
                 f"a leg is a robot on a planar base in vacuum, with joints that have limits and "
                 f"mimic no others; '{model.name}' has a {model.base} base"
             )
-        if model.gravity[0] != 0.0 or model.gravity[1] > 0.0 or model.gravity[2] != 0.0:
+        gravity = model.base_gravity
+        if gravity[0] != 0.0 or gravity[1] > 0.0 or gravity[2] != 0.0:
             raise ModelError(
-                "a leg moves in a vertical plane, y up: its gravity must be (0, -g, 0); given: "
-                f"{tuple(float(g) for g in model.gravity)}"
+                "a leg moves in a vertical plane, y up: gravity in the axes of its base must be "
+                f"(0, -g, 0); given: {tuple(float(g) for g in gravity)}"
             )
         self.model = model
         self.foot = model.end_effector if foot is None else foot

@@ -34,7 +34,7 @@ class CayleyState(NamedTuple):
     Attributes:
         q: (nq,); the base position is not used.
         fall: the motion of the centre of mass.
-        angular: (r,) about the centre of mass, inertial axes, kg m^2/s.
+        angular: (r,) about the centre of mass, mount axes, kg m^2/s.
         pi: (n,) joint momenta in the frame of the centre of mass.
         energy: internal, J.
         t: s.
@@ -57,7 +57,7 @@ class Middle(NamedTuple):
         slope: (n,) ``dT/dq - dV/dq``.
         torque: (r,) moment of the ports about the centre of mass, base axes.
         force: (n,) of the ports on the shape, the centre of mass held.
-        push: (k,) force of the ports on the centre of mass, inertial axes.
+        push: (k,) force of the ports on the centre of mass, mount axes.
         acting: the efforts, and d: the evaluation there; None where nothing acts.
     """
 
@@ -260,7 +260,7 @@ class CayleyStepper(RobotStepper):
         return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
 
     def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
-        """Return the torque in inertial axes, such that its work is ``w . torque``."""
+        """Return the torque in mount axes, such that its work is ``w . torque``."""
         if self.robot.k == 2:
             return torque
         half = 0.5 * turn

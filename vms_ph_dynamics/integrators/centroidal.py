@@ -7,6 +7,9 @@ mass, shape, and their energy. Everything here is exact, whatever the scheme tha
 
 On a planar base this holds for gravity within the plane; gravity across it acts on the joints, as
 all of it does on a fixed base.
+
+All vectors here are in the axes of the base's mount, which the positions in ``q`` count along: the
+inertial axes, unless a URDF gives its floating or planar joint an ``<origin>``.
 """
 
 from functools import partial
@@ -33,8 +36,8 @@ class Fall(NamedTuple):
 
     Attributes:
         since: that instant, s.
-        centre: (k,) centre of mass then, in the inertial frame, m.
-        linear: (k,) linear momentum then, in inertial axes, kg m/s.
+        centre: (k,) centre of mass then, from the mount, m.
+        linear: (k,) linear momentum then, kg m/s.
         mass: kg.
         gravity: (k,) m/s^2.
     """
@@ -70,7 +73,7 @@ class CentroidalState(NamedTuple):
         q: (nq,) configuration; the base position is that relative to the centre of mass.
         v: (nv,) velocity, less that of the centre of mass.
         fall: the motion of the centre of mass.
-        angular: (r,) angular momentum about the centre of mass in inertial axes, kg m^2/s.
+        angular: (r,) angular momentum about the centre of mass, mount axes, kg m^2/s.
         energy: internal: kinetic energy of ``v`` and :meth:`Centroidal.potential`, J.
         t: s.
     """
@@ -128,10 +131,13 @@ class Centroidal:
         self.k = BASE_POSITION[model.base]
         self.r = model.b - self.k
         self.mass = model.total_mass
-        field = np.array(model.gravity) if gravity else np.zeros(3)
+        # The positions of a moving base count along the axes of its mount.
+        field = np.array(model.base_gravity) if gravity else np.zeros(3)
         self.fall = field[: self.k].copy()
         field[: self.k] = 0.0
         self._pin = model.pinocchio
+        if self.k:
+            self._pin.jointPlacements[1] = pin.SE3.Identity()
         self._pin.gravity.linear = field
         self._data = self._pin.createData()
         self.has_potential = bool(field.any())
@@ -181,7 +187,7 @@ class Centroidal:
         return q, v
 
     def to_space(self, rotation: Array, momentum: Array, lever: Array) -> Array:
-        """Return the angular momentum about the centre of mass in inertial axes, (r,)."""
+        """Return the angular momentum about the centre of mass in mount axes, (r,)."""
         p, k = momentum, self.k
         if k == 2:
             return np.array([p[2] - lever[0] * p[1] + lever[1] * p[0]])

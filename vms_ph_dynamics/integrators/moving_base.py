@@ -8,9 +8,16 @@ from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..robot.joints import BASE_POSITION
 
+# A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
+_LEVEL = 1e-12
+
 
 def base_rotation(base: str, q: Array) -> Array:
-    """Return the rotation from base axes to inertial axes, (3,3), or (2,2) on a planar base."""
+    """Return the rotation from base axes to those of its mount, (3,3), or (2,2) on a planar base.
+
+    The mount's axes are those that the positions in ``q`` count along: the inertial axes, unless a
+    URDF gives its floating or planar joint an ``<origin>``.
+    """
     if base == "floating":
         return pin.XYZQUATToSE3(q[:7]).rotation
     cosine, sine = q[2], q[3]
@@ -74,13 +81,22 @@ def coordinate_rate(model: VMSModel, q: Array, v: Array) -> Array:
 
 
 def spatial_momentum(d: Evaluation) -> Array:
-    """Return ``Ad_{h^-1}^T p``: momentum about the inertial origin, in inertial axes, (b,)."""
-    base = d.model.base
+    """Return ``Ad_{h^-1}^T p``: momentum about the inertial origin, in inertial axes, (b,).
+
+    A planar base whose mount tilts its plane has no such numbers in inertial axes: there it is
+    about the origin of the mount, in its axes. :func:`.momenta` has all six numbers of any base.
+    """
+    base, mount = d.model.base, d.tree.mount
     if base == "fixed":
         return np.zeros(0)
     k = BASE_POSITION[base]
     rotation, x, p = base_rotation(base, d.q), d.q[:k], d.p
     linear = rotation @ p[:k]
     if base == "planar":
-        return np.array([*linear, p[2] + x[0] * linear[1] - x[1] * linear[0]])
-    return np.concatenate([linear, rotation @ p[3:] + cross(x, linear)])
+        turn = p[2] + x[0] * linear[1] - x[1] * linear[0]
+        if mount[2, 2] < 1.0 - _LEVEL:
+            return np.array([*linear, turn])
+        along = mount[:2, :2] @ linear
+        return np.array([*along, turn + mount[0, 3] * along[1] - mount[1, 3] * along[0]])
+    along, about = mount[:3, :3] @ linear, rotation @ p[3:] + cross(x, linear)
+    return np.concatenate([along, mount[:3, :3] @ about + cross(mount[:3, 3], along)])

@@ -57,7 +57,7 @@ class Observation:
         state: in the coordinates of the system; a :class:`PHState` for the forms of a robot.
         energy: J.
         spatial_momentum: about the origin of the inertial frame, in its axes; (b,) for robots,
-            empty for a system that has none.
+            see :func:`.spatial_momentum`; empty for a system that has none.
     """
 
     state: Any

@@ -73,7 +73,8 @@ class Trajectory:
         t: (N+1,) s.
         states: at these instants; of a robot :class:`PHState`.
         energy: (N+1,) computed from configuration and velocity, not taken from the scheme, J.
-        spatial_momentum: (N+1,b) about the inertial origin, in inertial axes.
+        spatial_momentum: (N+1,b) about the inertial origin, in inertial axes; those of the mount on
+            a planar base that is mounted with a tilt.
         audit: the energy balance between the instants.
         events: that took place, in order.
         failures: steps that were repeated as halves, in order; empty for a smooth run.

@@ -40,7 +40,9 @@ class KinematicTree:
         rotations: the entries of a configuration that must have length one.
         total_mass: of everything that moves, kg.
         gravity: (3,) in the inertial frame, m/s^2.
-        base_gravity: (3,) the same in the axes that the base's positions count along.
+        mount: (4,4) pose in the inertial frame of the axes that the base's positions count along:
+            the ``<origin>`` of a floating or planar joint; the unit on a fixed base.
+        base_gravity: (3,) gravity in the axes of the mount.
     """
 
     def __init__(self, pinocchio: Any, mimics: Mapping[str, Mimic] | None = None) -> None:
@@ -68,10 +70,11 @@ class KinematicTree:
         self.rotations = rotations_of(pinocchio, self.mimics)
         self.total_mass = float(pin.computeTotalMass(pinocchio))
         self.gravity = frozen(np.array(pinocchio.gravity.linear))
-        # A base joint may be mounted on the world with an <origin>: its positions are along its own
-        # axes, not those of the inertial frame.
-        self._mount = frozen(np.array(pinocchio.jointPlacements[1].homogeneous))
-        self.base_gravity = frozen(self._mount[:3, :3].T @ self.gravity)
+        moves = self.base != "fixed"
+        self.mount = frozen(
+            np.array(pinocchio.jointPlacements[1].homogeneous) if moves else np.eye(4)
+        )
+        self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
         self._position_size = BASE_POSITION[self.base]
         self._local = threading.local()
         # crba fills the upper triangle only; these masks mirror it without touching what is below.
@@ -110,6 +113,11 @@ class KinematicTree:
         moved = q.copy()
         moved[:size] = 0.0
         return moved
+
+    def base_displacement(self, q: Array) -> Array:
+        """Return the position of the base from its mount, in inertial axes, (3,)."""
+        size = self._position_size
+        return self.mount[:3, :size] @ q[:size]
 
     def symmetric(self, crba: Array) -> Array:
         """Return the full symmetric matrix of the upper triangle that crba fills."""
@@ -167,7 +175,7 @@ class KinematicTree:
         else:
             moved, (x, y, c, s) = np.eye(4), q[:4]
             moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return self._mount @ moved
+        return self.mount @ moved
 
     @property
     def link_names(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen
 from ..evaluation import Evaluation
-from ..robot.joints import BASE_POSITION
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,9 @@ def momenta(d: Evaluation) -> Momenta:
     model, data = d.model, d.tree.data()
     about_centre = pin.computeCentroidalMomentum(d.tree.pinocchio, data, d.q_origin, d.v_full)
     momentum, centre = np.array(about_centre.vector), np.array(data.com[0])
-    size = BASE_POSITION[model.base]
     if model.fluid is not None:
         momentum = momentum + model.fluid.momentum(d, centre)
-    centre[:size] += d.q[:size]
+    centre += d.tree.base_displacement(d.q)
     about_origin = momentum[3:] + np.cross(centre, momentum[:3])
     spatial = np.concatenate([momentum[:3], about_origin])
     return Momenta(frozen(centre), frozen(momentum), frozen(spatial))
