@@ -84,6 +84,11 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
   if (base_ != Base::fixed) {
     base_gravity_ = model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear();
   }
+  if (!model_.armature.head(b_).isZero(0.0)) {
+    throw ModelError("the base of '" + model_.name +
+                     "' has an armature; it is accepted on joints only: set these entries to zero "
+                     "and give the base link the inertia itself");
+  }
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
   for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints);
        ++i) {

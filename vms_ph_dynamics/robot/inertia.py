@@ -55,6 +55,43 @@ def check_bodies(model: Any) -> None:
         check_inertia(model.names[i], body.mass, body.inertia)
 
 
+def check_rotors(model: Any) -> None:
+    """Check that the rotors of a Pinocchio model are those that its equations of motion contain.
+
+    Pinocchio's algorithms take rotors from ``armature`` alone: the inertia that a rotor adds to the
+    diagonal of the mass matrix, ``rotorInertia * rotorGearRatio**2``. Its reader of SRDF fills in
+    all three. On a base armature would be an inertia that depends on the direction of the push and
+    belongs to no momentum.
+
+    Raises:
+        ModelError: armature that is negative, not finite or on a moving base, or rotors that
+            ``armature`` does not contain.
+    """
+    armature = np.asarray(model.armature, dtype=np.float64)
+    reflected = np.asarray(model.rotorInertia) * np.asarray(model.rotorGearRatio) ** 2
+    for i in range(1, model.njoints):
+        rows = slice(model.idx_vs[i], model.idx_vs[i] + model.nvs[i])
+        own, rotor, name = armature[rows], reflected[rows], model.names[i]
+        if not (np.isfinite(own).all() and (own >= 0.0).all()):
+            raise ModelError(
+                f"the armature of joint '{name}' must be finite and not negative; given: "
+                f"{own.tolist()} kg m^2"
+            )
+        if model.nvs[i] > 1 and own.any():
+            raise ModelError(
+                f"the base '{name}' has the armature {own.tolist()}; it is accepted on joints "
+                "only: set these entries to zero and give the base link the inertia itself"
+            )
+        # Pinocchio's own sum of the two may differ by rounding.
+        if not (rotor <= own * (1.0 + 1e-9)).all() or (model.rotorInertia[rows] < 0.0).any():
+            raise ModelError(
+                f"joint '{name}' has the rotorInertia {model.rotorInertia[rows].tolist()} and the "
+                f"rotorGearRatio {model.rotorGearRatio[rows].tolist()}, but the armature "
+                f"{own.tolist()} kg m^2, from which alone the equations of motion take rotors; set "
+                "armature to rotorInertia * rotorGearRatio**2, or rotorInertia to zero"
+            )
+
+
 def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
     """Check that the mass matrix of a model is positive definite somewhere.
 

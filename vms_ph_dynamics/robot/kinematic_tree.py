@@ -10,7 +10,7 @@ import pinocchio as pin
 from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..groups import SE2
-from .inertia import check_bodies, check_mass_matrix
+from .inertia import check_bodies, check_mass_matrix, check_rotors
 from .joint_table import JointTable, joint_table
 from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
 from .mimic import Mimic, Projection
@@ -53,6 +53,7 @@ class KinematicTree:
         """
         check_joints(pinocchio)
         check_bodies(pinocchio)
+        check_rotors(pinocchio)
         if pinocchio.nv == 0:
             raise ModelError(f"the robot '{pinocchio.name}' has no joint that moves")
         self.pinocchio = pinocchio
