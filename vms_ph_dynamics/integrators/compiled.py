@@ -77,6 +77,7 @@ class CompiledStepper(RobotStepper):
         """Wrap a scheme in Python, by its name."""
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
+        self.closes_balance = inner.closes_balance
         self._inner, self._native = inner, module
         self._robot = module.Model(
             self.model.tree.pinocchio.saveToString(), self.model.end_effector

@@ -22,6 +22,7 @@ class Suzuki(RobotStepper):
     def __init__(self, inner: RobotStepper) -> None:
         super().__init__(inner.form, inner.gravity)
         self._inner = inner
+        self.closes_balance = inner.closes_balance
 
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state of the inner scheme."""

@@ -33,6 +33,8 @@ class DiscreteGradient(LieMidpoint):
     1996). It is of second order, so the order and the symmetry of the midpoint rule stay.
     """
 
+    closes_balance = True
+
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
         self.end_inertia.at(form.model.neutral_configuration())

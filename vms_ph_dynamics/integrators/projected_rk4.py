@@ -29,6 +29,7 @@ class ProjectedRK4(RobotStepper):
     """
 
     order = 4
+    closes_balance = True
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
         """Make the scheme for a robot in any form.

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .balance import BalanceMissed, check_balance
 from .stepper import IntegrationError, SolverState, StepFailure, Stepper, StepResult
 from .trajectory import FailedStep
 
@@ -41,15 +42,21 @@ def multi_step_with_retry(
     Raises:
         IntegrationError: the first fails even after many halvings.
     """
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return RetriedMultiStep(
-                *stepper.multi_step(solver_state, ports, t0, dt, first, steps), ()
-            )
-    except StepFailure:
-        t = t0 + first * dt
-        result, failures = step_with_retry(stepper, solver_state, ports, t, dt, halvings)
-        return RetriedMultiStep(result, 1, failures)
+    while True:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                result, count = stepper.multi_step(solver_state, ports, t0, dt, first, steps)
+        except StepFailure:
+            break
+        try:
+            _check(stepper, solver_state, result, count)
+            return RetriedMultiStep(result, count, ())
+        except BalanceMissed:
+            if count == 1:
+                break
+            steps = count // 2  # to find the step that misses it
+    retried, failures = step_with_retry(stepper, solver_state, ports, t0 + first * dt, dt, halvings)
+    return RetriedMultiStep(retried, 1, failures)
 
 
 def step_with_retry(
@@ -68,7 +75,9 @@ def step_with_retry(
     try:
         # The schemes check that a step stays within the finite numbers.
         with np.errstate(over="ignore", invalid="ignore"):
-            return RetriedStep(stepper.step(solver_state, ports, t, dt), ())
+            result = stepper.step(solver_state, ports, t, dt)
+        _check(stepper, solver_state, result)
+        return RetriedStep(result, ())
     except StepFailure as failure:
         if halvings == 0:
             raise IntegrationError(
@@ -88,4 +97,17 @@ def step_with_retry(
         first.dissipated + second.dissipated,
         max(first.iterations, second.iterations),
     )
+    try:
+        # A balance that halves miss by less is not closed by halving.
+        _check(stepper, solver_state, both)
+    except BalanceMissed as missed:
+        raise IntegrationError(
+            f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
+            f"either: {missed}"
+        ) from missed
     return RetriedStep(both, (failed, *before, *after))
+
+
+def _check(stepper: Stepper, before: SolverState, result: StepResult, steps: int = 1) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        check_balance(stepper, before, result, steps)

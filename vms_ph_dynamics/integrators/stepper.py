@@ -49,6 +49,20 @@ class MultiStepResult(NamedTuple):
     steps: int
 
 
+class StoredEnergy(NamedTuple):
+    """The energy of a solver state, computed from configuration and velocity.
+
+    Attributes:
+        total: J.
+        size: of the terms that it is the sum of, J: what its rounding is a share of.
+        floor: rounding that is left where all terms cancel, J.
+    """
+
+    total: float
+    size: float
+    floor: float
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The observable quantities of a solver state, computed from configuration and velocity.
@@ -109,6 +123,14 @@ class Stepper(ABC):
             StepFailure: the first did not succeed; nothing has changed.
         """
         return MultiStepResult(self.step(solver_state, ports, t0 + first * dt, dt), 1)
+
+    def stored(self, solver_state: SolverState) -> StoredEnergy | None:
+        """Return the energy for the check of the balance of a step, see :mod:`.balance`.
+
+        None where the scheme does not promise that energy changes by the port energies it reports:
+        then the residual of the audit is the error of its quadrature.
+        """
+        return None
 
     @abstractmethod
     def observe(self, solver_state: SolverState) -> Observation:
