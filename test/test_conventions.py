@@ -159,7 +159,7 @@ def p2_tool_wrench_acts_at_its_origin() -> None:
     q, v = ARM.configuration(robots.get("panda").home), np.full(7, 0.1)
     twist = ARM.evaluate(q, v).J_end_effector @ v
     wrench = np.array([1.0, 2.0, 3.0, 0.4, 0.5, 0.6])
-    power = supplied(Ports(wrench_end_effector=wrench))["end_effector"]
+    power = supplied(Ports(wrench_end_effector=wrench))["wrench_end_effector"]
     assert power == pytest.approx(float(wrench @ twist))
 
 
@@ -173,7 +173,7 @@ def p3_base_wrench_acts_at_the_base_frame() -> None:
 
 
 def p4_gravity_is_no_port() -> None:
-    assert set(supplied(Ports())) == {"torque", "base", "end_effector"}
+    assert set(supplied(Ports())) == {"torque", "wrench_base", "wrench_end_effector"}
     form = CanonicalForm(SLIDE)
     balance = form.power_balance(form.state([0.0], [1.0]), Ports())
     # Rising freely: what the potential gains, the motion loses.
@@ -203,10 +203,10 @@ def r2_named_fields() -> None:
 
 def r3_mean_at_a_jump() -> None:
     simulation = Simulation(CanonicalForm(ARM), np.zeros(7), 1e-3, None)
-    simulation.advance(10, External(np.full(7, 4.0), np.arange(6.0)))
+    simulation.advance(10, External(np.full(7, 4.0), None, np.arange(6.0)))
     sample = simulation.sample()
     np.testing.assert_array_equal(sample.torque, np.full(7, 2.0))
-    np.testing.assert_array_equal(sample.wrench, np.arange(6.0) / 2)
+    np.testing.assert_array_equal(sample.wrench_end_effector, np.arange(6.0) / 2)
 
 
 CHECKS = {

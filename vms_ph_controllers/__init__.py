@@ -1,9 +1,24 @@
-"""Pure control laws: (state, reference, dt) -> (command, energy bookkeeping)."""
+"""Control laws as plain objects: from state, reference and time step to a command with its energy.
 
-from .interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
+To write a law, derive from :class:`Controller` and implement ``reset(state)`` and
+``update(state, reference, dt) -> Command``. Declare what users may set as fields of a frozen
+dataclass ``Gains`` by :func:`gain` and :func:`switch`, and keep the values in ``self.gains``.
+"""
+
+from .interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    switch,
+)
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
+from .laws.linear_impedance import LinearImpedance
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from .safety.energy_tank import EnergyTank
 
@@ -15,8 +30,11 @@ __all__ = [
     "EndEffectorImpedance",
     "EnergyTank",
     "HoppingController",
+    "LinearImpedance",
     "Reference",
     "RobotState",
     "Status",
     "TaskSpaceIDAPBC",
+    "gain",
+    "switch",
 ]

@@ -1,25 +1,109 @@
-"""Pure mathematics of manipulators on moving bases, in port-Hamiltonian form."""
+"""Dynamics of manipulators on moving bases in port-Hamiltonian form: pure mathematics.
 
+What most users need can be imported from here; it is loaded when it is first used.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .errors import ModelError, StateError, VmsPhError
+from .errors import (
+    ModelError as ModelError,
+    OptionError as OptionError,
+    StateError as StateError,
+    VmsPhError as VmsPhError,
+)
 
-if TYPE_CHECKING:
-    from .evaluation import Evaluation
-    from .model import VMSModel
+if TYPE_CHECKING:  # the same names as below, for type checkers
+    from .decoupling import (
+        DecouplingTransform as DecouplingTransform,
+        ExternalInternal as ExternalInternal,
+    )
+    from .effects import (
+        Allocation as Allocation,
+        Fluid as Fluid,
+        Friction as Friction,
+        ImmersedBody as ImmersedBody,
+        Rotor as Rotor,
+        immersed_cylinder as immersed_cylinder,
+    )
+    from .evaluation import (
+        Evaluation as Evaluation,
+    )
+    from .integrators import (
+        IntegrationError as IntegrationError,
+        Trajectory as Trajectory,
+        integrate as integrate,
+    )
+    from .model import (
+        VMSModel as VMSModel,
+    )
+    from .structure import (
+        CanonicalForm as CanonicalForm,
+        DecoupledForm as DecoupledForm,
+        DiracStructure as DiracStructure,
+        Energy as Energy,
+        Form as Form,
+        FreeFloating as FreeFloating,
+        Linearization as Linearization,
+        Momenta as Momenta,
+        PHRate as PHRate,
+        PHState as PHState,
+        Ports as Ports,
+        PowerBalance as PowerBalance,
+        StandardForm as StandardForm,
+        StructureCheck as StructureCheck,
+        TaskEvaluation as TaskEvaluation,
+        TaskSpaceForm as TaskSpaceForm,
+        linearize as linearize,
+        momenta as momenta,
+        structure_checks as structure_checks,
+    )
+    from .tasks import (
+        CentreOfMassTask as CentreOfMassTask,
+        DistanceTask as DistanceTask,
+        FrameTask as FrameTask,
+        OrientationTask as OrientationTask,
+        PoseTask as PoseTask,
+        PositionTask as PositionTask,
+        PrioritisedTask as PrioritisedTask,
+        StackedTask as StackedTask,
+        Task as Task,
+    )
 
-__all__ = ["Evaluation", "ModelError", "StateError", "VMSModel", "VmsPhError"]
+# Where each name is. Pinocchio takes a tenth of a second to import, which those who only want an
+# error class (a launcher, a command that lists topics) need not wait for.
+_HOME = {
+    name: module
+    for module, names in {
+        "decoupling": "DecouplingTransform ExternalInternal",
+        "effects": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
+        "errors": "ModelError OptionError StateError VmsPhError",
+        "evaluation": "Evaluation",
+        "integrators": "IntegrationError Trajectory integrate",
+        "model": "VMSModel",
+        "structure": (
+            "CanonicalForm DecoupledForm DiracStructure Energy Form FreeFloating Linearization "
+            "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
+            "TaskSpaceForm linearize momenta structure_checks"
+        ),
+        "tasks": (
+            "CentreOfMassTask DistanceTask FrameTask OrientationTask PoseTask PositionTask "
+            "PrioritisedTask StackedTask Task"
+        ),
+    }.items()
+    for name in names.split()
+}
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    # Pinocchio takes a tenth of a second to import, which those who only want an error class (a
-    # launcher, a command that lists topics) need not wait for.
-    if name == "VMSModel":
-        from .model import VMSModel
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
 
-        return VMSModel
-    if name == "Evaluation":
-        from .evaluation import Evaluation
 
-        return Evaluation
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

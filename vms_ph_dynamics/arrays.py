@@ -1,5 +1,6 @@
-"""Checks on the arrays a user hands in, and arrays nobody can change by accident."""
+"""Checks of the arrays that a user passes, and read-only arrays."""
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -11,7 +12,7 @@ from .errors import StateError
 Array = npt.NDArray[np.floating[Any]]
 
 
-def vector(value: Any, size: int, name: str) -> Array:
+def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     """Return ``value`` as a float vector of the given size with finite entries.
 
     Args:

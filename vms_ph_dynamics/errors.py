@@ -1,4 +1,4 @@
-"""What can go wrong, in words: what was given, what is accepted, what to do."""
+"""The errors of the project; a message says what was given, what is accepted, what to do."""
 
 
 class VmsPhError(Exception):
@@ -11,3 +11,7 @@ class ModelError(VmsPhError, ValueError):
 
 class StateError(VmsPhError, ValueError):
     """A state, force or matrix of the wrong shape, or with entries that are not finite."""
+
+
+class OptionError(VmsPhError, ValueError):
+    """An option or name that does not exist; the message lists those that do."""

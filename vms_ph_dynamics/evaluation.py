@@ -7,40 +7,44 @@ import numpy as np
 import pinocchio as pin
 
 from .arrays import Array, frozen
+from .errors import ModelError
+from .groups import base_group
 from .robot.joints import BASE_POSITION
+from .robot.kinematics import Kinematics
 
 if TYPE_CHECKING:
     from .model import VMSModel
 
 
-class Evaluation:
+class Evaluation(Kinematics):
     """An immutable snapshot at a state; every term is computed when first asked for.
 
     All arrays are read-only and full. ``b``, ``n`` and ``nv = b + n`` are the model's; on a fixed
     base the base blocks are empty. In a fluid, inertia and momentum include the added mass, and
     gravity the buoyancy.
+
+    Attributes:
+        model: the robot.
     """
 
     def __init__(self, model: "VMSModel", q: Array, v: Array) -> None:
-        """Take arrays that nobody will change; :meth:`VMSModel.evaluate` copies the caller's."""
+        """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's."""
+        super().__init__(model.tree, q, v)
         self.model = model
-        self.q = q
-        self.v = v
-        # What Pinocchio sees: the base at the origin, every joint that mimics another filled in.
-        self.q_origin = model.at_origin(model.full_configuration(self.q))
-        self._v_full = model.full_velocity(self.v)
         self._locked_inverse: Array | None = None
 
     @cached_property
     def M(self) -> Array:
         """Mass matrix, (nv,nv) [A (17)]."""
-        model = self.model
-        data = model.workspace()
-        upper = pin.crba(model._pin, data, self.q_origin) * model._upper
-        self._locked_inverse = model.locked_inverse(data)
-        mass = self._projected(upper + (upper * model._strictly_upper).T)
-        if model.fluid is not None:
-            mass = mass + model.fluid.added_mass(self)
+        tree, fluid = self.tree, self.model.fluid
+        data = tree.data()
+        mass = tree.symmetric(pin.crba(tree.pinocchio, data, self.q_origin))
+        if tree.projection is not None:
+            mass = tree.projected(mass)
+        if fluid is None:
+            self._locked_inverse = tree.locked_inverse(data)
+        else:
+            mass = mass + fluid.added_mass(self)
         return frozen(mass)
 
     @cached_property
@@ -111,24 +115,33 @@ class Evaluation:
         configuration, for which Pinocchio's matrix is wrong, never get into a model. In a fluid the
         part of the added mass is another matrix with the same property.
         """
-        model = self.model
-        c = pin.computeCoriolisMatrix(model._pin, model.workspace(), self.q_origin, self._v_full)
-        c = self._projected(c) if model.projection is not None else c.copy()
-        if model.fluid is not None:
-            c = c + model.fluid.coriolis(self)
+        tree, fluid = self.tree, self.model.fluid
+        c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), self.q_origin, self.v_full)
+        c = tree.projected(c) if tree.projection is not None else c.copy()
+        if fluid is not None:
+            c = c + fluid.coriolis(self)
         return frozen(c)
 
     @cached_property
     def C_hamel(self) -> Array:
         """Coriolis matrix of the Hamel equations, (nv,nv): not passive [B (3.39)].
 
+        ``[[Mdot_bb - a^T M_bb, Mdot_bq - a^T M_bq], [Mdot_bq^T - M_b,q / 2, Mdot_qq - M_bq,q -
+        M_q,q / 2]]`` with ``a = ad_v`` of the base twist.
+
         Raises:
             ModelError: a fixed base, or a fluid.
         """
-        # Here, and not above: the decoupling is built on this class.
-        from .decoupling import hamel_coriolis
-
-        return hamel_coriolis(self)
+        check_moving_rigid(self)
+        b = self.model.b
+        base, arm = self.v[:b], self.v[b:]
+        c = self.C + self.C.T
+        c[:b] -= base_group(self.model.base).coad(base) @ self.M[:b]
+        # Row k: half of v_b^T dM_bb/dq_k; v_b^T dM_bq/dq_k and half of qdot^T dM_qq/dq_k.
+        by_base, by_arm = base @ self.dM[:, :b], arm @ self.dM[:, b:, b:]
+        c[b:, :b] -= 0.5 * by_base[:, :b]
+        c[b:, b:] -= by_base[:, b:] + 0.5 * by_arm
+        return frozen(c)
 
     @cached_property
     def dM(self) -> Array:
@@ -145,11 +158,11 @@ class Evaluation:
     @cached_property
     def g(self) -> Array:
         """Generalised gravity, (nv,): the force that holds the robot still."""
-        model = self.model
-        g = pin.computeGeneralizedGravity(model._pin, model.workspace(), self.q_origin)
-        g = model.projection.T @ g if model.projection is not None else g.copy()
-        if model.fluid is not None:
-            g = g - model.fluid.buoyancy(self)
+        tree, fluid = self.tree, self.model.fluid
+        g = pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), self.q_origin)
+        g = tree.projection.T @ g if tree.projection is not None else g.copy()
+        if fluid is not None:
+            g = g - fluid.buoyancy(self)
         return frozen(g)
 
     @cached_property
@@ -161,7 +174,7 @@ class Evaluation:
     def potential_energy(self) -> float:
         """Gravity potential, J; zero with the centre of mass at the inertial frame's origin."""
         model = self.model
-        local = pin.computePotentialEnergy(model._pin, model.workspace(), self.q_origin)
+        local = pin.computePotentialEnergy(self.tree.pinocchio, self.tree.data(), self.q_origin)
         size = BASE_POSITION[model.base]
         weight = model.total_mass
         if model.fluid is not None:
@@ -176,35 +189,22 @@ class Evaluation:
 
     @cached_property
     def _J_end_effector(self) -> Array:
-        return frozen(self.frame_jacobian(self.model._end_effector_id))
+        return frozen(self.frame_jacobian(self.model.end_effector_id))
 
-    def jacobian(self, frame: str) -> Array:
-        """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv)."""
-        return frozen(self.frame_jacobian(self.model.frame_id(frame)))
 
-    def placement(self, frame: str) -> Array:
-        """Return the pose of a frame in the inertial frame, (4,4)."""
-        model, data = self.model, self.model.workspace()
-        pin.forwardKinematics(model._pin, data, model.full_configuration(self.q))
-        pose = pin.updateFramePlacement(model._pin, data, model.frame_id(frame))
-        return frozen(pose.homogeneous)
+def check_moving_rigid(d: Evaluation) -> None:
+    """Check that the base of a robot moves, and that it is not in a fluid.
 
-    def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the Jacobian of a frame by its index, (6,nv), in the axes asked for."""
-        model = self.model
-        full = pin.computeFrameJacobian(
-            model._pin, model.workspace(), self.q_origin, frame_id, axes
+    Raises:
+        ModelError: saying which.
+    """
+    if d.model.base == "fixed":
+        raise ModelError(
+            f"decoupling is that of a moving base; '{d.model.name}' has a fixed base: load it "
+            "with base='planar' or base='floating'"
         )
-        return full @ model.projection if model.projection is not None else full.copy()
-
-    def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""
-        model, data = self.model, self.model.workspace()
-        pin.computeJointJacobiansTimeVariation(model._pin, data, self.q_origin, self._v_full)
-        pin.updateFramePlacement(model._pin, data, frame_id)
-        full = pin.getFrameJacobianTimeVariation(model._pin, data, frame_id, axes)
-        return full @ model.projection if model.projection is not None else full.copy()
-
-    def _projected(self, matrix: Array) -> Array:
-        p = self.model.projection
-        return matrix if p is None else p.T @ matrix @ p
+    if d.model.fluid is not None:
+        raise ModelError(
+            f"decoupling is offered for rigid bodies; '{d.model.name}' is in a fluid, whose added "
+            "mass belongs to no rigid body"
+        )

@@ -1,32 +1,22 @@
 """The robot: a kinematic tree on a base that is fixed, planar or floating."""
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from .arrays import Array, frozen, vector
-from .errors import ModelError, StateError
+from .effects.fluid import Fluid
+from .errors import StateError
 from .evaluation import Evaluation
-from .groups import SE2
 from .robot.building import build
-from .robot.inertia import check_bodies, check_mass_matrix
-from .robot.joint_table import joint_table
-from .robot.joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
-from .robot.mimic import Mimic, Projection
-
-if TYPE_CHECKING:
-    from .effects.fluid import Fluid
+from .robot.joints import NORM_TOLERANCE
+from .robot.kinematic_tree import KinematicTree
+from .robot.mimic import Mimic
 
 GRAVITY = (0.0, 0.0, -9.81)
-
-# A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
-# single precision on a wire leaves 1e-7.
-NORM_TOLERANCE = 1e-6
-
-_SE2 = SE2()
 
 
 class VMSModel:
@@ -44,62 +34,33 @@ class VMSModel:
         joints: names, limits and friction of the n joints, in the order of the joint rates.
         total_mass: of everything that moves, kg.
         end_effector: name of the frame the end-effector wrench acts at.
+        end_effector_id: its index among the frames of Pinocchio's model.
         gravity: (3,) in the inertial frame, m/s^2.
         base_gravity: the same in the axes that the base's positions count along; they are those of
             the inertial frame unless a URDF mounts its floating or planar joint turned.
-        projection: (nv_full,nv) where joints mimic others, see :mod:`.mimic`; else None.
-        fluid: what surrounds the robot, or None.
+        fluid: the fluid that surrounds the robot, or None.
+        tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
 
     def __init__(
         self,
-        pin_model: Any,
+        pinocchio: Any,
         end_effector: str | None = None,
         *,
         mimics: Mapping[str, Mimic] | None = None,
-        fluid: "Fluid | None" = None,
+        fluid: Fluid | None = None,
     ) -> None:
-        check_joints(pin_model)
-        check_bodies(pin_model)
-        if pin_model.nv == 0:
-            raise ModelError(f"the robot '{pin_model.name}' has no joint that moves")
-        self._pin = pin_model
-        self._local = threading.local()
-        self._mimics = dict(mimics or {})
-        self._projection = Projection(pin_model, self._mimics) if self._mimics else None
-        self.projection: Array | None = None
-        if self._projection is not None:
-            self.projection = self._projection.matrix
-        check_mass_matrix(pin_model, self.projection)
-        self.name: str = pin_model.name
-        self.base: Base = base_of(pin_model)
-        self.b = BASE_DIMENSION[self.base]
-        self.nq: int = pin_model.nq if self._projection is None else self._projection.nq
-        self.nv: int = pin_model.nv if self.projection is None else self.projection.shape[1]
-        self.n = self.nv - self.b
-        first = 1 if self.base == "fixed" else 2
-        self.joints = joint_table(
-            pin_model,
-            [i for i in range(first, pin_model.njoints) if pin_model.names[i] not in self._mimics],
-            self.projection,
-        )
-        if self._projection is not None:
-            self.joints = self._projection.within_followers(pin_model, self.joints)
-        self._rotations = rotations_of(pin_model, self._mimics)
+        """Create the model of a ``pinocchio.Model``; :meth:`from_pinocchio` copies it first."""
+        tree = self.tree = KinematicTree(pinocchio, mimics)
+        self.name, self.base, self.joints = tree.name, tree.base, tree.joints
+        self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
+        self.total_mass = tree.total_mass
+        self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
-        self._end_effector_id = self.frame_id(self.end_effector)
-        self.total_mass = float(pin.computeTotalMass(pin_model))
-        self.gravity = frozen(np.array(pin_model.gravity.linear))
-        # A base joint may be mounted on the world with an <origin>: its positions are along its own
-        # axes, not those of the inertial frame.
-        self._mount = frozen(np.array(pin_model.jointPlacements[1].homogeneous))
-        self.base_gravity = frozen(self._mount[:3, :3].T @ self.gravity)
-        # crba fills the upper triangle only; these masks mirror it without touching what is below.
-        self._upper = np.triu(np.ones((pin_model.nv, pin_model.nv)))
-        self._strictly_upper = np.triu(self._upper, 1)
+        self.end_effector_id = tree.frame_id(self.end_effector)
         self.fluid = fluid
         if fluid is not None:
-            fluid.check(self)
+            fluid.check(tree)
 
     @classmethod
     def from_urdf(
@@ -114,11 +75,11 @@ class VMSModel:
 
         Args:
             xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
-            base: what the root link can do; ``"auto"`` reads it from a first joint of URDF type
-                floating or planar, and is fixed otherwise.
+            base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
+                planar, and is fixed otherwise.
             end_effector: a link or joint name; the last link when None.
             gravity: (3,) in the inertial frame, m/s^2.
-            locked_joints: names of joints to hold, at zero or at the value given (rad or m).
+            locked_joints: names of joints to fix, at zero or at the value given (rad or m).
 
         Raises:
             ModelError: text that is no URDF, or a robot that is not physical.
@@ -140,7 +101,7 @@ class VMSModel:
                 ours.addJointFrame(i)
         return cls(ours, end_effector)
 
-    def evaluate(self, q: Any, v: Any) -> Evaluation:
+    def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
 
         Args:
@@ -153,30 +114,30 @@ class VMSModel:
         checked = self.checked_configuration(q), vector(v, self.nv, "v")
         return Evaluation(self, *(frozen(x.copy()) for x in checked))
 
-    def checked_configuration(self, q: Any) -> Array:
+    def checked_configuration(self, q: npt.ArrayLike) -> Array:
         """Return ``q`` as an array after checking its shape, entries and normalisation.
 
         Raises:
             StateError: naming what is wrong.
         """
         x = vector(q, self.nq, f"q of a robot on a {self.base} base")
-        for rotation in self._rotations:
+        for rotation in self.tree.rotations:
             length = rotation.length(x)
             if abs(length - 1.0) > NORM_TOLERANCE:
                 raise StateError(
                     f"{rotation} must have length 1 within {NORM_TOLERANCE:g}; its length is "
-                    f"{length:.9g}; normalise_configuration mends it"
+                    f"{length:.9g}; normalise_configuration corrects it"
                 )
         return x
 
-    def normalise_configuration(self, q: Any) -> Array:
+    def normalise_configuration(self, q: npt.ArrayLike) -> Array:
         """Return ``q`` with every quaternion and (cos, sin) pair scaled to length one.
 
         Raises:
             StateError: wrong shape, or a rotation of length zero.
         """
         x = vector(q, self.nq, "q").copy()
-        for rotation in self._rotations:
+        for rotation in self.tree.rotations:
             length = rotation.length(x)
             if length < NORM_TOLERANCE:
                 raise StateError(f"{rotation} has length zero, which names no rotation")
@@ -185,7 +146,7 @@ class VMSModel:
 
     def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
-        return self._independent(pin.neutral(self._pin))
+        return self.tree.neutral()
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a configuration with joints uniform within their limits, (nq,).
@@ -216,35 +177,21 @@ class VMSModel:
             q: (nq,).
             dv: (nv,) a tangent vector, base part in the base frame.
         """
-        full = pin.integrate(self._pin, self.full_configuration(q), self.full_velocity(dv))
-        return self._independent(full)
+        return self.tree.integrate(q, dv)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
-        full = pin.difference(self._pin, self.full_configuration(q0), self.full_configuration(q1))
-        if self.base == "planar":
-            # Pinocchio's logarithm loses half the digits for turns just above 1e-4 rad.
-            full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
-        if self.projection is None:
-            return np.array(full)
-        # The rows of P that belong to independent joints are unit vectors.
-        return np.linalg.lstsq(self.projection, full, rcond=None)[0]
+        return self.tree.difference(q0, q1)
 
-    def full_configuration(self, q: Array) -> Array:
-        """Return Pinocchio's configuration, with the joints that mimic others filled in."""
-        return q if self._projection is None else self._projection.configuration(q)
-
-    def full_velocity(self, v: Array) -> Array:
-        """Return Pinocchio's velocity, with the joints that mimic others filled in."""
-        return v if self.projection is None else self.projection @ v
-
-    def in_fluid(self, fluid: "Fluid") -> "VMSModel":
+    def in_fluid(self, fluid: Fluid) -> "VMSModel":
         """Return this robot immersed in a fluid.
 
         Raises:
             ModelError: the fluid names a link the robot does not have.
         """
-        return VMSModel(self._pin, self.end_effector, mimics=self._mimics, fluid=fluid)
+        return VMSModel(
+            self.tree.pinocchio, self.end_effector, mimics=self.tree.mimics, fluid=fluid
+        )
 
     def configuration(
         self, joints: Mapping[str, float], base: Sequence[float] | None = None
@@ -269,14 +216,7 @@ class VMSModel:
 
     def base_pose(self, q: Array) -> Array:
         """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""
-        if self.base == "fixed":
-            return np.eye(4)
-        if self.base == "floating":
-            moved = pin.XYZQUATToSE3(q[:7]).homogeneous
-        else:
-            moved, (x, y, c, s) = np.eye(4), q[:4]
-            moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return self._mount @ moved
+        return self.tree.base_pose(q)
 
     def joint_positions(self, q: Array) -> Array:
         """Return the positions of the n joints, (n,), continuous ones within (-pi, pi]."""
@@ -304,17 +244,12 @@ class VMSModel:
         Raises:
             ModelError: listing the links there are.
         """
-        if self._pin.existFrame(name, pin.FrameType.BODY):
-            return int(self._pin.getFrameId(name, pin.FrameType.BODY))
-        if not self._pin.existFrame(name):
-            links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
-            raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
-        return int(self._pin.getFrameId(name))
+        return self.tree.frame_id(name)
 
     def is_continuous(self, entry: int) -> bool:
         """Return whether a (cos, sin) pair of a joint begins at an entry of a configuration."""
         pair = slice(entry, entry + 2)
-        return any(rotation.entries == pair for rotation in self._rotations)
+        return any(rotation.entries == pair for rotation in self.tree.rotations)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -324,12 +259,12 @@ class VMSModel:
     @property
     def is_plain(self) -> bool:
         """Whether Pinocchio's terms are the robot's own: no mimics, no fluid."""
-        return self.projection is None and self.fluid is None
+        return self.tree.projection is None and self.fluid is None
 
     @property
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, in the order of the tree."""
-        return tuple(f.name for f in self._pin.frames if f.type == pin.FrameType.BODY)
+        return self.tree.link_names
 
     @property
     def nq_base(self) -> int:
@@ -339,64 +274,15 @@ class VMSModel:
     @property
     def pinocchio(self) -> Any:
         """A copy of the ``pinocchio.Model`` behind this one."""
-        return self._pin.copy()
-
-    def at_origin(self, q: Array) -> Array:
-        """Return ``q`` with the base moved to the origin, its orientation kept.
-
-        No term of the equations of motion depends on where the base is, but Pinocchio's Coriolis
-        matrix loses precision with the square of that distance.
-        """
-        size = BASE_POSITION[self.base]
-        if size == 0:
-            return q
-        moved = q.copy()
-        moved[:size] = 0.0
-        return moved
-
-    def workspace(self) -> Any:
-        """Return this thread's ``pinocchio.Data``; whatever is in it, the next call overwrites."""
-        try:
-            return self._local.data
-        except AttributeError:
-            self._local.data = self._pin.createData()
-            return self._local.data
-
-    def locked_inverse(self, data: Any) -> Array | None:
-        """Return ``M_b^-1`` (b,b) in closed form from the results of crba; None without one."""
-        if self.fluid is not None or self.base == "fixed":
-            return None
-        locked = data.Ycrb[1]
-        if self.base == "floating":
-            return locked.inverse()
-        # Point masses that all meet at one point have no inverse.
-        return _planar_inverse(locked) if locked.inertia[2, 2] > 0.0 else None
-
-    def _independent(self, full: Array) -> Array:
-        return np.array(full) if self._projection is None else self._projection.independent(full)
+        return self.tree.pinocchio.copy()
 
     def _default_end_effector(self) -> str:
-        return self.link_names[-1] if self.link_names else str(self._pin.names[-1])
+        links = self.link_names
+        return links[-1] if links else str(self.tree.pinocchio.names[-1])
 
     def __repr__(self) -> str:
+        fluid = "" if self.fluid is None else ", in a fluid"
         return (
-            f"VMSModel('{self.name}', base='{self.base}', n={self.n}, "
-            f"end_effector='{self.end_effector}', total_mass={self.total_mass:.4g})"
+            f"VMSModel('{self.name}', {self.base} base, n={self.n}, nv={self.nv}, "
+            f"total_mass={self.total_mass:.4g} kg, end_effector='{self.end_effector}'{fluid})"
         )
-
-
-def _planar_pose(q: Array) -> Array:
-    x, y, cos, sin = q[:4]
-    return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
-
-
-def _planar_inverse(inertia: Any) -> Array:
-    x, y, _ = inertia.lever.tolist()
-    m, j = 1.0 / inertia.mass, 1.0 / inertia.inertia[2, 2]
-    return np.array(
-        [
-            [m + y * y * j, -x * y * j, y * j],
-            [-x * y * j, m + x * x * j, -x * j],
-            [y * j, -x * j, j],
-        ]
-    )

@@ -70,7 +70,7 @@ def _make_room() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the stand-ins in our site folder, and makes up the message packages."""
+    """Finds the embedded packages in the site folder, and generates the message packages."""
 
     def __init__(self, share: Path) -> None:
         self._loader = _InterfaceLoader(share)

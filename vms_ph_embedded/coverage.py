@@ -1,13 +1,11 @@
-"""What of rclpy is covered; ``python -m vms_ph_embedded.coverage`` writes it down."""
+"""Writes COVERAGE.md, the part of rclpy that is covered: ``python -m vms_ph_embedded.coverage``."""
 
 from __future__ import annotations
 
-import functools
-import importlib
-import inspect
 from pathlib import Path
 
 from vms_ph_embedded.rclpy_names import NAMES
+from vms_ph_embedded.subset import lacking
 
 FILE = Path(__file__).parents[1] / "COVERAGE.md"
 
@@ -42,18 +40,6 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 """
 
 
-@functools.cache
-def lacking(qualified_name: str) -> frozenset[str]:
-    """The names that rclpy has in a module or class and the subset lacks."""
-    names = frozenset(NAMES.get(qualified_name, "").split())
-    if not names:
-        return names
-    holder = _find(qualified_name)
-    if holder is None:
-        return names
-    return names - {name for name in names if _has(holder, name)}
-
-
 def report() -> str:
     """The text of COVERAGE.md."""
     sections: dict[str, list[str]] = {"Missing": [], "In part": [], "Whole": []}
@@ -71,28 +57,6 @@ def report() -> str:
     return _HEAD + "\n".join(
         f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in sections.items()
     )
-
-
-def _find(qualified_name: str) -> object | None:
-    """The module or class of a name, or None when the subset has neither."""
-    try:
-        return importlib.import_module(qualified_name)
-    except ImportError:
-        module, _, name = qualified_name.rpartition(".")
-    try:
-        return vars(importlib.import_module(module)).get(name)
-    except ImportError:
-        return None
-
-
-def _has(holder: object, name: str) -> bool:
-    try:
-        inspect.getattr_static(holder, name)
-    except AttributeError:
-        # What a constructor sets shows in its source only.
-        init = getattr(holder, "__init__", None)
-        return inspect.isfunction(init) and f"self.{name} = " in inspect.getsource(init)
-    return True
 
 
 def _listed(names: list[str]) -> str:

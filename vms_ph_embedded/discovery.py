@@ -1,8 +1,8 @@
-"""Who finds whom: the DDS domain and configuration that the environment asks for.
+"""DDS discovery: the domain and configuration that the environment sets.
 
 CYCLONEDDS_URI wins. Otherwise ROS_AUTOMATIC_DISCOVERY_RANGE decides, and where ROS 2 would take the
-subnet we take LOCALHOST: a demo on a laptop is nobody else's business, and it works in sandboxes
-without multicast.
+subnet, LOCALHOST is used here: a demo on a laptop should not reach other machines, and it works
+in sandboxes without multicast.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def domain_id() -> int:
 
 
 def discovery_range() -> str:
-    """What ROS_AUTOMATIC_DISCOVERY_RANGE asks for; LOCALHOST when it is unset."""
+    """The value of ROS_AUTOMATIC_DISCOVERY_RANGE; LOCALHOST when it is unset."""
     text = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip() or "LOCALHOST"
     if text.upper() not in RANGES:
         raise DiscoveryError(

@@ -1,4 +1,4 @@
-"""Where packages keep their shared files: launch files, robots, interfaces."""
+"""Folders of the shared files of packages: launch files, robots, interfaces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _registered: dict[str, Path] = {}
 
 
 def register(package: str, share: Path) -> None:
-    """Let a package be found by name although it is not installed below a known prefix."""
+    """Register a package that is not installed below a known prefix."""
     _registered[package] = Path(share).resolve()
 
 
 def prefixes() -> list[Path]:
-    """Where to look for ``share/<package>``: AMENT_PREFIX_PATH, then this environment."""
+    """Prefixes searched for ``share/<package>``: AMENT_PREFIX_PATH, then this environment."""
     ament = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     # Robot models on PyPI (example-robot-data) install into a prefix of their own.
     cmeel = Path(sysconfig.get_path("purelib")) / "cmeel.prefix"

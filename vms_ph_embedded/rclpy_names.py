@@ -1,4 +1,4 @@
-"""What rclpy offers to programs, by its documentation: modules and classes with their names.
+"""The public names of rclpy by its documentation, by module and class.
 
 Left out are names for rclpy's own use (handles, wait sets, type variables). A module that only
 holds what others re-export is listed with what is defined in it.

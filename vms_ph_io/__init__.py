@@ -1,5 +1,6 @@
-"""The door to files: robots, bags, plots."""
+"""File input and output: URDF and xacro, bundled robots, parameters, bags, plots."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .share import share_directory
@@ -12,9 +13,15 @@ __all__ = ["load_urdf", "read_urdf", "robots", "share_directory"]
 
 
 def __getattr__(name: str) -> Any:
-    # Lazy for the sake of those who only look for a file: see vms_ph_dynamics.
+    # Loaded when first used, for the sake of those who only look for a file.
+    if name == "robots":
+        return import_module(".robots", __name__)
     if name in ("load_urdf", "read_urdf"):
-        from . import urdf
+        value = getattr(import_module(".urdf", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
 
-        return getattr(urdf, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

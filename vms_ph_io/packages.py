@@ -1,4 +1,4 @@
-"""Where data packages are, and what their ``package://`` addresses mean."""
+"""Folders of data packages, and their ``package://`` addresses."""
 
 import os
 import re

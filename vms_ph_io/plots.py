@@ -1,5 +1,6 @@
 """Pictures of a run: energies, port powers, task error over time."""
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .run_record import RunRecord
+from .run_record import RunRecord, Series
 
 _COLOURS = ("#1f4e79", "#c0392b", "#1e8449", "#7d3c98", "#b9770e")
 
@@ -41,9 +42,8 @@ def plot_run(run: RunRecord, file: Path) -> None:
         run.power["time"],
         {
             "stored in the robot": run.power["stored"],
-            "work of the joint torques": run.power["torque_energy"],
-            "work at the end effector": run.power["wrench_end_effector_energy"],
-            "taken by friction": -run.power["dissipated_energy"],
+            **_that_carry_power(run, run.port_energies),
+            "friction": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
     )
@@ -51,8 +51,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
         power,
         run.power["time"],
         {
-            "joint torques": run.power["torque"],
-            "end effector": run.power["wrench_end_effector"],
+            **_that_carry_power(run, run.port_powers),
             "friction": -run.power["dissipated"],
         },
         "power into the robot (W)",
@@ -74,8 +73,13 @@ def plot_run(run: RunRecord, file: Path) -> None:
     figure.savefig(file)
 
 
+def _that_carry_power(run: RunRecord, series: Series) -> dict[str, Array | None]:
+    """Return the series of the ports through which any power has gone."""
+    return {port: values for port, values in series.items() if run.port_powers[port].any()}
+
+
 def _lines(axes: Any, time: Array | None, series: dict[str, Array | None], label: str) -> None:
-    for colour, (name, values) in zip(_COLOURS, series.items(), strict=False):
+    for colour, (name, values) in zip(cycle(_COLOURS), series.items(), strict=False):
         if time is not None and values is not None:
             axes.plot(time, values, label=name, color=colour, linewidth=1.3)
     axes.set_ylabel(label)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import OptionError, VmsPhError
 
 from .packages import resolve, with_file_addresses
 from .share import share_directory
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics import VMSModel
-    from vms_ph_dynamics.effects.allocation import Allocation
+    from vms_ph_dynamics import Allocation, VMSModel
 
 
 @dataclass(frozen=True)
@@ -21,16 +20,16 @@ class Robot:
     """A robot that can be loaded by name.
 
     Attributes:
-        name: what it is loaded by.
-        title: one line about it.
-        source: where the description comes from.
+        name: the name to load it by.
+        title: a description in one line.
+        source: the origin of the description.
         file: the address of its URDF or xacro.
-        base: what its root link can do.
+        base: its kind of base.
         end_effector: the frame of the end-effector wrench.
-        locked: joints that are held at zero.
+        locked: joints that are fixed at zero.
         home: joint positions to start from, rad or m; others at zero.
         home_base: pose of the base to start from, as in a configuration; the origin when empty.
-        on_floor: whether it stands and falls on a floor at height zero, y up.
+        on_floor: whether there is a floor at height zero, with y up.
         arguments: of the xacro; addresses of files are resolved.
         gravity: in the inertial frame, m/s^2.
         rotors: a file of config/rotors, or empty.
@@ -264,12 +263,12 @@ def get(name: str) -> Robot:
     """Return what is known of a bundled robot.
 
     Raises:
-        VmsPhError: no robot of that name; listing those there are.
+        OptionError: no robot of that name; listing those there are.
     """
     try:
         return _ROBOTS[name]
     except KeyError:
-        raise VmsPhError(
+        raise OptionError(
             f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
             "be given by the path of its URDF"
         ) from None
@@ -283,7 +282,8 @@ def load(name: str, **arguments: str) -> "VMSModel":
         **arguments: of its xacro, for instance ``bus_mass="400"``.
 
     Raises:
-        VmsPhError: no robot of that name, or its data package is not installed.
+        OptionError: no robot of that name.
+        VmsPhError: its data package is not installed.
     """
     return get(name).load(**arguments)
 

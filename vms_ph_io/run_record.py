@@ -10,22 +10,25 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 
-from .bag import BagReader
+from .bag import BagReader, PresentNames, present_topic
 
 Series = Mapping[str, Array]
 """Columns by the name of the field; ``time`` in s since the first energy message."""
+
+PORTS = ("torque", "wrench_base", "wrench_end_effector")
+"""The default ports; the names of further ones, the tool ports, are in the messages."""
 
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a bag holds of energy, power and control; each a table of equal columns.
+    """Energy, power and control of a recorded run; each a table of columns of equal length.
 
     Attributes:
         name: of the bag.
         energy: the fields of vms_ph/msg/Energy.
-        power: the fields of vms_ph/msg/Power.
+        power: the fields of vms_ph/msg/Power; of a tool port ``<name>`` and ``<name>_energy``.
         control: the fields of vms_ph/msg/ControllerState; empty where none was recorded.
     """
 
@@ -36,8 +39,25 @@ class RunRecord:
 
     @property
     def unaccounted_energy(self) -> float:
-        """Energy from nowhere over the whole run, J."""
+        """Energy that no port has brought over the whole run, J."""
         return float(self.power["unaccounted_energy"][-1])
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Names of the ports: those that every robot has, then the tool ports."""
+        tools = [name.removesuffix("_energy") for name in self.power if name.endswith("_energy")]
+        known = (*PORTS, "dissipated", "unaccounted")
+        return (*PORTS, *(name for name in tools if name not in known))
+
+    @property
+    def port_energies(self) -> Series:
+        """Energy that has crossed each port since the audit began, J; positive into the robot."""
+        return {port: self.power[f"{port}_energy"] for port in self.ports}
+
+    @property
+    def port_powers(self) -> Series:
+        """Power at each port, W; positive into the robot."""
+        return {port: self.power[port] for port in self.ports}
 
     @property
     def largest_residual(self) -> float:
@@ -51,7 +71,7 @@ class RunRecord:
 
 
 def read_run(bag: Path, namespace: str = "") -> RunRecord:
-    """Read a bag of one of our robots.
+    """Read a bag of one of our robots; those recorded under earlier names, too.
 
     Args:
         bag: the folder; it may have been cut off.
@@ -63,8 +83,11 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     names = {prefix + topic: table for topic, table in _TOPICS.items()}
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
-    for message in BagReader(bag).messages(names):
-        rows[names[message.topic]].append(_scalars(message.decode()))
+    present = PresentNames()
+    for message in BagReader(bag).messages():
+        table = names.get(present_topic(message.topic))
+        if table is not None:
+            rows[table].append(_scalars(present.translated(message).decode()))
     if not rows["energy"] or not rows["power"]:
         raise VmsPhError(
             f"{bag} holds no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with the "
@@ -83,12 +106,21 @@ def _scalars(message: Any) -> dict[str, float]:
         value = getattr(message, name)
         if isinstance(value, (int, float)) and not name.isupper():
             values[name] = value
+    for name, power, energy in zip(
+        getattr(message, "tool_names", ()),
+        getattr(message, "tool_power", ()),
+        getattr(message, "tool_energy", ()),
+        strict=False,
+    ):
+        values[name], values[f"{name}_energy"] = power, energy
     return values
 
 
 def _table(rows: list[dict[str, float]], start: float) -> Series:
     if not rows:
         return {}
-    columns = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
+    # A tool port may come later: it has carried nothing before.
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: np.array([row.get(name, 0.0) for row in rows], dtype=float) for name in names}
     columns["time"] = np.array([(row["time"] - start) * 1e-9 for row in rows])
     return columns

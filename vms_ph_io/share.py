@@ -1,4 +1,4 @@
-"""Where the shared files are: interfaces, launch files, robots, parameters."""
+"""The folder of shared files: interfaces, launch files, robots, parameters."""
 
 import os
 import sys

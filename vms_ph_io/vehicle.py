@@ -64,7 +64,7 @@ def _rotor(item: Any, what: str, ratio: float, lower: float, upper: float) -> "R
     import pinocchio as pin
 
     from vms_ph_dynamics.effects.allocation import Rotor
-    from vms_ph_dynamics.model import NORM_TOLERANCE
+    from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
 
     _keys(item, what, ("position", "orientation", "torque_sign"))
     orientation = vector(item["orientation"], 4, f"orientation of {what}")

@@ -1,5 +1,15 @@
 """The ROS nodes and the vms-ph command line.
 
+Every module at this level is an executable: a node, two nodes in one process (closed_loop), or a
+program for launch files (describe). The folders hold what the executables share:
+
+- ``messages``: conversion between ROS messages and arrays, energies and text;
+- ``node``: parts of every node: process, life cycle, parameters, diagnostics;
+- ``robot``: the robot of a node: its description, state, topics, references and external efforts;
+- ``views``: markers, scenes of the web page, the live view of the terminal;
+- ``model_service``: the services of model_server, and their client;
+- ``cli``: the commands of vms-ph, one file each.
+
 Importing this package decides the runtime: a ROS 2 that is importable is used as it is; where there
 is none, the embedded one takes its place. (A colcon build leaves the embedded one out.)
 """

@@ -1,4 +1,7 @@
-"""Plays a bag: its messages, byte for byte, at their times, and the clock they are driven by."""
+"""Plays a bag: its messages, byte for byte, at their times, and a clock of its time.
+
+Messages recorded under earlier names of topics and fields are published under the present ones.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +22,14 @@ from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
 
 with errors_in_one_sentence():
-    from vms_ph_io.bag import BagMessage, BagReader, bag_info
+    from vms_ph_io.bag import (
+        BagMessage,
+        BagReader,
+        PresentNames,
+        bag_info,
+        present_topic,
+        present_type,
+    )
 
 # How often to look for messages that are due, s; an early message waits at most this long.
 _TICK = 0.002
@@ -29,7 +39,7 @@ _LINGER = 0.5
 
 
 class BagPlayer(Node):
-    """Publishes what a bag holds, once or over and over."""
+    """Publishes the messages of a bag, once or in a loop."""
 
     PARAMETERS = "bag_player"
 
@@ -49,13 +59,18 @@ class BagPlayer(Node):
         delay: float = declare(self, "delay")
         self._offset: float = declare(self, "start_offset")
         found = bag_info(self._bag)
-        names = {name for name in wanted if name} or {t.topic.name for t in found.topics}
-        self._names = names - set(left_out) - ({"/clock"} if clock_rate else set())
+        topics = {t.topic.name for t in found.topics}
+        chosen = {present_topic(name) for name in wanted if name} or {*map(present_topic, topics)}
+        chosen -= {present_topic(name) for name in left_out}
+        chosen -= {"/clock"} if clock_rate else set()
+        self._names = {name for name in topics if present_topic(name) in chosen}
         played = [t for t in found.topics if t.topic.name in self._names and t.message_count]
         if not played or found.start_time is None:
-            there = ", ".join(t.topic.name for t in found.topics) or "none"
-            raise VmsPhError(f"{self._bag} holds nothing to play; its topics are {there}")
-        self._out = {t.topic.name: self._publisher_of(t.topic) for t in played}
+            raise VmsPhError(
+                f"{self._bag} holds nothing to play; its topics are "
+                f"{', '.join(sorted(topics)) or 'none'}"
+            )
+        self._out = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
         self._clock_out: Publisher | None = None
         self._clock_period = 0
         if clock_rate:
@@ -69,7 +84,7 @@ class BagPlayer(Node):
         self.create_timer(_TICK, self._tick, clock=self._steady)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
@@ -80,7 +95,9 @@ class BagPlayer(Node):
 
     def _from_offset(self) -> Iterator[BagMessage]:
         """The messages; latched ones from before the offset count, as they still hold."""
-        for message in BagReader(self._bag).messages(self._names):
+        present = PresentNames()
+        for recorded in BagReader(self._bag).messages(self._names):
+            message = present.translated(recorded)
             latched = self._out[message.topic].qos_profile.durability
             if message.log_time >= self._first or latched == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message
@@ -97,11 +114,11 @@ class BagPlayer(Node):
         due = self._first + round(passed * self._rate)
         while self._waiting is not None and self._waiting.log_time <= due:
             message = self._waiting
-            self._tell_time(message.log_time)
+            self._publish_clock(message.log_time)
             self._out[message.topic].publish(message.data)
             self._count += 1
             self._waiting = next(self._messages, None)
-        self._tell_time(due)
+        self._publish_clock(due)
         self._health.report(OK, "playing", {"messages": self._count, "bag": self._bag})
         if self._waiting is not None:
             return
@@ -111,7 +128,7 @@ class BagPlayer(Node):
             self.get_logger().info(f"played {self._count} messages of {self._bag}")
             self._ended_at = now
 
-    def _tell_time(self, time: int) -> None:
+    def _publish_clock(self, time: int) -> None:
         """Publish the clock up to a bag time: never later than a message that follows."""
         while self._clock_out is not None and self._next_clock <= time:
             self._clock_out.publish(ClockMessage(clock=to_stamp(self._next_clock)))
@@ -128,7 +145,8 @@ class BagPlayer(Node):
                 ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
             ),
         )
-        return self.create_publisher(load_interface(topic.type, "msg"), topic.name, profile)
+        kind = load_interface(present_type(topic.type), "msg")
+        return self.create_publisher(kind, present_topic(topic.name), profile)
 
 
 def main() -> None:

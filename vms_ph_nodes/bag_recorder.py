@@ -15,17 +15,17 @@ with errors_in_one_sentence():
     from vms_ph_io.bag import BagError, BagWriter, MessageTypes
     from vms_ph_io.bag import QosProfile as BagQos
 
-# How often to look for topics that were not there before, s.
-_LOOK = 0.2
+# Period of the search for new topics, s.
+_SEARCH = 0.2
 
 
 class BagRecorder(Node):
-    """Writes every topic there is, or those named, into a new bag."""
+    """Records all topics, or those named, into a new bag."""
 
     PARAMETERS = "bag_recorder"
 
     def __init__(self) -> None:
-        """Make the bag.
+        """Create the bag.
 
         Raises:
             VmsPhError: the folder exists or cannot be written.
@@ -40,11 +40,11 @@ class BagRecorder(Node):
         self._known: set[str] = set()
         self._count, self._failure = 0, ""
         self._health = Health(self)
-        self._look()
-        self.create_timer(_LOOK, self._look)
+        self._search()
+        self.create_timer(_SEARCH, self._search)
 
     def destroy_node(self) -> None:
-        """Complete the bag; end, telling the other nodes."""
+        """Complete the bag, announce the shutdown to the other nodes, then end."""
         try:
             self._writer.close()
         except BagError as error:
@@ -52,7 +52,7 @@ class BagRecorder(Node):
         self._health.announce_shutdown()
         super().destroy_node()
 
-    def _look(self) -> None:
+    def _search(self) -> None:
         for name, kinds in self.get_topic_names_and_types():
             if name in self._known or (self._wanted and name not in self._wanted):
                 continue

@@ -1,4 +1,4 @@
-"""Hosts a controller object: takes references from topics, gives torques and an energy record.
+"""Hosts a controller object: references from topics in, torques and an energy record out.
 
 On its own it listens to joint_states and publishes efforts; within ``closed_loop`` it is called by
 the simulator at every step.
@@ -25,6 +25,7 @@ from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.robot.links import LinkTree
 
 from .messages.base_motion import from_odometry
+from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
 from .messages.pairing import StampPairing
 from .node.health import OK, WARN, Health
@@ -69,61 +70,64 @@ class ControllerNode(ManagedNode):
             self._efforts = self.create_publisher(JointState, "torque", 10)
             robot.when_known(lambda known: self._use_alone(known, kind))
 
-    def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return base wrench and joint torques (nv,) for a state; never raises."""
+    def control(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the command for a state; never raises."""
         if not self.is_active:
             self._command = None
-            return np.zeros(self._model.nv)
+            return self._no_effort()
         state = RobotState(q, v)
         if not self._ready:
             try:
                 self.controller.reset(state)
             except StateError:
-                return np.zeros(self._model.nv)
+                return self._no_effort()
             self._ready = True
         self._command = self.controller.update(state, self._references.take(q), dt)
-        return np.concatenate([self._command.wrench_base, self._command.torque])
+        return self._command
+
+    def _no_effort(self) -> Command:
+        return Command(np.zeros(self._model.b), np.zeros(self._model.n))
 
     def law(self) -> LegLaw | None:
         """Return the controller's law in continuous time, with its present gains; or None."""
         return self.controller.law if isinstance(self.controller, HoppingController) else None
 
     def published(self, stamp: Time) -> None:
-        """Publish what the controller knew at this stamp."""
+        """Publish the last record of the controller under this stamp."""
         if self._command is not None:
             self._publish(self._command, Header(stamp=stamp))
 
     def restarted(self) -> None:
-        """Begin anew from wherever the robot is next."""
+        """Restart from the next state of the robot."""
         self._ready = False
         self._references.forget()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Refuse as long as no robot is known."""
+        """Fail as long as no robot is known."""
         if not self._root:
             self.get_logger().warning("no robot yet: waiting for the robot_description topic")
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin from wherever the robot is."""
+        """Start from the present state of the robot."""
         self.restarted()
         self._health.report(OK, "active; no state yet")
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give no effort any more: a robot under gravity falls."""
+        """Stop all efforts: a robot under gravity falls."""
         self._health.report(OK, "inactive: no effort is given")
         return super().on_deactivate(state)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model = model
-        self._root = LinkTree(model).root
+        self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
         declare_gains(self, self.controller)
@@ -159,7 +163,7 @@ class ControllerNode(ManagedNode):
             base = None if odometry is None else from_odometry(model, odometry)
             q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
-            self._input_diagnostics.say(error)
+            self._input_diagnostics.report(error)
             return
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
@@ -169,17 +173,17 @@ class ControllerNode(ManagedNode):
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
 
-    def _send(self, effort: Array, stamp: Time) -> None:
-        """Publish base wrench and joint torques (nv,)."""
-        b, names = self._model.b, list(self._model.joint_names)
-        header = Header(stamp=stamp)
-        self._efforts.publish(JointState(header=header, name=names, effort=effort[b:].tolist()))
-        if b:
+    def _send(self, command: Command, stamp: Time) -> None:
+        """Publish joint torques and base wrench."""
+        header, names = Header(stamp=stamp), list(self._model.joint_names)
+        torque = command.torque.tolist()
+        self._efforts.publish(JointState(header=header, name=names, effort=torque))
+        if self._model.b:
             acting = Header(stamp=stamp, frame_id=self._root)
-            self._base_wrenches.publish(to_wrench_base(acting, effort[:b]))
+            self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
-        """Hold the robot where no state comes any more: what acted last must not act on."""
+        """Hold the robot when states stop arriving: the last effort must not act on."""
         if self._seen is None or not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
@@ -188,42 +192,16 @@ class ControllerNode(ManagedNode):
         nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
         held = self.controller.update(nowhere, Reference(), 0.0)
         stamp = self.get_clock().now().to_msg()
-        self._send(np.concatenate([held.wrench_base, held.torque]), stamp)
+        self._send(held, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity"
         self._publish(replace(held, reason=reason), Header(stamp=stamp))
 
     def _publish(self, command: Command, header: Header) -> None:
-        energy = command.energy
-        self._states.publish(
-            ControllerState(
-                header=header,
-                status=int(command.status),
-                reason=command.reason,
-                closed_loop_energy=energy.closed_loop,
-                shaped_potential=energy.shaped_potential,
-                kinetic_task=energy.kinetic_task,
-                kinetic_null=energy.kinetic_null,
-                kinetic_base=energy.kinetic_base,
-                kinetic_shape=energy.kinetic_shape,
-                damping_task=energy.damping_task,
-                damping_null=energy.damping_null,
-                damping_base=energy.damping_base,
-                damping_shape=energy.damping_shape,
-                reference_power=energy.reference_power,
-                clipped_power=energy.clipped_power,
-                routing_power=energy.routing_power,
-                null_to_task=energy.null_to_task,
-                tank_level=energy.tank_level,
-                generated=energy.generated,
-                authority=command.authority,
-                task_error=command.task_error,
-                smallest_singular_value=command.smallest_singular_value,
-            )
-        )
+        self._states.publish(to_controller_state(header, command))
         self._diagnose(command)
 
     def _diagnose(self, command: Command) -> None:
-        """Say on /diagnostics how it goes, and what holds passivity."""
+        """Publish the status and what ensures passivity on /diagnostics."""
         energy = command.energy
         passivity, level = "by the law; no energy tank watches it", OK
         values: dict[str, object] = {"status": command.status.name}
@@ -232,9 +210,9 @@ class ControllerNode(ManagedNode):
             if energy.tank_level < -_ROUNDING:
                 passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
-            values["generated (J)"] = f"{energy.generated:.3e}"
+            values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"
         values["passivity"] = passivity
-        values["closed-loop energy (J)"] = f"{energy.closed_loop:.3e}"
+        values["closed-loop energy (J)"] = f"{energy.closed_loop_energy:.3e}"
         if command.status is not Status.OK:
             level = WARN
         self._health.report(level, command.reason or "running", values)

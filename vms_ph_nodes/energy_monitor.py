@@ -1,4 +1,4 @@
-"""Watches the energy of the robot, the power at every port, and whether the two agree."""
+"""Publishes energy, momentum and port powers of the robot, and whether its energy is balanced."""
 
 from rclpy.node import Node
 from std_msgs.msg import Header
@@ -7,12 +7,12 @@ from vms_ph.msg import Energy, Momentum, Power
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
-from vms_ph_dynamics.energy.task_exchange import Exchange, TaskExchange
+from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_stamp
-from .messages.energy_messages import to_energy, to_momentum
+from .messages.energy_messages import to_energy, to_momentum, to_power
 from .messages.frames import inertial_frame, with_prefix
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
@@ -35,18 +35,18 @@ class EnergyMonitor(Node):
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
-        self._health = Health(self, lives_on="joint states")
+        self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
         self._model = model
-        root = LinkTree(model).root
+        root = LinkTree(model.tree).root
         self._base_frame = with_prefix(self._prefix, root)
         self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
         self._task = PositionTask(model)
@@ -62,46 +62,16 @@ class EnergyMonitor(Node):
         energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)
         self._momenta.publish(to_momentum(header, self._base_frame, motion.d))
-        ports, told, work = motion.ports(self._damping), None, motion.work
-        if work is not None:
-            told = {
-                "torque": work.torque,
-                "wrench_end_effector": work.wrench_end_effector,
-                "wrench_base": work.wrench_base,
-                "dissipated": work.dissipated,
-            }
-        flow = Flow(
-            from_stamp(motion.stamp),
-            energy.total,
-            ports.supplied(motion.d),
-            ports.dissipated(motion.d),
-            told,
-            0 if work is None else work.resets,
-        )
+        ports, time = motion.ports(self._damping), from_stamp(motion.stamp)
+        power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
+        flow = Flow(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
-        self._publish_power(header, flow, self._exchange.at(motion.d))
+        exchange = self._exchange.at(motion.d)
+        self._powers.publish(to_power(header, flow, self._audit, exchange))
+        self._report()
 
-    def _publish_power(self, header: Header, flow: Flow, exchange: Exchange) -> None:
+    def _report(self) -> None:
         audit = self._audit
-        self._powers.publish(
-            Power(
-                header=header,
-                torque=flow.power["torque"],
-                wrench_end_effector=flow.power["wrench_end_effector"],
-                wrench_base=flow.power["wrench_base"],
-                dissipated=flow.dissipated,
-                null_to_task=exchange.whole,
-                null_to_task_g12=exchange.through_g12,
-                torque_energy=audit.work["torque"],
-                wrench_end_effector_energy=audit.work["wrench_end_effector"],
-                wrench_base_energy=audit.work["wrench_base"],
-                dissipated_energy=audit.work["dissipated"],
-                stored=audit.stored,
-                unaccounted_energy=audit.unaccounted_energy,
-                residual=audit.residual,
-                exact_energies=audit.exact,
-            )
-        )
         balanced = abs(audit.unaccounted_energy) <= self._tolerance
         message = "energy balanced" if balanced else f"{audit.unaccounted_energy:.3g} J unaccounted"
         values = {

@@ -1,4 +1,4 @@
-"""Temperatures of the joints: what friction does to them, from their measured velocities."""
+"""Publishes temperatures of the joints, computed from friction at their measured velocities."""
 
 import re
 
@@ -40,12 +40,12 @@ class JointHeatNode(Node):
         self._ambient: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        self._health = Health(self, lives_on="joint states")
+        self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 

@@ -7,7 +7,6 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.shapes import Scales, Shapes
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
@@ -19,6 +18,7 @@ from .node.process import run
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 from .views.markers import to_markers
+from .views.shapes import Scales, Shapes
 
 
 class MarkerPublisher(Node):
@@ -37,17 +37,17 @@ class MarkerPublisher(Node):
         )
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
-        self._health = Health(self, lives_on="joint states")
+        self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
-        self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model).root))
+        self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model.tree).root))
         self._shapes = Shapes(self._scales, PositionTask(model))
         self._listener = MotionListener(
             self, model, self._show, lambda why: self._health.report(WARN, why)

@@ -1,4 +1,4 @@
-"""Answers questions about the model: what it is, its terms, Jacobians, energies and structure."""
+"""Services about the model: its properties, terms, Jacobians, energies and structure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ class ModelServer(Node):
         robot.when_known(self._take)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
@@ -56,7 +56,7 @@ class ModelServer(Node):
         self._health.report(OK, f"answers about {model.name}")
 
     def _answering(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
-        """Return a callback that answers, or says with success=false why it cannot."""
+        """Return a callback that answers, or gives the reason with success=false."""
 
         def callback(request: Any, response: Any) -> Any:
             if self._answers is None:

@@ -1,4 +1,4 @@
-"""Simulates the robot: integrates its port-Hamiltonian form and publishes what a robot would."""
+"""Simulates the robot: integrates its port-Hamiltonian form and publishes the topics of a robot."""
 
 from typing import Protocol
 
@@ -13,43 +13,43 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Simulation
-from vms_ph_dynamics.structure import CanonicalForm, StandardForm
+from vms_ph_dynamics.structure import StandardForm
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.health import ERROR, OK, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
-from .robot.commands import Commands
+from .robot.external_efforts import ExternalEfforts
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
 
 
 class Loop(Protocol):
-    """What closes the loop around the simulation from within its process."""
+    """A controller in the process of the simulation, called at every step."""
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
         """Return base wrench and joint torques (nv,) of one step."""
 
     def published(self, stamp: Time) -> None:
-        """Take note that the state of this stamp went out."""
+        """Called when the state of this stamp has been published."""
 
     def restarted(self) -> None:
-        """Take note that the simulation is back at its start."""
+        """Called when the simulation has returned to its start."""
 
     def law(self) -> LegLaw | None:
         """Return the law in continuous time, where it has one."""
 
 
-# Behind by more than this many ticks, the simulation lets the time go instead of racing after it.
+# A simulation that is late by more than this many ticks drops the rest instead of catching up.
 _CATCH_UP = 25
 
-# How long a lost tick stays in the diagnostics, ns.
+# How long a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NANOSECONDS
 
 
 class Simulator(ManagedNode):
-    """Steps a simulation in real time or faster; see docs/nodes.md for topics and services."""
+    """Steps a simulation at a rate of real time; docs/nodes.md lists topics and services."""
 
     PARAMETERS = "simulator"
 
@@ -72,11 +72,11 @@ class Simulator(ManagedNode):
         self._loop: Loop | None = None
         self.simulation = self._make(None)
 
-        self._paused, self._ticks, self._slipped, self._slipped_at = False, 0, 0, -_RECENT
+        self._paused, self._ticks, self._dropped, self._dropped_at = False, 0, 0, -_RECENT
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
-        self._commands = Commands(self, self.model, self._topics.frame_prefix)
+        self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepSimulation, "~/step", self._on_step)
@@ -87,7 +87,7 @@ class Simulator(ManagedNode):
         self.create_timer(tick, self._tick, clock=self._steady)
 
     def close_loop(self, loop: Loop) -> None:
-        """Put a controller into the loop; it is called at every step."""
+        """Call a controller at every step."""
         self._loop = loop
         self.simulation = self._make(loop.control)
 
@@ -96,22 +96,22 @@ class Simulator(ManagedNode):
         return to_stamp(self._epoch + round(self.simulation.time * NANOSECONDS))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let simulated time go on from where it stood."""
+        """Resume simulated time."""
         self._resume_time()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let simulated time stand still."""
+        """Stop simulated time."""
         self._health.report(OK, "inactive", self._values())
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Put the robot back to its start, at rest."""
+        """Return the robot to its start, at rest."""
         self._restart()
         return super().on_cleanup(state)
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
 
@@ -121,16 +121,15 @@ class Simulator(ManagedNode):
             return HoppingSimulation(
                 self.model, self._home, self.step, control, None if loop is None else loop.law
             )
-        fixed = self.model.base == "fixed"
-        form = CanonicalForm(self.model) if fixed else StandardForm(self.model)
+        form = StandardForm(self.model)
         scheme = None if self._scheme == "auto" else self._scheme
         return Simulation(
             form, self._home, self.step, control, self._friction, scheme, self._native
         )
 
     def _anchor(self) -> None:
-        """Let simulated time zero be now."""
-        # Whoever reads /clock starts at zero; otherwise stamps are of the present.
+        """Set the start of simulated time to the present."""
+        # With /clock, stamps begin at zero; otherwise they are of the present.
         now = self._system.now().nanoseconds
         self._epoch = 0 if self._topics.publishes_clock else now
         self._start = self._steady.now().nanoseconds
@@ -142,11 +141,11 @@ class Simulator(ManagedNode):
         passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
         due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
         if due > _CATCH_UP:
-            lost = due - _CATCH_UP
-            self._slipped += lost
-            self._slipped_at = self._steady.now().nanoseconds
+            dropped = due - _CATCH_UP
+            self._dropped += dropped
+            self._dropped_at = self._steady.now().nanoseconds
             self._start += round(
-                lost * self._steps_per_tick * self.step * NANOSECONDS / self._speed
+                dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed
             )
             due = _CATCH_UP
         for _ in range(due):
@@ -157,21 +156,21 @@ class Simulator(ManagedNode):
 
     def _advance(self, steps: int) -> None:
         simulation = self.simulation
-        simulation.advance(steps, self._commands.acting(simulation.time + steps * self.step))
+        simulation.advance(steps, self._external.acting(simulation.time + steps * self.step))
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._slipped_at < _RECENT
+            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT
             message = "too slow for real time" if late else "running"
             self._health.report(WARN if late else OK, message, self._values())
             return
-        self.get_logger().error("the simulation left the finite numbers; it starts again")
+        self.get_logger().error("the simulated state is not finite; the simulation restarts")
         self._restart()
         self._health.report(ERROR, "restarted after a state that was not finite", self._values())
 
     def _values(self) -> dict[str, object]:
         return {
             "simulated time (s)": f"{self.simulation.time:.2f}",
-            "ticks lost": self._slipped,
+            "ticks dropped": self._dropped,
             "steps halved": self.simulation.failures,
         }
 
@@ -196,7 +195,7 @@ class Simulator(ManagedNode):
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()
         response.success = True
-        response.message = "at the start, at rest; the audit begins anew"
+        response.message = "at the start, at rest; a new energy audit begins"
         return response
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:

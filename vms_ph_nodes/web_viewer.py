@@ -1,4 +1,4 @@
-"""The web page: the robot in 3D and its energies and port powers as they are."""
+"""The web page: the robot in 3D with live plots of its energies and port powers."""
 
 import contextlib
 import io
@@ -16,6 +16,7 @@ from vms_ph.msg import ControllerState, Power
 from vms_ph_dynamics import VmsPhError
 
 from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.energy_messages import PORTS
 from .node.health import Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
@@ -67,7 +68,7 @@ class Strip:
         )
 
     def add(self, time: float, *values: float) -> None:
-        """Take the values at a time (s)."""
+        """Append the values at a time (s)."""
         if self._times and time < self._times[-1]:
             self._times.clear()
             self._values.clear()
@@ -76,7 +77,7 @@ class Strip:
             self._values.append(values)
 
     def draw(self) -> None:
-        """Show what was taken."""
+        """Send the samples to the page."""
         self._plot.data = self._data()
 
     def _data(self) -> tuple[np.ndarray, ...]:
@@ -121,7 +122,7 @@ class WebViewer(Node):
         self.get_logger().info(f"the page is at http://{_HOST}:{port}")
 
     def destroy_node(self) -> None:
-        """End, telling the other nodes."""
+        """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         self._server.stop()
         super().destroy_node()
@@ -141,7 +142,7 @@ class WebViewer(Node):
         self._power = Strip(
             server,
             "power into the robot (W)",
-            ("joint torques", "end effector", "-friction", "base"),
+            ("torque", "wrench_base", "wrench_end_effector", "-friction"),
         )
         self._marker_scene = MarkerScene(server)
         self._error = Strip(server, "task error (mm)", ("distance to the reference",))
@@ -166,9 +167,7 @@ class WebViewer(Node):
 
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
-        self._power.add(
-            time, message.torque, message.end_effector, -message.dissipated, message.base
-        )
+        self._power.add(time, *(getattr(message, port) for port in PORTS), -message.dissipated)
         self._last_power = message
 
     def _on_control(self, message: ControllerState) -> None:
@@ -206,13 +205,22 @@ class WebViewer(Node):
             strip.draw()
         power = getattr(self, "_last_power", None)
         if power is not None:
-            base = f"+ base {power.wrench_base_energy:+.4f} " if power.wrench_base_energy else ""
-            self._summary.content = (
-                f"**stored** {power.stored:+.4f} J = joints {power.torque_energy:+.4f} "
-                f"+ end effector {power.wrench_end_effector_energy:+.4f} {base}"
-                f"− friction {power.dissipated_energy:.4f} J  \n"
-                f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
-            )
+            self._summary.content = _summary(power)
+
+
+def _summary(power: Power) -> str:
+    """Return the energy balance in words, every port that has carried energy included."""
+    energies = {port: getattr(power, f"{port}_energy") for port in PORTS}
+    energies.update(zip(power.tool_names, power.tool_energy, strict=False))
+    supplied = " + ".join(f"{port} {energy:+.4f}" for port, energy in energies.items() if energy)
+    powers = zip(power.tool_names, power.tool_power, strict=False)
+    tools = ", ".join(f"{name} {watts:+.3f} W" for name, watts in powers)
+    return (
+        f"**stored** {power.stored:+.4f} J = {supplied or '0'} "
+        f"− friction {power.dissipated_energy:.4f} J  \n"
+        f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
+        + (f"  \n**tool ports** {tools}" if tools else "")
+    )
 
 
 def _serve(port: int) -> viser.ViserServer:
@@ -226,7 +234,7 @@ def _serve(port: int) -> viser.ViserServer:
                 f"port {port} on {_HOST} is taken ({error.strerror}); choose another, "
                 f"for instance port:={port + 1}"
             ) from None
-    with contextlib.redirect_stdout(io.StringIO()):  # its banner; the node says it in one line
+    with contextlib.redirect_stdout(io.StringIO()):  # its banner; the node logs one line
         return viser.ViserServer(host=_HOST, port=port, verbose=False)
 
 

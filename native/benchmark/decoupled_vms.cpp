@@ -77,10 +77,10 @@ Contenders decoupled_vms(const Model& model) {
   const auto gain = [](const char* name, double value) { return Gain{name, "", value, 0, 0}; };
   const std::vector<Gain> all = {gain("tank_capacity", 1), gain("torque_rate", 1000),
                                  gain("power", 50)};
-  return {contender("DecoupledVMSController in C++", model, {}, {}, false),
-          contender("DecoupledVMSController in C++, moving reference", model, {}, {}, true),
-          contender("DecoupledVMSController in C++, all features", model, actuators(model), all,
-                    true)};
+  return {
+      contender("DecoupledVMSController in C++", model, {}, {}, false),
+      contender("DecoupledVMSController in C++, moving reference", model, {}, {}, true),
+      contender("DecoupledVMSController in C++, all features", model, actuators(model), all, true)};
 }
 
 }  // namespace vms_ph

@@ -13,23 +13,14 @@ using vms_ph::ControlEnergy;
 using vms_ph::Gain;
 
 void bind_controller(py::module_& module) {
-  py::class_<ControlEnergy>(module, "ControlEnergy", "See vms_ph_controllers.ControlEnergy.")
-      .def_readonly("closed_loop", &ControlEnergy::closed_loop)
-      .def_readonly("shaped_potential", &ControlEnergy::shaped_potential)
-      .def_readonly("kinetic_task", &ControlEnergy::kinetic_task)
-      .def_readonly("kinetic_null", &ControlEnergy::kinetic_null)
-      .def_readonly("kinetic_base", &ControlEnergy::kinetic_base)
-      .def_readonly("kinetic_shape", &ControlEnergy::kinetic_shape)
-      .def_readonly("damping_task", &ControlEnergy::damping_task)
-      .def_readonly("damping_null", &ControlEnergy::damping_null)
-      .def_readonly("damping_base", &ControlEnergy::damping_base)
-      .def_readonly("damping_shape", &ControlEnergy::damping_shape)
-      .def_readonly("reference_power", &ControlEnergy::reference_power)
-      .def_readonly("clipped_power", &ControlEnergy::clipped_power)
-      .def_readonly("routing_power", &ControlEnergy::routing_power)
-      .def_readonly("null_to_task", &ControlEnergy::null_to_task)
-      .def_readonly("tank_level", &ControlEnergy::tank_level)
-      .def_readonly("generated", &ControlEnergy::generated);
+  py::class_<ControlEnergy> energy(module, "ControlEnergy",
+                                   "See vms_ph_controllers.ControlEnergy.");
+  py::list names;
+  for (const auto& field : vms_ph::kControlEnergyFields) {
+    energy.def_readonly(field.name, field.value);
+    names.append(field.name);
+  }
+  energy.attr("fields") = py::tuple(names);
   py::class_<Command>(module, "Command", "See vms_ph_controllers.Command; status is a number.")
       .def_property_readonly("wrench_base", [](const Command& c) { return c.wrench_base; })
       .def_property_readonly("torque", [](const Command& c) { return c.torque; })

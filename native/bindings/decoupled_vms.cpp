@@ -20,9 +20,9 @@ namespace {
 void set_gains(Law& law, const py::dict& gains) {
   for (const auto& [name, value] : gains) {
     if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
-      throw vms_ph::ModelError("no such gain, or out of its bounds: " +
-                               py::cast<std::string>(name) + " = " +
-                               py::cast<std::string>(py::str(value)));
+      throw vms_ph::ModelError(
+          "no such gain, or out of its bounds: " + py::cast<std::string>(name) + " = " +
+          py::cast<std::string>(py::str(value)));
     }
   }
 }
@@ -39,9 +39,8 @@ std::unique_ptr<Law> make(const vms_ph::Model& model, const py::dict& gains,
 void bind_decoupled_vms(py::module_& module) {
   py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
       .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
-                       double drag_ratio, double lower, double upper) {
-             return Rotor{position, axis, drag_ratio, lower, upper};
-           }),
+                       double drag_ratio, double lower,
+                       double upper) { return Rotor{position, axis, drag_ratio, lower, upper}; }),
            py::arg("position"), py::arg("axis"), py::arg("drag_ratio") = 0.0,
            py::arg("lower") = Rotor{}.lower, py::arg("upper") = Rotor{}.upper);
   py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.effects.allocation.Allocation.")
@@ -62,16 +61,17 @@ void bind_decoupled_vms(py::module_& module) {
       .def_property_readonly("matrix", &Allocation::matrix)
       .def_property_readonly("lower", &Allocation::lower)
       .def_property_readonly("upper", &Allocation::upper);
-  py::class_<Law>(module, "DecoupledVMSController", "See vms_ph_controllers.DecoupledVMSController.")
+  py::class_<Law>(module, "DecoupledVMSController",
+                  "See vms_ph_controllers.DecoupledVMSController.")
       .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("gains") = py::dict(),
            py::arg("allocation") = py::none(), py::arg("base_actuated") = true)
       .def("reset", &Law::set_minimum, py::arg("q"),
            "Hold a configuration; False for what is none of the robot.")
       .def(
           "update",
-          [](Law& law, const Vector& q, const Vector& v,
-             const std::optional<Eigen::Matrix4d>& pose, const std::optional<vms_ph::Twist>& twist,
-             const std::optional<Vector>& joints, double dt) -> vms_ph::Command {
+          [](Law& law, const Vector& q, const Vector& v, const std::optional<Eigen::Matrix4d>& pose,
+             const std::optional<vms_ph::Twist>& twist, const std::optional<Vector>& joints,
+             double dt) -> vms_ph::Command {
             vms_ph::Reference reference;
             reference.pose = pose;
             reference.twist = twist;

@@ -9,19 +9,20 @@
 namespace py = pybind11;
 
 void bind_energy_split(py::module_& module) {
-  module.def("energies", [](const vms_ph::Model& model, const Eigen::VectorXd& q,
-                            const Eigen::VectorXd& v) {
-    const vms_ph::RobotState state{q, v};
-    if (!state.is_usable(model)) throw vms_ph::ModelError("(q, v) is no state of this robot");
-    vms_ph::EnergySplit split(model);
-    const auto& e = split.of(state);
-    py::dict found;
-    found["kinetic"] = e.kinetic;
-    found["potential"] = e.potential;
-    found["kinetic_base"] = e.kinetic_base;
-    found["kinetic_shape"] = e.kinetic_shape;
-    found["kinetic_task"] = e.kinetic_task;
-    found["kinetic_null"] = e.kinetic_null;
-    return found;
-  });
+  module.def("energies",
+             [](const vms_ph::Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v) {
+               const vms_ph::RobotState state{q, v};
+               if (!state.is_usable(model))
+                 throw vms_ph::ModelError("(q, v) is no state of this robot");
+               vms_ph::EnergySplit split(model);
+               const auto& e = split.of(state);
+               py::dict found;
+               found["kinetic"] = e.kinetic;
+               found["potential"] = e.potential;
+               found["kinetic_base"] = e.kinetic_base;
+               found["kinetic_shape"] = e.kinetic_shape;
+               found["kinetic_task"] = e.kinetic_task;
+               found["kinetic_null"] = e.kinetic_null;
+               return found;
+             });
 }

@@ -16,14 +16,14 @@
 namespace py = pybind11;
 using namespace py::literals;
 using Eigen::VectorXd;
-using vms_ph::StepResult;
 using vms_ph::CompensatedSum;
-using vms_ph::SolverState;
 using vms_ph::Fall;
 using vms_ph::Model;
 using vms_ph::Past;
 using vms_ph::Ports;
+using vms_ph::SolverState;
 using vms_ph::Stepper;
+using vms_ph::StepResult;
 
 namespace {
 
@@ -43,8 +43,9 @@ Scheme make(const std::shared_ptr<Model>& model, const std::string& name, bool g
     if (name == "discrete_gradient") return {model, std::move(one)};
     return {model, std::make_unique<vms_ph::Suzuki>(std::move(one))};
   }
-  throw vms_ph::ModelError("there is no compiled scheme '" + name +
-                           "'; there are projected_rk4, discrete_gradient, discrete_gradient_4, rk4");
+  throw vms_ph::ModelError(
+      "there is no compiled scheme '" + name +
+      "'; there are projected_rk4, discrete_gradient, discrete_gradient_4, rk4");
 }
 
 VectorXd sized(const std::optional<VectorXd>& value, int size, const char* what) {
@@ -101,7 +102,7 @@ void bind_integrators(py::module_& module) {
       .def_readwrite("linear", &Fall::linear)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
-  py::class_<SolverState>(module, "SolverState", "What a scheme carries from step to step.")
+  py::class_<SolverState>(module, "SolverState", "State of a scheme between steps.")
       .def("__copy__", [](const SolverState& x) { return SolverState(x); })
       .def_readwrite("q", &SolverState::q)
       .def_readwrite("v", &SolverState::v)
@@ -109,7 +110,8 @@ void bind_integrators(py::module_& module) {
       .def_readwrite("fall", &SolverState::fall)
       .def_readwrite("angular", &SolverState::angular)
       .def_property(
-          "energy", [](const SolverState& x) { return py::make_tuple(x.energy.value, x.energy.rest); },
+          "energy",
+          [](const SolverState& x) { return py::make_tuple(x.energy.value, x.energy.rest); },
           [](SolverState& x, std::pair<double, double> e) { x.energy = {e.first, e.second}; })
       .def_readwrite("t", &SolverState::t)
       .def_property(
@@ -128,15 +130,15 @@ void bind_integrators(py::module_& module) {
           });
   py::class_<Ports>(module, "Ports", "Efforts held over a step.")
       .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
-           "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(),
-           "coulomb"_a = py::none(), "slip"_a = 1.0)
+           "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
+           "slip"_a = 1.0)
       .def_readonly("any", &Ports::any);
-  py::class_<StepResult>(module, "StepResult", "The books of a step, or of many.")
+  py::class_<StepResult>(module, "StepResult", "Energies and outcome of a step, or of many.")
       .def_readonly("supplied", &StepResult::supplied)
       .def_readonly("dissipated", &StepResult::dissipated)
       .def_readonly("iterations", &StepResult::iterations)
-      .def_property_readonly(
-          "failed", [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
+      .def_property_readonly("failed",
+                             [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
       .def_property_readonly("reason", &StepResult::reason);
   py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
       .def(py::init(&make), "model"_a, "name"_a, "gravity"_a = true)
@@ -147,23 +149,25 @@ void bind_integrators(py::module_& module) {
           "step",
           [](Scheme& self, const SolverState& x, const Ports& held, double t, double dt) {
             SolverState next = x;
-            const StepResult books = self.stepper->step(x, held, t, dt, next);
-            return py::make_tuple(std::move(next), books);
+            const StepResult result = self.stepper->step(x, held, t, dt, next);
+            return py::make_tuple(std::move(next), result);
           },
-          "solver_state"_a, "ports"_a, "t"_a, "dt"_a, "Return what is solver_state then, and the books.")
+          "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
+          "Return the solver state after the step, and its result.")
       .def(
           "run",
-          [](Scheme& self, const SolverState& x, const Ports& held, double t0, double dt, long first,
-             long steps) {
+          [](Scheme& self, const SolverState& x, const Ports& held, double t0, double dt,
+             long first, long steps) {
             SolverState here = x, room = x;
-            vms_ph::Ran ran;
+            vms_ph::MultiStepResult total;
             {
               const py::gil_scoped_release others;
-              ran = self.stepper->run(here, held, t0, dt, first, steps, room);
+              total = self.stepper->run(here, held, t0, dt, first, steps, room);
             }
-            return py::make_tuple(std::move(here), ran.books, ran.taken);
+            return py::make_tuple(std::move(here), total.result, total.steps);
           },
           "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
-          "Take steps from t0 + first * dt on; return what is solver_state then, the books of all, and "
-          "how many were taken: fewer where the next one fails.");
+          "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
+          "all, "
+          "and how many were taken: fewer where the next one fails.");
 }

@@ -12,7 +12,8 @@ using vms_ph::Model;
 PYBIND11_MODULE(vms_ph_native, module) {
   module.doc() = "Controllers and integrators of vms_ph in C++.";
   py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
-  py::class_<Model, std::shared_ptr<Model>>(module, "Model", "The robot; see vms_ph_dynamics.VMSModel.")
+  py::class_<Model, std::shared_ptr<Model>>(module, "Model",
+                                            "The robot; see vms_ph_dynamics.VMSModel.")
       .def(py::init(&Model::from_archive), py::arg("archive"), py::arg("end_effector") = "",
            "Take what pinocchio.Model.saveToString() gives.")
       .def_property_readonly("b", &Model::b)

@@ -67,10 +67,11 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
   const auto m = matrix_.cols();
   if ((matrix_.rows() != 3 && matrix_.rows() != 6) || m == 0 || lower_.size() != m ||
       upper_.size() != m) {
-    throw ModelError("an allocation is a (6,m) or (3,m) matrix with m lower and m upper limits; "
-                     "given: (" + std::to_string(matrix_.rows()) + "," + std::to_string(m) +
-                     ") with " + std::to_string(lower_.size()) + " and " +
-                     std::to_string(upper_.size()));
+    throw ModelError(
+        "an allocation is a (6,m) or (3,m) matrix with m lower and m upper limits; "
+        "given: (" +
+        std::to_string(matrix_.rows()) + "," + std::to_string(m) + ") with " +
+        std::to_string(lower_.size()) + " and " + std::to_string(upper_.size()));
   }
   if (!matrix_.allFinite()) throw ModelError("the matrix of an allocation must be finite");
   check_limits(lower_, upper_);

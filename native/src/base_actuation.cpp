@@ -60,12 +60,12 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
   if ((least_.array() < allocation_->lower().array()).any() ||
       (least_.array() > allocation_->upper().array()).any()) {
     thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
-    reason_.say("the base cannot hold the robot against gravity");
+    reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
     thrusts_ = least_ + share * step_;
-    reason_.say("base wrench at its limit: %.0f%% of what is wanted beyond gravity", 100.0 * share);
+    reason_.set("base wrench at its limit: %.0f%% of what is wanted beyond gravity", 100.0 * share);
   } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
-    reason_.say("the base has no actuator for a part of the wrench");
+    reason_.set("the base has no actuator for a part of the wrench");
   }
   wrench_.noalias() = allocation_->matrix() * thrusts_;
   return wrench_;
@@ -77,8 +77,8 @@ double BaseActuation::share_within_limits() const noexcept {
   for (Eigen::Index i = 0; i < step_.size(); ++i) {
     const double size = std::abs(step_[i]);
     if (size <= 1e-12) continue;
-    const double room = step_[i] > 0.0 ? allocation_->upper()[i] - least_[i]
-                                       : least_[i] - allocation_->lower()[i];
+    const double room =
+        step_[i] > 0.0 ? allocation_->upper()[i] - least_[i] : least_[i] - allocation_->lower()[i];
     share = std::min(share, room / size);
   }
   return share;

@@ -19,7 +19,7 @@ Eigen::Vector3d planar_difference(const Eigen::Vector4d& a, const Eigen::Vector4
 }
 
 // A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
-constexpr double norm_tolerance = 1e-6;
+constexpr double kNormTolerance = 1e-6;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ bool Model::is_configuration(const ConstVector& q) const noexcept {
     if (joint.nq() == joint.nv()) continue;
     const int size = joint.nv() == 6 ? 4 : 2;  // positions come first, the rotation last
     const double length = q.segment(joint.idx_q() + joint.nq() - size, size).norm();
-    if (!(std::abs(length - 1.0) <= norm_tolerance)) return false;
+    if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
 }

@@ -6,7 +6,7 @@
 namespace vms_ph {
 namespace {
 
-constexpr double whole_turn = 2.0 * 3.14159265358979323846;
+constexpr double kFullTurn = 2.0 * 3.14159265358979323846;
 
 const Model& checked(const Model& model) {
   if (model.base() == Base::fixed) {
@@ -93,8 +93,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   }
   d_.set(state.q, state.v);
   follow(reference, dt);
-  const Pose error =
-      se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
+  const Pose error = se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
   const bool turned = switched(error);
   model_.joint_positions(state.q, positions_);
   const Shaped potential = shaped(error);
@@ -126,7 +125,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   energy.kinetic_base = 0.5 * locked.dot(momentum_base);
   energy.kinetic_shape = 0.5 * e.tail(n_).dot(momentum_shape);
   energy.shaped_potential = potential.energy;
-  energy.closed_loop = energy.kinetic_base + energy.kinetic_shape + potential.energy;
+  energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential.energy;
   energy.damping_base = damping_base.dot(locked);
   energy.damping_shape = damping_shape.dot(e.tail(n_));
   energy.clipped_power = (force - wanted_).dot(e);
@@ -158,7 +157,7 @@ DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error)
   VectorV away = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
     if (!endless_[static_cast<std::size_t>(i)]) continue;
-    away[i] -= whole_turn * std::nearbyint(away[i] / whole_turn);
+    away[i] -= kFullTurn * std::nearbyint(away[i] / kFullTurn);
   }
   const VectorV depth = joint_limits_.depth(positions_, gains_.limit_margin);
   Shaped result;

@@ -14,7 +14,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 EnergySplit::EnergySplit(const Model& model)
-    : model_(model), at_(model_), task_(3, model_.nv()), weighted_(model_.nv(), 3),
+    : model_(model),
+      at_(model_),
+      task_(3, model_.nv()),
+      weighted_(model_.nv(), 3),
       factor_(model_.nv()) {}
 
 const Energies& EnergySplit::of(const RobotState& state) noexcept {
@@ -61,7 +64,8 @@ void PowerAudit::reset() noexcept {
   balance_ = {};
 }
 
-PowerAudit::Rates PowerAudit::rates(const RobotState& state, const Command& command) const noexcept {
+PowerAudit::Rates PowerAudit::rates(const RobotState& state,
+                                    const Command& command) const noexcept {
   return {command.torque.dot(state.v.tail(n_)), command.wrench_base.dot(state.v.head(b_))};
 }
 
@@ -70,10 +74,10 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
   const Rates until = rates(state, before), from = rates(state, after);
   const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& r = balance_;
-  if (!std::isfinite(energy + from.torque + from.base + until.torque + until.base)) {
-    // One sample that is no number must not make none of all that follow.
+  if (!std::isfinite(energy + from.torque + from.wrench_base + until.torque + until.wrench_base)) {
+    // A sample that is not finite must not make all later energies not finite.
     if (dt > 0.0) unseen_ += dt;
-    r.torque = r.base = r.dissipated = kNaN;
+    r.torque = r.wrench_base = r.dissipated = kNaN;
     return r;
   }
   if (!begun_) {
@@ -81,16 +85,16 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
     first_ = energy;
   } else if (dt > 0.0) {
     dt += unseen_;
-    const double drift = r.unaccounted_energy();
+    const double before_step = r.unaccounted_energy();
     r.torque_energy += 0.5 * dt * (last_.torque + until.torque);
-    r.wrench_base_energy += 0.5 * dt * (last_.base + until.base);
+    r.wrench_base_energy += 0.5 * dt * (last_.wrench_base + until.wrench_base);
     r.dissipated_energy += 0.5 * dt * (dissipated_ + dissipated);
     r.stored = energy - first_;
-    r.residual = (r.unaccounted_energy() - drift) / dt;
+    r.residual = (r.unaccounted_energy() - before_step) / dt;
   }
   unseen_ = 0.0;
   r.torque = 0.5 * (until.torque + from.torque);
-  r.base = 0.5 * (until.base + from.base);
+  r.wrench_base = 0.5 * (until.wrench_base + from.wrench_base);
   r.dissipated = dissipated_ = dissipated;
   last_ = from;
   return r;

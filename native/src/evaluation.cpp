@@ -34,10 +34,10 @@ Evaluation::Evaluation(const Model& model)
       q_origin_(q_),
       jacobian_(6, model.nv()),
       jacobian_rate_(6, model.nv()) {
-  if (model.nv() > max_velocities || model.nq() > max_configuration) {
+  if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
                      " freedoms; the native controllers are made for at most " +
-                     std::to_string(max_velocities) + ": lock joints, or use a Python controller");
+                     std::to_string(kMaxVelocities) + ": lock joints, or use a Python controller");
   }
   M_.resize(b_ + n_, b_ + n_);
   C_.resize(b_ + n_, b_ + n_);

@@ -8,7 +8,7 @@ HeldSample::HeldSample(const Model& model)
     : model_(model),
       q_(VectorQ::Zero(model.nq())),
       force_(VectorV::Zero(model.nv())),
-      instead_(force_),
+      safe_(force_),
       way_(force_) {}
 
 void HeldSample::hold(const Evaluation& d, const VectorV& force, double store) noexcept {
@@ -16,20 +16,20 @@ void HeldSample::hold(const Evaluation& d, const VectorV& force, double store) n
   force_ = force;
   store_ = store;
   holds_ = true;
-  lost_ = false;
+  missed_ = false;
 }
 
-void HeldSample::lose(const VectorV& instead) noexcept {
-  instead_ = instead;
-  lost_ = true;
+void HeldSample::missed_updates(const VectorV& safe) noexcept {
+  safe_ = safe;
+  missed_ = true;
 }
 
-double HeldSample::left_over(const Evaluation& d, double store) noexcept {
+double HeldSample::recovered_energy(const Evaluation& d, double store) noexcept {
   if (!holds_) return 0.0;
   model_.difference(q_, d.q(), way_);
   const double work = force_.dot(way_);
-  if (!lost_) return store_ - store - work;
-  return std::min(store_ - store - std::max(work, instead_.dot(way_)), 0.0);
+  if (!missed_) return store_ - store - work;
+  return std::min(store_ - store - std::max(work, safe_.dot(way_)), 0.0);
 }
 
 }  // namespace vms_ph

@@ -28,14 +28,14 @@ const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector&
     const double held = resting.dot(rates);
     const double share = std::max(0.0, power - held) / std::max(given - held, 1e-12);
     torque = resting + std::min(1.0, share) * (wanted - resting);
-    reason_.say("power at its limit of %g W", power);
+    reason_.set("power at its limit of %g W", power);
   }
   if (has_last_ && rate > 0.0) {
     const double most = rate * dt;
     const VectorV change = (torque - torque_).cwiseMax(-most).cwiseMin(most);
     if ((torque_ + change - torque).cwiseAbs().maxCoeff() > 1e-12) {
       torque = torque_ + change;
-      reason_.say("rate of torque at its limit");
+      reason_.set("rate of torque at its limit");
     }
   }
   bool bounded = false;
@@ -47,7 +47,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector&
     if (bounded) {
       reason_.add(", %s", name);
     } else {
-      reason_.say("torque at its limit: %s", name);
+      reason_.set("torque at its limit: %s", name);
     }
     bounded = true;
   }

@@ -61,10 +61,10 @@ std::string name_of_joint_around(const std::string& xml, std::size_t at) {
 }
 
 // URDF writers put 0 where they mean "not given", Pinocchio the largest double.
-constexpr double no_limit = 1e100;
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = 1e100;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double limit(double value) { return value > 0.0 && value < no_limit ? value : infinite; }
+double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 
 }  // namespace
 
@@ -82,7 +82,8 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
       total_mass_(pinocchio::computeTotalMass(model_)),
       base_gravity_(model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear()) {
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
-  for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints); ++i) {
+  for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints);
+       ++i) {
     const auto& joint = model_.joints[i];
     if (joint.nv() != 1) {
       throw ModelError("the joint '" + model_.names[i] + "' has " + std::to_string(joint.nv()) +
@@ -91,13 +92,13 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
     }
     const int k = joint.idx_v() - b_;
     joint_names_.push_back(model_.names[i]);
-    lower_[k] = -infinite;
-    upper_[k] = infinite;
+    lower_[k] = -kInfinity;
+    upper_[k] = kInfinity;
     if (joint.nq() == 1) {
       const double low = model_.lowerPositionLimit[joint.idx_q()];
       const double high = model_.upperPositionLimit[joint.idx_q()];
-      if (low < high && low > -no_limit) lower_[k] = low;
-      if (low < high && high < no_limit) upper_[k] = high;
+      if (low < high && low > -kNoLimit) lower_[k] = low;
+      if (low < high && high < kNoLimit) upper_[k] = high;
     }
 #if PINOCCHIO_MAJOR_VERSION >= 4
     effort_[k] = limit(model_.upperEffortLimit[joint.idx_v()]);
@@ -119,7 +120,8 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   for (auto at = xml.find("<mimic"); at != std::string::npos; at = xml.find("<mimic", at + 1)) {
     const std::string name = name_of_joint_around(xml, at);
     if (std::find(locked_joints.begin(), locked_joints.end(), name) == locked_joints.end()) {
-      throw ModelError("the joint '" + name + "' mimics another, which is not covered by the "
+      throw ModelError("the joint '" + name +
+                       "' mimics another, which is not covered by the "
                        "native controllers; lock it, or use a Python controller");
     }
   }
@@ -142,7 +144,8 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   std::vector<pinocchio::JointIndex> locked;
   for (const auto& name : locked_joints) {
     if (!model.existJointName(name)) {
-      throw ModelError("cannot lock '" + name + "': the robot '" + model.name + "' has no such joint");
+      throw ModelError("cannot lock '" + name + "': the robot '" + model.name +
+                       "' has no such joint");
     }
     locked.push_back(model.getJointId(name));
   }

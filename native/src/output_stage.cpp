@@ -7,12 +7,14 @@ namespace vms_ph {
 const GainTable<OutputGains>& OutputGains::table() {
   using G = OutputGains;
   static const GainTable<G> gains{
-      {"limit_margin", "where joint limits begin to push, rad or m", &G::limit_margin, 0.0, 1.0},
-      {"limit_frequency", "of the joint limits' push, rad/s", &G::limit_frequency, 0.0, 100.0},
       {"torque_rate", "largest change of a torque, N m/s; 0: any", &G::torque_rate, 0.0, 1e6},
       {"power", "largest power into the joints, W; 0: any", &G::power, 0.0, 1e6},
+      {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
+       &G::limit_margin, 0.0, 1.0},
+      {"limit_frequency", "of the springs at the joint limits, rad/s", &G::limit_frequency, 0.0,
+       100.0},
       {"tank_capacity", "of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6},
-      {"tank_initial", "what the tank holds after a reset, J", &G::tank_initial, 0.0, 1e6},
+      {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6},
   };
   return gains;
 }
@@ -44,15 +46,15 @@ void OutputStage::restart(Evaluation& d) noexcept {
   hold(d);
 }
 
-void OutputStage::lose() noexcept {
+void OutputStage::missed_updates() noexcept {
   force_.head(b_) = safe_.wrench_base;
   force_.tail(n_) = safe_.torque;
-  tank_.lose(force_);
+  tank_.missed_updates(force_);
 }
 
 const Command& OutputStage::refuse(Evaluation& d) noexcept {
   hold(d);
-  lose();
+  missed_updates();
   refused_.wrench_base = safe_.wrench_base;
   refused_.torque = safe_.torque;
   return refused_;
@@ -63,7 +65,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
   const VectorV& weight = d.g();
   const MatrixBN& A = d.A();
   active_ = wanted - weight;
-  tank_.begin(d, gains.tank_capacity, gains.tank_initial);
+  tank_.begin_sample(d, gains.tank_capacity, gains.tank_initial);
   active_ *= tank_.grant(active_, d.v(), dt);
   const VectorB wanted_wrench = weight.head(b_) + active_.head(b_);
   const VectorB& wrench = actuation_.apply(wanted_wrench, weight.head(b_));
@@ -75,15 +77,15 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
       limits_.apply(torque, weight.tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
   force_.head(b_) = wrench;
   reason_.clear();
-  say(tank_.reason());
-  say(actuation_.reason());
-  say(limits_.reason());
-  tank_.end(d, force_);
+  add_reason(tank_.reason());
+  add_reason(actuation_.reason());
+  add_reason(limits_.reason());
+  tank_.end_sample(d, force_);
   hold(d);
   return force_;
 }
 
-void OutputStage::say(const Reason& part) noexcept {
+void OutputStage::add_reason(const Reason& part) noexcept {
   if (!part.empty()) reason_.add(reason_.empty() ? "%s" : "; %s", part.text());
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 // How far past half a turn the sign turns: at eta = -0.1 the angle is 191 degrees. Measurement
 // noise at half a turn cannot make it chatter.
-constexpr double margin = 0.1;
+constexpr double kMargin = 0.1;
 
 Eigen::Vector4d quaternion(const Pose& error) noexcept {
   return Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
@@ -25,7 +25,7 @@ bool PosePotential::follow(const Pose& error) noexcept {
   // The continuous one of the two quaternions of a rotation.
   const bool opposite = next.dot(quaternion_) < 0.0;
   quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
-  if (sign_ * quaternion_[3] >= -margin) return false;
+  if (sign_ * quaternion_[3] >= -kMargin) return false;
   sign_ = -sign_;
   return true;
 }
@@ -42,8 +42,8 @@ double PosePotential::value(const Pose& error, double k_position,
 Twist PosePotential::gradient(const Pose& error, double k_position,
                               double k_rotation) const noexcept {
   Twist wrench;
-  wrench.head<3>() = k_position * (error.topLeftCorner<3, 3>().transpose() *
-                                   error.topRightCorner<3, 1>());
+  wrench.head<3>() =
+      k_position * (error.topLeftCorner<3, 3>().transpose() * error.topRightCorner<3, 1>());
   wrench.tail<3>() = (2.0 * k_rotation * sign_) * quaternion_.head<3>();
   return wrench;
 }

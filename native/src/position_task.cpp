@@ -5,7 +5,7 @@
 namespace vms_ph {
 namespace {
 
-constexpr auto axes = pinocchio::LOCAL_WORLD_ALIGNED;
+constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
 
 }  // namespace
 
@@ -13,24 +13,24 @@ PositionTask::PositionTask(const Model& model, const std::string& frame)
     : frame_(frame.empty() ? model.end_effector() : model.frame_id(frame)) {}
 
 Matrix3V PositionTask::jacobian(Evaluation& d) const noexcept {
-  return d.frame_jacobian(frame_, axes).topRows<3>();
+  return d.frame_jacobian(frame_, kAxes).topRows<3>();
 }
 
 Matrix3V PositionTask::jacobian_rate(Evaluation& d) const noexcept {
-  return d.frame_jacobian_rate(frame_, axes).topRows<3>();
+  return d.frame_jacobian_rate(frame_, kAxes).topRows<3>();
 }
 
 VectorV PositionTask::jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept {
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
-  // joint k turns both with w_k when j is solver_state along by k, as it is by every joint of the base;
+  // joint k turns both with w_k when j is carried by k, as it is by every joint of the base;
   // otherwise it moves the origin that l_j is the velocity of, by w_j x l_k.
-  const auto& full = d.frame_jacobian(frame_, axes);
+  const auto& full = d.frame_jacobian(frame_, kAxes);
   const Eigen::Index nv = full.cols(), b = d.model().b();
   VectorV slope = VectorV::Zero(nv);
   for (Eigen::Index k = 0; k < nv; ++k) {
     for (Eigen::Index j = 0; j < nv; ++j) {
-      const bool solver_state = k <= j || k < b;
-      const Eigen::Index turns = solver_state ? k : j, moves = solver_state ? j : k;
+      const bool is_carried = k <= j || k < b;
+      const Eigen::Index turns = is_carried ? k : j, moves = is_carried ? j : k;
       const Eigen::Vector3d axis = full.col(turns).tail<3>();
       const Eigen::Vector3d velocity = full.col(moves).head<3>();
       slope[k] += weight.col(j).dot(axis.cross(velocity));

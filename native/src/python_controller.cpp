@@ -19,36 +19,97 @@ namespace py = pybind11;
 namespace vms_ph {
 namespace {
 
-using Vector = Eigen::Map<Eigen::VectorXd>;
+using Numbers = Eigen::Map<Eigen::VectorXd>;
+using Flags = Eigen::Map<Eigen::Matrix<unsigned char, Eigen::Dynamic, 1>>;
 
-// The order in which Python writes the energies.
-constexpr std::array<std::pair<const char*, double ControlEnergy::*>, 16> kEnergies{{
-    {"closed_loop", &ControlEnergy::closed_loop},
-    {"shaped_potential", &ControlEnergy::shaped_potential},
-    {"kinetic_task", &ControlEnergy::kinetic_task},
-    {"kinetic_null", &ControlEnergy::kinetic_null},
-    {"kinetic_base", &ControlEnergy::kinetic_base},
-    {"kinetic_shape", &ControlEnergy::kinetic_shape},
-    {"damping_task", &ControlEnergy::damping_task},
-    {"damping_null", &ControlEnergy::damping_null},
-    {"damping_base", &ControlEnergy::damping_base},
-    {"damping_shape", &ControlEnergy::damping_shape},
-    {"reference_power", &ControlEnergy::reference_power},
-    {"clipped_power", &ControlEnergy::clipped_power},
-    {"routing_power", &ControlEnergy::routing_power},
-    {"null_to_task", &ControlEnergy::null_to_task},
-    {"tank_level", &ControlEnergy::tank_level},
-    {"generated", &ControlEnergy::generated},
-}};
+constexpr std::size_t kReasonSize = 256;
 
-// Where the parts of a reference are in the inputs, behind q, v and dt.
-constexpr int kPosition = 0, kVelocity = 3, kPose = 6, kTwist = 22, kJoints = 28;
-constexpr int kTaskError = 16, kSingularValue = 17, kAuthority = 18, kStatus = 19;
-constexpr std::size_t kReason = 256;
+// A part of an array that Python and C++ share.
+struct Part {
+  Eigen::Index start = 0, size = 0;
+
+  template <class Array>
+  auto of(Array& array) const {
+    return array.segment(start, size);
+  }
+};
+
+// The names and sizes are those of vms_ph_controllers.hosting.layout, which decides on the places.
+class LayoutReader {
+ public:
+  LayoutReader(const py::object& hosted, const char* array)
+      : layout_(hosted.attr("layout")[array]), parts_(layout_.attr("parts")()) {}
+
+  Eigen::Index size() const { return layout_.attr("size").cast<Eigen::Index>(); }
+
+  // The part of a name, which must have this size.
+  Part part(const char* name, Eigen::Index size) const {
+    Part found;
+    if (parts_.contains(name)) {
+      std::tie(found.start, found.size) =
+          parts_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
+    }
+    if (!parts_.contains(name) || found.size != size) {
+      throw PythonError(
+          std::string("vms_ph_controllers is of another version than this library: ") + name +
+          " must have " + std::to_string(size) + " numbers, not " + std::to_string(found.size) +
+          "; build the library anew");
+    }
+    return found;
+  }
+
+ private:
+  py::object layout_;
+  py::dict parts_;
+};
+
+struct InputLayout {
+  Eigen::Index size = 0;
+  Part q, v, dt, position, velocity, pose, twist, joints;
+};
+
+struct FlagLayout {
+  Eigen::Index size = 0;
+  Part position, velocity, pose, twist, joints, missed_updates;
+};
+
+struct OutputLayout {
+  Eigen::Index size = 0;
+  Part wrench_base, torque, safe_wrench_base, safe_torque, energy;
+  Part task_error, smallest_singular_value, authority, status;
+};
+
+InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
+  const LayoutReader in(hosted, "inputs");
+  return {in.size(),           in.part("q", robot.nq), in.part("v", robot.nv),
+          in.part("dt", 1),    in.part("position", 3), in.part("velocity", 3),
+          in.part("pose", 16), in.part("twist", 6),    in.part("joints", robot.n)};
+}
+
+FlagLayout read_flags(const py::object& hosted) {
+  const LayoutReader in(hosted, "given");
+  return {
+      in.size(),           in.part("position", 1), in.part("velocity", 1),      in.part("pose", 1),
+      in.part("twist", 1), in.part("joints", 1),   in.part("missed_updates", 1)};
+}
+
+OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
+  const LayoutReader in(hosted, "outputs");
+  return {in.size(),
+          in.part("wrench_base", robot.b),
+          in.part("torque", robot.n),
+          in.part("safe_wrench_base", robot.b),
+          in.part("safe_torque", robot.n),
+          in.part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
+          in.part("task_error", 1),
+          in.part("smallest_singular_value", 1),
+          in.part("authority", 1),
+          in.part("status", 1)};
+}
 
 enum Job { kReset, kUpdate };
 
-// A gain as the user wants it, and whether Python has it yet.
+// The requested value of a gain, and whether Python has it yet.
 struct WantedGain {
   explicit WantedGain(Gain described) : gain(std::move(described)), value(gain.value) {}
   const Gain gain;
@@ -57,8 +118,8 @@ struct WantedGain {
 };
 
 // Cut to a size without cutting a character in two.
-void copy(char (&target)[kReason], const char* text, std::size_t size) {
-  std::size_t end = std::min(size, kReason - 1);
+void copy(char (&target)[kReasonSize], const char* text, std::size_t size) {
+  std::size_t end = std::min(size, kReasonSize - 1);
   while (end < size && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
   std::memcpy(target, text, end);
   target[end] = '\0';
@@ -71,10 +132,13 @@ class ControllerTask final : public PythonTask {
 
   // What the caller uses while the buffers are its own.
   PythonSizes sizes;
+  InputLayout in;
+  FlagLayout flag;
+  OutputLayout out;
   std::vector<std::unique_ptr<WantedGain>> gains;
-  double *inputs = nullptr, *outputs = nullptr;
-  unsigned char* given = nullptr;
-  char reason[kReason] = "";
+  Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
+  Flags given{nullptr, 0};
+  char reason[kReasonSize] = "";
 
  private:
   void load() override {
@@ -85,25 +149,33 @@ class ControllerTask final : public PythonTask {
                                    py::make_tuple(r.axis[0], r.axis[1], r.axis[2]), r.drag_ratio,
                                    r.lower, r.upper));
     }
-    const auto energies = py::cast<std::vector<std::string>>(hosting.attr("ENERGIES"));
-    for (std::size_t k = 0; k < std::max(energies.size(), kEnergies.size()); ++k) {
-      if (energies.size() != kEnergies.size() || energies[k] != kEnergies[k].first) {
-        throw PythonError("vms_ph_controllers is of another version than this library: the energy "
-                          "records differ; build the library anew");
+    const auto energies = py::cast<std::vector<std::string>>(
+        py::module_::import("vms_ph_controllers.hosting.layout").attr("ENERGIES"));
+    const auto& own = kControlEnergyFields;
+    for (std::size_t k = 0; k < std::max(energies.size(), std::size(own)); ++k) {
+      if (energies.size() != std::size(own) || energies[k] != own[k].name) {
+        throw PythonError(
+            "vms_ph_controllers is of another version than this library: the energy "
+            "records differ; build the library anew");
       }
     }
     hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated);
     sizes = sizes_of(hosted_.attr("model"));
     update_ = hosted_.attr("update");
     reset_ = hosted_.attr("reset");
-    inputs = numbers_of(hosted_.attr("inputs"));
-    outputs = numbers_of(hosted_.attr("outputs"));
-    given = py::array_t<unsigned char>(hosted_.attr("given")).mutable_data();
+    in = read_inputs(hosted_, sizes);
+    flag = read_flags(hosted_);
+    out = read_outputs(hosted_, sizes);
+    // Placement new is how Eigen's maps are made to point elsewhere.
+    new (&inputs) Numbers(numbers_of(hosted_.attr("inputs")), in.size);
+    new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
+    auto flags = py::array_t<unsigned char>(hosted_.attr("given"));
+    new (&given) Flags(flags.mutable_data(), flag.size);
     for (const auto& item : hosted_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
       const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(item);
-      gains.push_back(std::make_unique<WantedGain>(
-          Gain{name, text, value, low, high, initial, is_switch}));
+      gains.push_back(
+          std::make_unique<WantedGain>(Gain{name, text, value, low, high, initial, is_switch}));
     }
   }
 
@@ -115,7 +187,7 @@ class ControllerTask final : public PythonTask {
     }
     if (job == kReset) {
       reset_();
-      if (!Vector(outputs + sizes.nv, sizes.nv).allFinite()) throw PythonError("the safe output is not finite");
+      if (!safe_output_is_finite()) throw PythonError("the safe output is not finite");
       return;
     }
     const py::object answer = update_();
@@ -123,16 +195,26 @@ class ControllerTask final : public PythonTask {
     const char* text = PyUnicode_AsUTF8AndSize(answer.ptr(), &size);
     if (text == nullptr) throw py::error_already_set();
     copy(reason, text, static_cast<std::size_t>(size));
-    // A singular value may be infinite: there is none where there is no task.
-    const double* record = outputs + 2 * sizes.nv;
-    if (!Vector(outputs, 2 * sizes.nv + kSingularValue).allFinite() || std::isnan(record[kSingularValue]) ||
-        !Vector(outputs + 2 * sizes.nv + kAuthority, 2).allFinite()) {
+    if (!command_is_finite()) {
       throw PythonError("the controller '" + kind_ + "' gave a number that is not finite");
     }
   }
 
-  // A law may refuse what the bounds allow; then it has the gain that it had, unless the user wants
-  // yet another by now.
+  bool safe_output_is_finite() const {
+    return out.safe_wrench_base.of(outputs).allFinite() && out.safe_torque.of(outputs).allFinite();
+  }
+
+  bool command_is_finite() const {
+    for (const Part* part : {&out.wrench_base, &out.torque, &out.energy, &out.task_error,
+                             &out.authority, &out.status}) {
+      if (!part->of(outputs).allFinite()) return false;
+    }
+    // The singular value is infinite for a law without a task.
+    return safe_output_is_finite() && !std::isnan(outputs[out.smallest_singular_value.start]);
+  }
+
+  // A law may refuse a value within the bounds; it then keeps its gain, unless the user has set
+  // another one meanwhile.
   void set(WantedGain& wanted) {
     const std::string& name = wanted.gain.name;
     double asked = wanted.value.load();
@@ -163,7 +245,7 @@ class PythonController::Hosted {
 
   bool reset(const RobotState& state) noexcept;
   const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
-  void lose() noexcept { lost_ = true; }
+  void missed_updates() noexcept { missed_ = true; }
 
   ControllerTask& task;
   Worker worker;
@@ -178,13 +260,13 @@ class PythonController::Hosted {
   const Command& safe(const char* reason) noexcept;
 
   Command command_;
-  char reason_[kReason] = "";
-  Eigen::VectorXd safe_;        // (nv,) base wrench, joint torques
-  Eigen::VectorXd wanted_;      // of the reference, what Python has not been told yet
-  unsigned char has_[5] = {};   // which parts that are
-  bool lost_ = false;           // the safe output has acted since the last state that Python has
-  double passed_ = 0.0;         // since the last state that Python has, s
-  bool unread_ = false;         // Python has finished, or will, what nobody has looked at
+  char reason_[kReasonSize] = "";
+  Eigen::VectorXd safe_wrench_base_, safe_torque_;
+  Eigen::VectorXd next_;  // the inputs of the next update, with references that Python lacks yet
+  Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // of those references
+  bool missed_ = false;  // the safe output has acted since the last state that Python has
+  double passed_ = 0.0;  // since the last state that Python has, s
+  bool unread_ = false;  // Python has computed, or will, an answer that nobody has read
 };
 
 PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const PythonOptions& options)
@@ -192,8 +274,10 @@ PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const Pyt
       worker(std::move(made), options.load_timeout, options.priority),
       wait(0.5 * options.period),
       reset_timeout(options.reset_timeout),
-      safe_(Eigen::VectorXd::Zero(task.sizes.nv)),
-      wanted_(Eigen::VectorXd::Zero(kJoints + task.sizes.n)) {
+      safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
+      safe_torque_(Eigen::VectorXd::Zero(task.sizes.n)),
+      next_(Eigen::VectorXd::Zero(task.in.size)) {
+  flags_.setZero(task.flag.size);
   command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
 }
@@ -202,48 +286,51 @@ bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
   return state.q.size() == task.sizes.nq && state.v.size() == task.sizes.nv;
 }
 
-// Remember what is wanted until Python is told: it may be busy with an old state now.
+// Keep a reference until Python gets it: it may be busy with an earlier state now.
 void PythonController::Hosted::want(const Reference& reference) noexcept {
   if (reference.position) {
-    wanted_.segment<3>(kPosition) = *reference.position;
-    has_[0] = 1;
+    task.in.position.of(next_) = *reference.position;
+    task.flag.position.of(flags_).setOnes();
   }
   if (reference.velocity) {
-    wanted_.segment<3>(kVelocity) = *reference.velocity;
-    has_[1] = 1;
+    task.in.velocity.of(next_) = *reference.velocity;
+    task.flag.velocity.of(flags_).setOnes();
   }
   if (reference.pose) {
-    for (int row = 0; row < 4; ++row) {
-      wanted_.segment<4>(kPose + 4 * row) = reference.pose->row(row).transpose();
-    }
-    has_[2] = 1;
+    const Eigen::Matrix<double, 4, 4, Eigen::RowMajor> rows = *reference.pose;
+    task.in.pose.of(next_) = Eigen::Map<const Eigen::Matrix<double, 16, 1>>(rows.data());
+    task.flag.pose.of(flags_).setOnes();
   }
   if (reference.twist) {
-    wanted_.segment<6>(kTwist) = *reference.twist;
-    has_[3] = 1;
+    task.in.twist.of(next_) = *reference.twist;
+    task.flag.twist.of(flags_).setOnes();
   }
   if (reference.has_joints && reference.joints.size() == task.sizes.n) {
-    wanted_.tail(task.sizes.n) = reference.joints;
-    has_[4] = 1;
+    task.in.joints.of(next_) = reference.joints;
+    task.flag.joints.of(flags_).setOnes();
   }
 }
 
 void PythonController::Hosted::hand_over(const RobotState& state, double dt) noexcept {
-  Vector(task.inputs, task.sizes.nq) = state.q;
-  Vector(task.inputs + task.sizes.nq, task.sizes.nv) = state.v;
-  task.inputs[task.sizes.nq + task.sizes.nv] = dt;
-  Vector(task.inputs + task.sizes.nq + task.sizes.nv + 1, wanted_.size()) = wanted_;
-  std::memcpy(task.given, has_, sizeof has_);
-  task.given[sizeof has_] = lost_ ? 1 : 0;
-  lost_ = false;
+  task.in.q.of(next_) = state.q;
+  task.in.v.of(next_) = state.v;
+  task.in.dt.of(next_).setConstant(dt);
+  task.inputs = next_;
+  task.flag.missed_updates.of(flags_).setConstant(missed_ ? 1 : 0);
+  task.given = flags_;
+  flags_.setZero();
+  missed_ = false;
 }
 
-void PythonController::Hosted::keep_safe() noexcept { safe_ = Vector(task.outputs + task.sizes.nv, task.sizes.nv); }
+void PythonController::Hosted::keep_safe() noexcept {
+  safe_wrench_base_ = task.out.safe_wrench_base.of(task.outputs);
+  safe_torque_ = task.out.safe_torque.of(task.outputs);
+}
 
 const Command& PythonController::Hosted::safe(const char* reason) noexcept {
-  lost_ = true;
-  command_.wrench_base = safe_.head(task.sizes.b);
-  command_.torque = safe_.tail(task.sizes.n);
+  missed_ = true;
+  command_.wrench_base = safe_wrench_base_;
+  command_.torque = safe_torque_;
   command_.energy = ControlEnergy();
   command_.status = Status::holding;
   command_.reason = reason;
@@ -257,7 +344,6 @@ bool PythonController::Hosted::reset(const RobotState& state) noexcept {
   if (!fits(state) || worker.settle(deadline) == Worker::Outcome::late) return false;
   unread_ = false;
   hand_over(state, 0.0);
-  std::memset(has_, 0, sizeof has_);
   passed_ = 0.0;
   if (worker.run(kReset, deadline) != Worker::Outcome::done) return false;
   keep_safe();
@@ -280,7 +366,6 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
   if (unread_ && before == Worker::Outcome::done) keep_safe();
   unread_ = false;
   hand_over(state, passed_);
-  std::memset(has_, 0, sizeof has_);
   passed_ = 0.0;
   switch (worker.run(kUpdate, deadline)) {
     case Worker::Outcome::late:
@@ -289,20 +374,23 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
       return safe("Python did not answer within half a period; holding against gravity");
     case Worker::Outcome::failed:
       failed.fetch_add(1, std::memory_order_relaxed);
-      return safe("Python raised or gave a number that is not finite, see the log; holding against "
-                  "gravity");
+      return safe(
+          "Python raised or gave a number that is not finite, see the log; holding against "
+          "gravity");
     case Worker::Outcome::done:
       break;
   }
   keep_safe();
-  command_.wrench_base = Vector(task.outputs, task.sizes.b);
-  command_.torque = Vector(task.outputs + task.sizes.b, task.sizes.n);
-  const double* record = task.outputs + 2 * task.sizes.nv;
-  for (std::size_t k = 0; k < kEnergies.size(); ++k) command_.energy.*kEnergies[k].second = record[k];
-  command_.task_error = record[kTaskError];
-  command_.smallest_singular_value = record[kSingularValue];
-  command_.authority = record[kAuthority];
-  command_.status = static_cast<Status>(static_cast<int>(record[kStatus]));
+  const OutputLayout& out = task.out;
+  const Numbers& outputs = task.outputs;
+  command_.wrench_base = out.wrench_base.of(outputs);
+  command_.torque = out.torque.of(outputs);
+  Eigen::Index k = out.energy.start;
+  for (const auto& field : kControlEnergyFields) command_.energy.*field.value = outputs[k++];
+  command_.task_error = outputs[out.task_error.start];
+  command_.smallest_singular_value = outputs[out.smallest_singular_value.start];
+  command_.authority = outputs[out.authority.start];
+  command_.status = static_cast<Status>(static_cast<int>(outputs[out.status.start]));
   std::memcpy(reason_, task.reason, sizeof reason_);
   command_.reason = reason_;
   return command_;
@@ -317,9 +405,10 @@ PythonController::PythonController(const std::string& kind, const PythonRobot& r
   const WithoutLock without;
   start_python();
   try {
-    hosted_ = std::make_unique<Hosted>(std::make_unique<ControllerTask>(kind, robot, options), options);
+    hosted_ =
+        std::make_unique<Hosted>(std::make_unique<ControllerTask>(kind, robot, options), options);
   } catch (const std::exception& error) {
-    throw PythonError("the Python controller '" + kind + "' cannot be had: " + error.what());
+    throw PythonError("the Python controller '" + kind + "' is not available: " + error.what());
   }
 }
 
@@ -369,7 +458,7 @@ void PythonController::set_period(double period) noexcept {
 }
 
 std::string PythonController::log() const { return hosted_->worker.log(); }
-void PythonController::missed_updates() noexcept { hosted_->lose(); }
+void PythonController::missed_updates() noexcept { hosted_->missed_updates(); }
 
 std::uint64_t PythonController::late() const noexcept { return hosted_->late; }
 std::uint64_t PythonController::failed() const noexcept { return hosted_->failed; }

@@ -23,15 +23,19 @@ void promote_libpython() {
       found.dli_fname != nullptr) {
     dlopen(found.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
-  void* global = dlopen(nullptr, RTLD_NOW);  // the program and all that is global, but not ourselves
+  void* global =
+      dlopen(nullptr, RTLD_NOW);  // the program and all that is global, but not ourselves
   if (dlsym(global, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
-    throw PythonError(std::string("the library of Python cannot be made known to its modules: ") +
-                      (reason == nullptr ? "no name of it is found" : reason));
+    throw PythonError(
+        std::string("the Python library cannot be made visible to its extension modules: ") +
+        (reason == nullptr ? "no name of it is found" : reason));
   }
 }
 
-std::string version() { return std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION); }
+std::string version() {
+  return std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION);
+}
 
 // Where the packages of an environment are; empty when it is none of this Python.
 fs::path packages(const fs::path& given) {

@@ -9,7 +9,7 @@ namespace vms_ph {
 
 /// Make the interpreter, unless the process has one already; it is never ended. Not real time.
 ///
-/// The calling thread does not keep its lock. @throws PythonError  its library cannot be had.
+/// The calling thread does not keep its lock. @throws PythonError  its library is not available.
 void start_python();
 
 /// Gives the lock back for a while, where the calling thread is one of Python's and has it.

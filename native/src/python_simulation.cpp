@@ -28,13 +28,14 @@ class SimulationTask final : public PythonTask {
 
  private:
   void load() override {
-    const auto make_model = py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("make_model");
+    const auto make_model =
+        py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("make_model");
     const auto module = py::module_::import("vms_ph_dynamics.simulation.hosted");
     py::list start;
     for (const double value : simulation_.start) start.append(value);
-    hosted_ = module.attr("HostedSimulation")(make_model(*arguments(robot_)), start,
-                                              simulation_.step, simulation_.scheme,
-                                              simulation_.friction);
+    hosted_ =
+        module.attr("HostedSimulation")(make_model(*arguments(robot_)), start, simulation_.step,
+                                        simulation_.scheme, simulation_.friction);
     sizes = sizes_of(hosted_.attr("model"));
     inputs = numbers_of(hosted_.attr("inputs"));
     outputs = numbers_of(hosted_.attr("outputs"));
@@ -122,8 +123,9 @@ class PythonSimulation::Hosted {
     const double* next = task.outputs;
     for (double& value : motion.q) value = *next++;
     for (double& value : motion.v) value = *next++;
-    for (double* value : {&motion.time, &motion.kinetic, &motion.potential, &motion.joint_work,
-                          &motion.wrench_base_energy, &motion.wrench_end_effector_energy, &motion.dissipated}) {
+    for (double* value :
+         {&motion.time, &motion.kinetic, &motion.potential, &motion.torque_energy,
+          &motion.wrench_base_energy, &motion.wrench_end_effector_energy, &motion.dissipated}) {
       *value = *next++;
     }
   }
@@ -141,7 +143,7 @@ PythonSimulation::PythonSimulation(const PythonRobot& robot,
     hosted_ = std::make_unique<Hosted>(std::make_unique<SimulationTask>(robot, simulation, options),
                                        simulation, options);
   } catch (const std::exception& error) {
-    throw PythonError(std::string("the simulator cannot be had: ") + error.what());
+    throw PythonError(std::string("the simulator is not available: ") + error.what());
   }
 }
 

@@ -9,8 +9,8 @@ namespace py = pybind11;
 namespace vms_ph {
 namespace {
 
-// The words of what Python raised; with the lock held.
-std::string words(py::error_already_set& error) {
+// The message of an exception from Python; the GIL is held.
+std::string message_of(py::error_already_set& error) {
   try {
     if (error.trace()) PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
     const auto hosting = py::module_::import("vms_ph_controllers.hosting.hosted_controller");
@@ -27,10 +27,12 @@ std::string words(py::error_already_set& error) {
 void PythonTask::begin() {
   before_ = PyGILState_Ensure();
   try {
-    locked([](PythonTask& task, int) {
-      enter(task.options_);
-      task.load();
-    }, 0);
+    locked(
+        [](PythonTask& task, int) {
+          enter(task.options_);
+          task.load();
+        },
+        0);
   } catch (...) {
     locked([](PythonTask& task, int) { task.unload(); }, 0);
     PyGILState_Release(before_);
@@ -56,21 +58,24 @@ void PythonTask::end() noexcept {
   PyGILState_Release(before_);
 }
 
-// What Python raised must be read, and dropped, before the lock is given back.
+// An exception from Python is read and released before the GIL is.
 void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
   std::string raised;
   try {
     action(*this, job);
     return;
   } catch (py::error_already_set& error) {
-    raised = words(error);
+    raised = message_of(error);
   }
   throw PythonError(raised);
 }
 
 PythonSizes sizes_of(const py::object& model) {
-  PythonSizes sizes{model.attr("b").cast<int>(), model.attr("n").cast<int>(),
-                    model.attr("nq").cast<int>(), model.attr("nv").cast<int>(), {}};
+  PythonSizes sizes{model.attr("b").cast<int>(),
+                    model.attr("n").cast<int>(),
+                    model.attr("nq").cast<int>(),
+                    model.attr("nv").cast<int>(),
+                    {}};
   for (const auto& name : model.attr("joint_names")) {
     sizes.joint_names.push_back(py::cast<std::string>(name));
   }

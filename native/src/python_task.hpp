@@ -43,7 +43,8 @@ PythonSizes sizes_of(const pybind11::object& model);
 /// The numbers of an array that Python and C++ share, which must not be resized.
 double* numbers_of(const pybind11::object& array);
 
-/// What VMSModel.from_urdf takes, as vms_ph_controllers.hosting.hosted_controller.make_model takes it.
+/// What VMSModel.from_urdf takes, as vms_ph_controllers.hosting.hosted_controller.make_model takes
+/// it.
 pybind11::tuple arguments(const PythonRobot& robot);
 
 }  // namespace vms_ph

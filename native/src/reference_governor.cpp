@@ -7,14 +7,14 @@
 namespace vms_ph {
 namespace {
 
-// Distances of the reference shorter than this, m, are none.
-constexpr double still = 1e-9;
+// Distances of the reference shorter than this, m, count as zero.
+constexpr double kNegligible = 1e-9;
 
-// The reference waits where the minimum is further behind than this, m.
-constexpr double behind = 1e-3;
+// The reference waits where the minimum lags by more than this, m.
+constexpr double kLag = 1e-3;
 
-// Rate at which a minimum that cannot follow is drawn to its first posture, 1/s.
-constexpr double pull_rate = 1.0;
+// Rate at which a minimum that cannot follow returns to its first posture, 1/s.
+constexpr double kPostureRate = 1.0;
 
 }  // namespace
 
@@ -26,27 +26,27 @@ ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& tas
       at_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
       posture_(model.n()) {
-  set(model.neutral_configuration());
+  restart(model.neutral_configuration());
   next_.q = between_.q = now_.q;
 }
 
-Evaluation& ReferenceGovernor::set(const ConstVector& q) noexcept {
+Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
   at_.set(q, rest_);
   now_.q = q;
   now_.x = task_.value(at_);
   now_.place = ++places_;
   target_.reset();
-  refused_ = is_behind_ = false;
+  refused_ = is_out_of_reach_ = false;
   settled_ = true;
   model_.joint_positions(q, posture_);
   return at_;
 }
 
-const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, double speed,
-                                   double margin) noexcept {
+const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
+                                          double margin) noexcept {
   Eigen::Vector3d step = wanted(reference, dt);
   const double length = step.norm();
-  if (!(dt > 0.0) || (length < still && settled_)) return now_;
+  if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
   const double reach = dt * speed;
   step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
   at_.set(now_.q, rest_);
@@ -54,11 +54,11 @@ const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, do
   const Eigen::Vector3d here = task_.value(at_);
   Eigen::Vector3d lead = now_.x + step - here;
   const double away = lead.norm();
-  settled_ = away < still;
-  // A reference that runs away waits within this distance, always towards where it goes.
-  const double leash = std::max(behind, 2.0 * reach);
-  is_behind_ = away > leash;
-  lead *= away > 0.0 ? std::min(1.0, leash / away) : 0.0;
+  settled_ = away < kNegligible;
+  // A reference that the minimum cannot follow waits within this distance, in its own direction.
+  const double reach_limit = std::max(kLag, 2.0 * reach);
+  is_out_of_reach_ = away > reach_limit;
+  lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
   VectorV before(model_.n());
   model_.joint_positions(now_.q, before);
   const VectorV way = moved(jacobian, lead, before, dt, margin) - before;
@@ -68,7 +68,7 @@ const Minimum& ReferenceGovernor::next(const Reference& reference, double dt, do
   return next_;
 }
 
-const Minimum& ReferenceGovernor::towards(const Minimum& minimum, double share) noexcept {
+const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
   VectorV way(model_.nv());
   model_.difference(now_.q, minimum.q, way);
   way *= share;
@@ -84,29 +84,29 @@ void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
 }
 
 VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
-                             const VectorV& before, double dt, double margin) const noexcept {
+                                 const VectorV& before, double dt, double margin) const noexcept {
   const Eigen::Index n = before.size();
-  VectorV free = VectorV::Ones(n), pull = VectorV::Zero(n), after = before;
-  if (is_behind_) {
-    // Stretched out, an arm can fold the wrong way when it comes back; the posture it set out from
-    // tells it which.
-    pull = (dt * pull_rate) * (posture_ - before);
+  VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
+  if (is_out_of_reach_) {
+    // A stretched arm can fold in the wrong direction when it returns; the first posture decides.
+    recall = (dt * kPostureRate) * (posture_ - before);
   }
   for (Eigen::Index round = 0; round < n; ++round) {
     const Matrix3V usable = jacobian * free.asDiagonal();
-    // Damped, so that a reference out of reach stops the minimum instead of flinging it.
+    // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
+    // bound.
     const Eigen::Matrix3d lift =
         usable * usable.transpose() + damping_ * damping_ * Eigen::Matrix3d::Identity();
-    const Eigen::Vector3d missing = lead - usable * pull;
+    const Eigen::Vector3d missing = lead - usable * recall;
     const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
     VectorV move = usable.transpose() * weights;
-    move += pull.cwiseProduct(free);
-    // Joints at a limit leave it to the others.
+    move += recall.cwiseProduct(free);
+    // Joints at a limit are excluded; the others make the motion.
     move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
     after = limits_.clipped(before + move, before, margin);
     bool stopped = false;
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > still)) continue;
+      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
       free[i] = 0.0;
       stopped = true;
     }

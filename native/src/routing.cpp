@@ -10,12 +10,12 @@ namespace vms_ph {
 namespace {
 
 // The alignment of the null-space basis below which it is anchored anew.
-constexpr double aligned = 0.5;
+constexpr double kAligned = 0.5;
 
 }  // namespace
 
 void EnergyRouting::anchor(Evaluation& d) noexcept {
-  is_anchored_ = d.model().nv() > PositionTask::dimension;  // else there is nothing to route
+  is_anchored_ = d.model().nv() > PositionTask::kDimension;  // else there is nothing to route
   if (!is_anchored_) return;
   at_anchor_.compute(task_.jacobian(d));
   reference_ = at_anchor_.kernel;
@@ -80,7 +80,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   if (!is_anchored_) return false;
   const double fade = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
   if (!(fade > 0.0)) return false;
-  if (align(svd.kernel) < aligned) {
+  if (align(svd.kernel) < kAligned) {
     reference_ = Z_;
     align(svd.kernel);
   }

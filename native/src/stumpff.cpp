@@ -5,32 +5,35 @@
 namespace vms_ph {
 namespace {
 
-constexpr double small = 4.0;  // below, the series; above, the closed forms lose nothing any more
-constexpr int terms = 12;      // the first term left out is below 1e-22 there
+// Below this argument the series is used; above it the closed forms are accurate.
+constexpr double kSmallArgument = 4.0;
+
+// The first omitted term of the series is below 1e-22.
+constexpr int kTerms = 12;
 
 struct InverseFactorials {
   constexpr InverseFactorials() : of() {
     double factorial = 1.0;
-    for (int n = 0; n < 7 + 2 * terms; ++n) {
+    for (int n = 0; n < 7 + 2 * kTerms; ++n) {
       of[n] = 1.0 / factorial;
       factorial *= n + 1;
     }
   }
-  double of[7 + 2 * terms];
+  double of[7 + 2 * kTerms];
 };
-constexpr InverseFactorials inverse_factorials;
+constexpr InverseFactorials kInverseFactorials;
 
 /// sum_k (-s)^k / (n + 2k)!, from its last term to its first.
 double series(int n, double s) noexcept {
   double total = 0.0;
-  for (int k = terms; k >= 0; --k) total = inverse_factorials.of[n + 2 * k] - s * total;
+  for (int k = kTerms; k >= 0; --k) total = kInverseFactorials.of[n + 2 * k] - s * total;
   return total;
 }
 
 }  // namespace
 
 Stumpff::Stumpff(double s) noexcept {
-  if (s < small) {
+  if (s < kSmallArgument) {
     c5 = series(5, s);
     c6 = series(6, s);
     c4 = 1.0 / 24.0 - s * c6;

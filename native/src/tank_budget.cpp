@@ -5,12 +5,12 @@
 namespace vms_ph {
 namespace {
 
-// Costs below this, J, are rounding.
-constexpr double free_of_charge = 1e-12;
+// Energies below this, J, are rounding.
+constexpr double kRoundingEnergy = 1e-12;
 
-// The authority over `whole` joules that all there is can pay for.
-double affordable(double whole, double purse) {
-  return whole <= std::max(purse, free_of_charge) ? 1.0 : std::max(0.0, purse / whole);
+// The authority over `whole` joules that the available energy covers.
+double covered_authority(double whole, double available) {
+  return whole <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / whole);
 }
 
 }  // namespace
@@ -20,16 +20,17 @@ TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), h
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
-  is_short_ = was_in_debt_ = false;
+  is_short_ = was_overdrawn_ = false;
   held_.forget();
   tank_.reset();
 }
 
-void TankBudget::begin(Evaluation& d, double limit_energy, double capacity, double initial) noexcept {
+void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity,
+                              double initial) noexcept {
   if (capacity <= 0.0) {
     tank_.reset();
     authority_ = 1.0;
-    is_short_ = was_in_debt_ = false;
+    is_short_ = was_overdrawn_ = false;
     return;
   }
   if (!tank_) {
@@ -37,10 +38,10 @@ void TankBudget::begin(Evaluation& d, double limit_energy, double capacity, doub
     held_.forget();
   }
   tank_->set_capacity(capacity);
-  tank_->receive(held_.left_over(d, store(d, limit_energy)));
+  tank_->receive(held_.recovered_energy(d, store(d, limit_energy)));
 }
 
-void TankBudget::end(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
+void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
   if (tank_) held_.hold(d, torque, store(d, limit_energy));
 }
 
@@ -49,27 +50,29 @@ double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {
   return energy(d.q()) + limit_energy - d.potential_energy();
 }
 
-double TankBudget::take(const ConstVector& q, const ShapedPotential& next, double before) noexcept {
+double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
+                           double before) noexcept {
   const double cost = next.is_same(potential_) ? 0.0 : next.energy(q) - before;
   potential_ = next;
   return cost;
 }
 
-bool TankBudget::fits(const ShapedPotential& next, const ConstVector& q, double before) noexcept {
+bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
+                            double before) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
   moved_ = potential_;
   moved_.move(next);
-  return authority_ * moved_.energy(q) - before <= tank_->budget() + free_of_charge;
+  return authority_ * moved_.energy(q) - before <= tank_->available() + kRoundingEnergy;
 }
 
-double TankBudget::pay_for(const ConstVector& q, const ShapedPotential& next, double before,
-                         double share) noexcept {
-  was_in_debt_ |= tank_->level() < -free_of_charge;
+double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
+                          double share) noexcept {
+  was_overdrawn_ |= tank_->level() < -kRoundingEnergy;
   potential_ = next;
   const double whole = next.energy(q);
-  authority_ = affordable(whole, before + tank_->level());
+  authority_ = covered_authority(whole, before + tank_->level());
   const double cost = authority_ * whole - before;
-  tank_->pay(cost);
+  tank_->withdraw(cost);
   is_short_ = share < 1.0 || authority_ < 1.0;
   return cost;
 }

@@ -9,27 +9,27 @@ void TankLayer::restart() noexcept {
   held_.forget();
 }
 
-void TankLayer::begin(Evaluation& d, double capacity, double initial) noexcept {
+void TankLayer::begin_sample(Evaluation& d, double capacity, double initial) noexcept {
   if (capacity <= 0.0) {
     restart();
     return;
   }
   if (!tank_) tank_.emplace(capacity, initial);
   tank_->set_capacity(capacity);
-  tank_->receive(held_.left_over(d, -d.potential_energy()));
+  tank_->receive(held_.recovered_energy(d, -d.potential_energy()));
 }
 
 double TankLayer::grant(const VectorV& active, const Eigen::VectorXd& v, double dt) noexcept {
   reason_.clear();
   if (!tank_) return 1.0;
   const double wanted = dt * active.dot(v);
-  if (wanted <= 0.0 || wanted <= tank_->budget()) return 1.0;
-  const double share = tank_->budget() / wanted;
-  reason_.say("the energy tank pays for %.0f%% of the effort", 100.0 * share);
+  if (wanted <= 0.0 || wanted <= tank_->available()) return 1.0;
+  const double share = tank_->available() / wanted;
+  reason_.set("the energy tank pays for %.0f%% of the effort", 100.0 * share);
   return share;
 }
 
-void TankLayer::end(Evaluation& d, const VectorV& force) noexcept {
+void TankLayer::end_sample(Evaluation& d, const VectorV& force) noexcept {
   if (tank_) held_.hold(d, force, -d.potential_energy());
 }
 

@@ -11,7 +11,7 @@ const Model& checked(const Model& model) {
     throw ModelError("TaskSpaceIDAPBC is for arms on a fixed base; '" + model.name() +
                      "' has a moving base");
   }
-  if (model.n() < PositionTask::dimension) {
+  if (model.n() < PositionTask::kDimension) {
     throw ModelError("TaskSpaceIDAPBC controls a position, which takes at least 3 joints; '" +
                      model.name() + "' has " + std::to_string(model.n()));
   }
@@ -45,10 +45,10 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       task_(model, options.frame),
       gains_(gains),
       options_(checked(options, model)),
-      routing_(task_, singular),
+      routing_(task_, kSingular),
       joint_limits_(model),
       torque_limits_(model),
-      minimum_(model, task_, singular),
+      minimum_(model, task_, kSingular),
       tank_budget_(model),
       d_(model),
       at_minimum_(model),
@@ -68,7 +68,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
-  Evaluation& d = minimum_.set(q_star);
+  Evaluation& d = minimum_.restart(q_star);
   safe_torque_ = d.g();
   routing_.anchor(d);
   torque_limits_.restart();
@@ -86,11 +86,11 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains_.limit_margin);
   const double limit_energy = 0.5 * gains_.limit_stiffness * depth_.squaredNorm();
-  tank_budget_.begin(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
+  tank_budget_.begin_sample(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   svd_.compute(jacobian_);
-  motion_.compute(d_, jacobian_, svd_, singular);
+  motion_.compute(d_, jacobian_, svd_, kSingular);
   damp(dt);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
@@ -105,13 +105,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const VectorV& torque =
       torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
   safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
-  tank_budget_.end(d_, torque, limit_energy);
+  tank_budget_.end_sample(d_, torque, limit_energy);
 
   const double potential = tank_budget_.energy(d_.q()) + limit_energy;
   const double kinetic = d_.kinetic_energy();
   const auto& tank = tank_budget_.tank();
   ControlEnergy& energy = command_.energy;
-  energy.closed_loop = kinetic + potential;
+  energy.closed_loop_energy = kinetic + potential;
   energy.shaped_potential = potential;
   energy.kinetic_task = kinetic - motion_.kinetic_null;
   energy.kinetic_null = motion_.kinetic_null;
@@ -122,7 +122,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
   energy.null_to_task = motion_.exchange(d_, svd_, jacobian_rate);
   energy.tank_level = tank ? tank->level() : 0.0;
-  energy.generated = tank ? tank->generated() : 0.0;
+  energy.unaccounted_energy = tank ? tank->unaccounted_energy() : 0.0;
   const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
   command_.torque = torque;
   command_.task_error = (task_.value(d_) - goal).norm();
@@ -144,14 +144,14 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   return command_;
 }
 
-// Move minimum and stiffness to where they are wanted; return what that puts in, J.
+// Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   const Minimum& candidate =
-      minimum_.next(reference, dt, gains_.reference_speed, gains_.limit_margin);
+      minimum_.propose(reference, dt, gains_.reference_speed, gains_.limit_margin);
   const Minimum* moved = &candidate;
   const double put_in =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
-        moved = share == 1.0 ? &candidate : &minimum_.towards(candidate, share);
+        moved = share == 1.0 ? &candidate : &minimum_.interpolate(candidate, share);
         return potential(*moved);
       });
   minimum_.accept(*moved);
@@ -189,7 +189,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 
 // The damping forces of task and null space.
 void TaskSpaceIDAPBC::damp(double dt) noexcept {
-  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_in_debt())) {
+  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_overdrawn())) {
     const VectorV w =
         motion_.damped_velocity(d_, jacobian_, gains_.damping_task, gains_.damping_null, dt);
     damping_task_ = gains_.damping_task * (jacobian_ * w);
@@ -201,29 +201,28 @@ void TaskSpaceIDAPBC::damp(double dt) noexcept {
 }
 
 void TaskSpaceIDAPBC::judge() noexcept {
-  const auto tell = [this](Status status, const char* reason) {
+  const auto set = [this](Status status, const char* reason) {
     command_.status = status;
     command_.reason = reason;
   };
   if (!torque_limits_.reason().empty())
-    return tell(Status::saturated, torque_limits_.reason().text());
+    return set(Status::saturated, torque_limits_.reason().text());
   if (!motion_.is_regular) {
-    reason_.say("near a singularity: smallest singular value %.3g", motion_.smallest);
-    return tell(Status::degraded, reason_.text());
+    reason_.set("near a singularity: smallest singular value %.3g", motion_.smallest);
+    return set(Status::degraded, reason_.text());
   }
   if (minimum_.refused()) {
-    return tell(Status::holding, "the reference is not finite; staying with the last one");
+    return set(Status::holding, "the reference is not finite; staying with the last one");
   }
   if (tank_budget_.is_short()) {
-    return tell(
-        Status::degraded,
-        "the energy tank is empty: reference or stiffness wait for what damping gives back");
+    return set(Status::degraded,
+               "the energy tank is empty: reference or stiffness wait for what damping gives back");
   }
-  if (minimum_.is_behind()) {
-    return tell(Status::degraded,
-                "the minimum cannot follow the reference: holding as near as it gets");
+  if (minimum_.is_out_of_reach()) {
+    return set(Status::degraded,
+               "the minimum cannot follow the reference: holding as near as it gets");
   }
-  tell(Status::ok, "");
+  set(Status::ok, "");
 }
 
 }  // namespace vms_ph

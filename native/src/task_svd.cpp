@@ -6,7 +6,7 @@ namespace vms_ph {
 
 void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   // J^T = Q [T; 0], which leaves a decomposition of fixed size; the rest of Q is the kernel.
-  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3>;
+  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
   const Eigen::Index nv = jacobian.cols();
   const Eigen::HouseholderQR<Tall> qr(Tall(jacobian.transpose()));
   MatrixV q = MatrixV::Identity(nv, nv);
@@ -25,7 +25,7 @@ void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   kernel = q.rightCols(nv - 3).transpose();
 }
 
-Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3> TaskSvd::pseudo_inverse(
+Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> TaskSvd::pseudo_inverse(
     double lifted) const noexcept {
   const Eigen::Vector3d inverse = values.cwiseMax(lifted).cwiseInverse();
   const Eigen::Matrix3d scaled = inverse.asDiagonal() * left.transpose();

@@ -45,8 +45,12 @@ SpatialInertia inertia_at(double mass, const Vector3d& centre, const Matrix3d& r
 }  // namespace
 
 Tree::Tree(const Model& model, bool gravity)
-    : n_(model.n()), b_(model.b()), nq_(model.nq()), field_(Vector3d::Zero()),
-      fall_(Vector3d::Zero()), neutral_(pinocchio::neutral(model.pinocchio())) {
+    : n_(model.n()),
+      b_(model.b()),
+      nq_(model.nq()),
+      field_(Vector3d::Zero()),
+      fall_(Vector3d::Zero()),
+      neutral_(pinocchio::neutral(model.pinocchio())) {
   const auto& m = model.pinocchio();
   for (int i = 0; gravity && i < 3; ++i) {
     (i < falling() ? fall_ : field_)[i] = m.gravity.linear()[i];

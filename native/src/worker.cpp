@@ -19,8 +19,8 @@
 namespace vms_ph {
 namespace {
 
-constexpr double kFarewell = 5.0;  // s that a destructor waits for a job to end
-constexpr std::size_t kKept = 8;   // entries of the log
+constexpr double kShutdownTimeout = 5.0;  // s that a destructor waits for a job to end
+constexpr std::size_t kKept = 8;          // entries of the log
 
 class Semaphore {
  public:
@@ -47,14 +47,14 @@ class Semaphore {
   sem_t semaphore_;
 };
 
-// The text of what is being thrown; called from a handler.
+// The message of the exception being handled.
 std::string caught() {
   try {
     throw;
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "something that is no std::exception was thrown";
+    return "an exception that is not a std::exception was thrown";
   }
 }
 
@@ -75,7 +75,7 @@ Deadline Deadline::in(double seconds) noexcept {
   return deadline;
 }
 
-// Owned by caller and thread together, for the thread may outlive the caller.
+// Shared by caller and thread: the thread may outlive the caller.
 struct Worker::Shared {
   Semaphore wanted, done, gone;
   std::unique_ptr<Task> task;
@@ -173,7 +173,7 @@ Worker::~Worker() { leave(); }
 void Worker::leave() noexcept {
   shared_->stop.store(true, std::memory_order_release);
   shared_->wanted.post();
-  if (shared_->gone.wait(Deadline::in(kFarewell))) {
+  if (shared_->gone.wait(Deadline::in(kShutdownTimeout))) {
     thread_.join();
   } else {
     thread_.detach();

@@ -50,7 +50,9 @@ void free(void* memory) noexcept {
   __libc_free(memory);
 }
 
-void* memalign(std::size_t alignment, std::size_t size) noexcept { return aligned(alignment, size); }
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
+  return aligned(alignment, size);
+}
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   return aligned(alignment, size);

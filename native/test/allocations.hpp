@@ -1,4 +1,4 @@
-// How often memory is taken from the heap or given back, by whatever of this process.
+// The number of allocations and deallocations of this process.
 #pragma once
 
 /// Calls of malloc, its relatives, free, and operators new and delete so far.

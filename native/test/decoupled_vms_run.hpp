@@ -47,7 +47,8 @@ class DecoupledVmsRun {
   /// Make the call of a step; the command of an update, else null. Whether it was taken is in
   /// `taken`.
   const Command* apply(const Step& step, bool& taken) noexcept {
-    if (step.kind == Step::Kind::update) return &law_->update(step.state, step.reference, step.value);
+    if (step.kind == Step::Kind::update)
+      return &law_->update(step.state, step.reference, step.value);
     taken = step.kind == Step::Kind::reset ? law_->reset(step.state)
                                            : law_->set_gain(step.gain, step.value);
     return nullptr;

@@ -47,7 +47,8 @@ inline std::vector<Line> read(const std::string& path) {
   for (std::string row; std::getline(stream, row);) {
     if (row.empty() || row[0] == '#') continue;
     const std::size_t space = row.find(' ');
-    lines.push_back({row.substr(0, space), space == std::string::npos ? "" : row.substr(space + 1)});
+    lines.push_back(
+        {row.substr(0, space), space == std::string::npos ? "" : row.substr(space + 1)});
   }
   return lines;
 }

@@ -1,5 +1,6 @@
 // The law says what the Python one said when the golden data were written.
 #include "decoupled_vms_run.hpp"
+#include "energy_numbers.hpp"
 
 using vms_ph::golden::Comparison;
 using vms_ph::golden::DecoupledVmsRun;
@@ -18,16 +19,10 @@ void compare(const vms_ph::Command& told, const Line& line, Comparison& comparis
   } else if (line.key == "torque") {
     comparison.numbers(line, told.torque);
   } else if (line.key == "energy") {
-    const auto& e = told.energy;
-    Eigen::VectorXd ours(16);
-    ours << e.closed_loop, e.shaped_potential, e.kinetic_task, e.kinetic_null, e.kinetic_base,
-        e.kinetic_shape, e.damping_task, e.damping_null, e.damping_base, e.damping_shape,
-        e.reference_power, e.clipped_power, e.routing_power, e.null_to_task, e.tank_level,
-        e.generated;
-    comparison.numbers(line, ours);
+    comparison.numbers(line, vms_ph::golden::numbers(told.energy));
   } else if (line.key == "rest") {
-    comparison.numbers(line, Eigen::Vector3d(told.task_error, told.smallest_singular_value,
-                                             told.authority));
+    comparison.numbers(
+        line, Eigen::Vector3d(told.task_error, told.smallest_singular_value, told.authority));
   } else {
     comparison.differs(line, "not known");
   }

@@ -6,13 +6,14 @@
 #include <sstream>
 #include <vector>
 
+#include "energy_numbers.hpp"
 #include "file_text.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace {
 
 // Relative to the size of a quantity; sizes below one N m, J or W count as one.
-constexpr double parity = 1e-9;
+constexpr double kParity = 1e-9;
 
 Eigen::VectorXd numbers(std::istringstream& line) {
   std::vector<double> found;
@@ -80,7 +81,6 @@ class Play {
   }
 
   void compare(const std::string& word, std::istringstream& line) {
-    const auto& e = said_->energy;
     if (word == "status") {
       int status = -1;
       line >> status;
@@ -98,12 +98,7 @@ class Play {
     } else if (word == "torque") {
       near(said_->torque, numbers(line), word);
     } else if (word == "energy") {
-      Eigen::VectorXd ours(16);
-      ours << e.closed_loop, e.shaped_potential, e.kinetic_task, e.kinetic_null, e.kinetic_base,
-          e.kinetic_shape, e.damping_task, e.damping_null, e.damping_base, e.damping_shape,
-          e.reference_power, e.clipped_power, e.routing_power, e.null_to_task, e.tank_level,
-          e.generated;
-      near(ours, numbers(line), word);
+      near(vms_ph::golden::numbers(said_->energy), numbers(line), word);
     } else if (word == "rest") {
       near(Eigen::Vector3d(said_->task_error, said_->smallest_singular_value, said_->authority),
            numbers(line), word);
@@ -116,8 +111,8 @@ class Play {
       if (ours[i] == golden[i]) continue;
       const double apart = std::abs(ours[i] - golden[i]) / std::max(1.0, std::abs(golden[i]));
       furthest_ = std::max(furthest_, apart);
-      expect(apart <= parity, what + "[" + std::to_string(i) + "]: " + std::to_string(ours[i]) +
-                                  " for " + std::to_string(golden[i]));
+      expect(apart <= kParity, what + "[" + std::to_string(i) + "]: " + std::to_string(ours[i]) +
+                                   " for " + std::to_string(golden[i]));
     }
   }
 

@@ -1,4 +1,5 @@
-// What holds the robot while its Python controller does not answer: right where the robot is by then.
+// What holds the robot while its Python controller does not answer: right where the robot is by
+// then.
 #include "vms_ph_native/gravity_compensating_fallback.hpp"
 
 #include <cmath>
@@ -64,7 +65,8 @@ int main() {
   }
   const RobotState swinging = state(0.5, 0.0, 0.2);
   const Eigen::Vector2d brake = -10.0 * 0.2 * kInertia;
-  CHECK(away(steadied.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) < 1e-12);
+  CHECK(away(steadied.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) <
+        1e-12);
 
   // Within what the joints can give, and with what is no state as the law itself does.
   const auto& fast = steadied.update(state(0.5, 0.0, 9.0), Reference(), 0.001);
@@ -74,7 +76,8 @@ int main() {
   // A model with other joints than the law has is refused.
   const Model shorter = Model::from_urdf(kArm, Base::fixed, "", {"elbow"});
   try {
-    GravityCompensatingFallback other(shorter, std::make_unique<PythonController>("users_own.Spring", arm(), options));
+    GravityCompensatingFallback other(
+        shorter, std::make_unique<PythonController>("users_own.Spring", arm(), options));
   } catch (const ModelError& error) {
     CHECK_HAS(error.what(), "Python sees other joints");
     return 0;

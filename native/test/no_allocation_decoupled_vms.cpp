@@ -7,7 +7,7 @@ using vms_ph::golden::Step;
 
 namespace {
 
-constexpr int updates = 100000;
+constexpr int kUpdates = 100000;
 
 // What a golden file gives the law, again and again: it has moving references, empty tanks,
 // saturated actuators, limits, resets, and states and references that are not finite.
@@ -15,11 +15,11 @@ bool takes_none(const std::string& folder, const std::string& file) {
   DecoupledVmsRun run(folder, file);
   int done = 0, statuses[4] = {0, 0, 0, 0};
   const long before = allocations();
-  while (done < updates) {
+  while (done < kUpdates) {
     for (const Step& step : run.steps()) {
       bool taken = true;
       const vms_ph::Command* told = run.apply(step, taken);
-      if (!told || done == updates) continue;
+      if (!told || done == kUpdates) continue;
       ++done;
       ++statuses[static_cast<int>(told->status)];
     }

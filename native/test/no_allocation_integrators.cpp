@@ -1,4 +1,5 @@
-// A step of any scheme takes nothing from the heap: free, forced, failing, or by Newton's iteration.
+// A step of any scheme takes nothing from the heap: free, forced, failing, or by Newton's
+// iteration.
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -45,9 +46,9 @@ int main() {
     schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
     schemes.emplace_back("discrete_gradient",
                          std::make_unique<vms_ph::DiscreteGradient>(model, true));
-    schemes.emplace_back("discrete_gradient_4",
-                         std::make_unique<vms_ph::Suzuki>(
-                             std::make_unique<vms_ph::DiscreteGradient>(model, true)));
+    schemes.emplace_back(
+        "discrete_gradient_4",
+        std::make_unique<vms_ph::Suzuki>(std::make_unique<vms_ph::DiscreteGradient>(model, true)));
     Eigen::VectorXd q = Eigen::VectorXd::Zero(model.nq());
     if (base == Base::floating) q[6] = 1.0;
     if (base == Base::planar) q[2] = 1.0;
@@ -68,12 +69,12 @@ int main() {
       Eigen::VectorXd q_then = q, v_then = v;
       for (const vms_ph::Ports* ports : all) {
         const long before = allocations();
-        const vms_ph::Ran ran = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
+        const vms_ph::MultiStepResult total = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
         scheme->motion(x, q_then, v_then);
         const long after = allocations();
-        std::printf("%s, base of %d: %ld steps, %ld allocations\n", name, model.b(), ran.taken,
+        std::printf("%s, base of %d: %ld steps, %ld allocations\n", name, model.b(), total.steps,
                     after - before);
-        if (after != before || (ports != &stiff && ran.taken != 50)) ++bad;
+        if (after != before || (ports != &stiff && total.steps != 50)) ++bad;
         if (!std::isfinite(q_then.sum() + v_then.sum())) ++bad;
         x = scheme->begin(q, v, 0.0);
       }

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int updates = 100000, postures = 50, stay = 50;
+constexpr int kUpdates = 100000, kPostures = 50, kStay = 50;
 
 struct Setting {
   std::string name;
@@ -38,17 +38,17 @@ std::vector<vms_ph::RobotState> states(const vms_ph::Model& model, std::mt19937&
     for (auto& x : vector) x = size * unit(random);
     return vector;
   };
-  std::vector<vms_ph::RobotState> found(postures * stay);
-  for (int posture = 0; posture < postures; ++posture) {
+  std::vector<vms_ph::RobotState> found(kPostures * kStay);
+  for (int posture = 0; posture < kPostures; ++posture) {
     // Every tenth is stretched out, where the task is singular.
     const Eigen::VectorXd middle = drawn(posture % 10 == 3 ? 1e-6 : 1.0);
-    for (int k = 0; k < stay; ++k) {
-      auto& state = found[static_cast<std::size_t>(posture * stay + k)];
+    for (int k = 0; k < kStay; ++k) {
+      auto& state = found[static_cast<std::size_t>(posture * kStay + k)];
       state.q.resize(model.nq());
       const Eigen::VectorXd way = middle + drawn(1e-3);
       model.integrate(model.neutral_configuration(), way, state.q);
       state.v = drawn(posture % 10 == 5 ? 5.0 : 0.1);
-      if (k == stay / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
+      if (k == kStay / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
     }
   }
   return found;
@@ -69,9 +69,9 @@ long counted(const std::string& folder, const std::string& urdf, const std::stri
   double sum = 0.0;
 
   const long before = allocations();
-  for (int k = 0; k < updates; ++k) {
+  for (int k = 0; k < kUpdates; ++k) {
     const auto& state = visited[static_cast<std::size_t>(k / 4) % visited.size()];
-    if (k % (4 * stay) == 0 && !law.reset(state)) return -1;
+    if (k % (4 * kStay) == 0 && !law.reset(state)) return -1;
     if (k % 37 == 0) {
       const auto& setting = settings[static_cast<std::size_t>(k / 37) % settings.size()];
       if (!law.set_gain(setting.name, setting.value)) return -1;
@@ -83,7 +83,7 @@ long counted(const std::string& folder, const std::string& urdf, const std::stri
   const long after = allocations();
 
   std::printf("%s: %ld in %d updates; ok %d, saturated %d, holding %d, degraded %d\n", urdf.c_str(),
-              after - before, updates, statuses[0], statuses[1], statuses[2], statuses[3]);
+              after - before, kUpdates, statuses[0], statuses[1], statuses[2], statuses[3]);
   for (const int times : statuses) {
     if (times == 0) return -1;
   }

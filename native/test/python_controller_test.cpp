@@ -61,16 +61,18 @@ void a_users_class_controls() {
   CHECK(spring.reset(at(0.1, 0.2)));
   const Command& command = spring.update(at(0.3, 0.1), Reference(), 0.001);
   CHECK((command.torque - Eigen::Vector2d(-2.0, 1.0)).norm() < 1e-12);
-  CHECK(std::abs(command.energy.closed_loop - 5.0 * 0.05) < 1e-12);
-  CHECK(command.energy.generated == 0.0 && command.task_error == 0.001);
+  CHECK(std::abs(command.energy.closed_loop_energy - 5.0 * 0.05) < 1e-12);
+  CHECK(command.energy.unaccounted_energy == 0.0 && command.task_error == 0.001);
   CHECK(std::isinf(command.smallest_singular_value) && command.authority == 1.0);
   CHECK(command.status == Status::ok && std::string(command.reason) == "springs, ä");
   Reference reference;
   reference.joints = Eigen::Vector2d(0.3, 0.0);
   reference.has_joints = true;
-  CHECK((spring.update(at(0.3, 0.1), reference, 0.001).torque - Eigen::Vector2d(0.0, -1.0)).norm() < 1e-12);
+  CHECK((spring.update(at(0.3, 0.1), reference, 0.001).torque - Eigen::Vector2d(0.0, -1.0)).norm() <
+        1e-12);
   // What is not there means: as you were told before.
-  CHECK((spring.update(at(0.4, 0.1), Reference(), 0.001).torque - Eigen::Vector2d(-1.0, -1.0)).norm() < 1e-12);
+  CHECK((spring.update(at(0.4, 0.1), Reference(), 0.001).torque - Eigen::Vector2d(-1.0, -1.0))
+            .norm() < 1e-12);
   CHECK(spring.late() == 0 && spring.failed() == 0 && spring.log().empty());
 }
 
@@ -97,7 +99,7 @@ void gains_change_between_updates() {
   CHECK((spring.update(at(1.0, 0.0), Reference(), 0.001).torque[0] == -20.0));
 }
 
-void a_gain_that_is_wanted_while_another_is_refused_is_not_lost() {
+void a_gain_set_while_another_is_refused_is_not_lost() {
   PythonOptions options = patient();
   options.period = 0.02;
   PythonController law("users_own.RefusesSlowly", arm(), options);
@@ -111,7 +113,7 @@ void a_gain_that_is_wanted_while_another_is_refused_is_not_lost() {
   CHECK_HAS(law.log(), "more damping than stiffness");
 }
 
-void what_raises_is_held_against_gravity(const char* kind, const char* words) {
+void an_exception_holds_gravity(const char* kind, const char* words) {
   PythonController law(kind, arm(), patient());
   CHECK(law.reset(at(0.3, 0.0)));
   CHECK(holds(law.update(at(2.0, 0.0), Reference(), 0.001), at(0.3, 0.0)));
@@ -120,7 +122,7 @@ void what_raises_is_held_against_gravity(const char* kind, const char* words) {
     const Command& held = law.update(at(2.0, 0.0), Reference(), 0.001);
     CHECK(holds(held, at(0.5, 0.2)));
     CHECK_HAS(held.reason, "see the log");
-    CHECK(held.energy.closed_loop == 0.0);
+    CHECK(held.energy.closed_loop_energy == 0.0);
   }
   CHECK(law.failed() == 21 && law.late() == 0);
   CHECK_HAS(law.log(), words);
@@ -128,7 +130,7 @@ void what_raises_is_held_against_gravity(const char* kind, const char* words) {
   CHECK(law.update(at(0.5, 0.2), Reference(), 0.001).status == Status::ok);
 }
 
-void a_state_that_is_none_is_held() {
+void an_invalid_state_is_held() {
   PythonController law("users_own.Spring", arm(), patient());
   CHECK(law.update(at(NAN, 0.0), Reference(), 0.001).torque.isZero());  // nothing is known yet
   CHECK(!law.reset(at(NAN, 0.0)));
@@ -136,13 +138,14 @@ void a_state_that_is_none_is_held() {
   CHECK(!law.reset({Eigen::VectorXd::Zero(3), Eigen::VectorXd::Zero(2)}));
   CHECK(law.reset(at(0.3, 0.1)));
   CHECK(holds(law.update(at(0.3, INFINITY), Reference(), 0.001), at(0.3, 0.1)));
-  CHECK(holds(law.update({Eigen::VectorXd(), Eigen::VectorXd()}, Reference(), 0.001), at(0.3, 0.1)));
+  CHECK(
+      holds(law.update({Eigen::VectorXd(), Eigen::VectorXd()}, Reference(), 0.001), at(0.3, 0.1)));
   const Command& good = law.update(at(0.4, 0.1), Reference(), 0.001);
   CHECK(good.status == Status::ok);
   CHECK(std::abs(good.task_error - 0.003) < 1e-15);  // it learns of all the time that has passed
 }
 
-void a_late_answer_is_held_and_thrown_away() {
+void a_late_answer_is_discarded_and_gravity_held() {
   PythonOptions options = patient();
   options.period = 0.02;
   PythonController law("users_own.Spring", arm(), options);
@@ -169,7 +172,7 @@ void a_late_answer_is_held_and_thrown_away() {
   CHECK(std::abs(good.task_error - 0.03) < 1e-15);
 }
 
-void what_was_held_in_its_place_is_told_to_the_law() {
+void missed_updates_are_reported_to_the_law() {
   PythonController law("users_own.CountsLosses", arm(), patient());
   CHECK(law.reset(at(0.0, 0.0)));
   const auto losses = [&law](double period) {
@@ -206,7 +209,7 @@ void no_answer_is_ever_that_to_another_state() {
   CHECK(static_cast<std::uint64_t>(answered) + law.late() == 600);
 }
 
-void nobody_waits_for_the_lock_of_python() {
+void the_caller_never_waits_for_the_gil() {
   PythonOptions options = patient();
   options.period = 0.02;
   PythonController keeper("users_own.KeepsTheLock", arm(), options);
@@ -222,7 +225,7 @@ void nobody_waits_for_the_lock_of_python() {
   CHECK(other.update(at(0.4, 0.0), Reference(), 0.01).torque[0] == -20.0 * (0.4 - 0.3));
 }
 
-void one_that_hangs_does_not_keep_its_owner() {
+void a_hanging_controller_does_not_block_its_owner() {
   PythonOptions options = patient();
   options.period = 0.002;
   options.reset_timeout = 0.2;
@@ -250,7 +253,7 @@ void refused(const std::string& kind, const PythonRobot& robot, const PythonOpti
   CHECK(!"refused");
 }
 
-void mistakes_are_told_in_a_sentence() {
+void mistakes_are_reported_in_one_sentence() {
   PythonOptions elsewhere = patient();
   elsewhere.environment = "/no/such/folder";
   refused("users_own.Spring", arm(), elsewhere, "is no virtual environment of Python");
@@ -339,26 +342,23 @@ void two_controllers_work_side_by_side() {
 const std::map<std::string, std::function<void()>> kCases{
     {"a_users_class_controls", a_users_class_controls},
     {"gains_change_between_updates", gains_change_between_updates},
-    {"a_gain_that_is_wanted_while_another_is_refused_is_not_lost",
-     a_gain_that_is_wanted_while_another_is_refused_is_not_lost},
-    {"what_raises_is_held_against_gravity",
+    {"a_gain_set_while_another_is_refused_is_not_lost",
+     a_gain_set_while_another_is_refused_is_not_lost},
+    {"an_exception_holds_gravity",
+     [] { an_exception_holds_gravity("users_own.RaisesBeyondOne", "in update\n    state.v[17]"); }},
+    {"numbers_that_are_not_finite_hold_gravity",
      [] {
-       what_raises_is_held_against_gravity("users_own.RaisesBeyondOne",
-                                           "in update\n    state.v[17]");
+       an_exception_holds_gravity("users_own.NoNumberBeyondOne",
+                                  "gave a number that is not finite");
      }},
-    {"what_is_no_number_is_held_against_gravity",
-     [] {
-       what_raises_is_held_against_gravity("users_own.NoNumberBeyondOne",
-                                           "gave a number that is not finite");
-     }},
-    {"a_state_that_is_none_is_held", a_state_that_is_none_is_held},
-    {"a_late_answer_is_held_and_thrown_away", a_late_answer_is_held_and_thrown_away},
-    {"what_was_held_in_its_place_is_told_to_the_law",
-     what_was_held_in_its_place_is_told_to_the_law},
+    {"an_invalid_state_is_held", an_invalid_state_is_held},
+    {"a_late_answer_is_discarded_and_gravity_held", a_late_answer_is_discarded_and_gravity_held},
+    {"missed_updates_are_reported_to_the_law", missed_updates_are_reported_to_the_law},
     {"no_answer_is_ever_that_to_another_state", no_answer_is_ever_that_to_another_state},
-    {"nobody_waits_for_the_lock_of_python", nobody_waits_for_the_lock_of_python},
-    {"one_that_hangs_does_not_keep_its_owner", one_that_hangs_does_not_keep_its_owner},
-    {"mistakes_are_told_in_a_sentence", mistakes_are_told_in_a_sentence},
+    {"the_caller_never_waits_for_the_gil", the_caller_never_waits_for_the_gil},
+    {"a_hanging_controller_does_not_block_its_owner",
+     a_hanging_controller_does_not_block_its_owner},
+    {"mistakes_are_reported_in_one_sentence", mistakes_are_reported_in_one_sentence},
     {"loading_many_times_leaves_nothing_behind", loading_many_times_leaves_nothing_behind},
     {"two_controllers_work_side_by_side", two_controllers_work_side_by_side},
 };

@@ -2,7 +2,7 @@
 enable_language(C)
 execute_process(COMMAND ${Python_EXECUTABLE} -c "import sys; print(sys.prefix)"
   OUTPUT_VARIABLE environment OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-# Python never gives back all that it takes; and what the sanitizer holds back must not look grown.
+# Python never frees all its memory, and memory held by the sanitizer must not count as growth.
 set(sanitizer "ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=0:thread_local_quarantine_size_kb=0")
 function(add_host_test name)
   add_test(NAME python_host.${name} COMMAND ${ARGN})
@@ -21,16 +21,16 @@ target_compile_definitions(python_controller_test PRIVATE
 foreach(case
     a_users_class_controls
     gains_change_between_updates
-    a_gain_that_is_wanted_while_another_is_refused_is_not_lost
-    what_raises_is_held_against_gravity
-    what_is_no_number_is_held_against_gravity
-    a_state_that_is_none_is_held
-    a_late_answer_is_held_and_thrown_away
-    what_was_held_in_its_place_is_told_to_the_law
+    a_gain_set_while_another_is_refused_is_not_lost
+    an_exception_holds_gravity
+    numbers_that_are_not_finite_hold_gravity
+    an_invalid_state_is_held
+    a_late_answer_is_discarded_and_gravity_held
+    missed_updates_are_reported_to_the_law
     no_answer_is_ever_that_to_another_state
-    nobody_waits_for_the_lock_of_python
-    one_that_hangs_does_not_keep_its_owner
-    mistakes_are_told_in_a_sentence
+    the_caller_never_waits_for_the_gil
+    a_hanging_controller_does_not_block_its_owner
+    mistakes_are_reported_in_one_sentence
     loading_many_times_leaves_nothing_behind
     two_controllers_work_side_by_side)
   add_host_test(${case} python_controller_test ${case})
@@ -40,15 +40,15 @@ add_executable(gravity_compensating_fallback_test gravity_compensating_fallback_
 target_link_libraries(gravity_compensating_fallback_test PRIVATE vms_ph_gravity_compensating_fallback vms_ph_warnings)
 target_compile_definitions(gravity_compensating_fallback_test PRIVATE
   VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
-add_host_test(one_that_does_not_answer_is_stood_in_for gravity_compensating_fallback_test)
+add_host_test(the_fallback_acts_when_python_does_not_answer gravity_compensating_fallback_test)
 
-# It stands in for malloc, as the sanitizers do.
+# It replaces malloc, as the sanitizers do.
 if(NOT VMS_PH_SANITIZE)
   add_executable(python_no_allocation python_no_allocation.cpp)
   target_link_libraries(python_no_allocation PRIVATE vms_ph_python_host vms_ph_warnings)
   target_compile_definitions(python_no_allocation PRIVATE
     VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
-  add_host_test(the_calling_thread_takes_nothing_from_the_heap python_no_allocation)
+  add_host_test(the_calling_thread_allocates_nothing python_no_allocation)
 endif()
 
 add_library(test_plugin MODULE plugin.cpp)

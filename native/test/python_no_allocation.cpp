@@ -22,9 +22,13 @@ thread_local long calls = 0;
 
 extern "C" {
 void* malloc(std::size_t size) noexcept { return ++calls, __libc_malloc(size); }
-void* calloc(std::size_t many, std::size_t size) noexcept { return ++calls, __libc_calloc(many, size); }
+void* calloc(std::size_t many, std::size_t size) noexcept {
+  return ++calls, __libc_calloc(many, size);
+}
 void* realloc(void* old, std::size_t size) noexcept { return ++calls, __libc_realloc(old, size); }
-void* memalign(std::size_t to, std::size_t size) noexcept { return ++calls, __libc_memalign(to, size); }
+void* memalign(std::size_t to, std::size_t size) noexcept {
+  return ++calls, __libc_memalign(to, size);
+}
 void* aligned_alloc(std::size_t to, std::size_t size) noexcept { return memalign(to, size); }
 int posix_memalign(void** memory, std::size_t to, std::size_t size) noexcept {
   *memory = memalign(to, size);

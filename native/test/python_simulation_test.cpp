@@ -53,8 +53,8 @@ void efforts_act_from_the_step_they_come_with() {
   const Eigen::VectorXd more = weight + Eigen::Vector2d(5.0, 0.0);
   for (int k = 0; k < 100; ++k) CHECK(simulation.step(kNone, more, 1e-3));
   const SimulatedMotion& motion = simulation.motion();
-  CHECK(motion.joint_work > 0.1 && motion.wrench_base_energy == 0.0 && motion.dissipated == 0.0);
-  CHECK(std::abs(total(motion) - before - motion.joint_work) < 1e-9);
+  CHECK(motion.torque_energy > 0.1 && motion.wrench_base_energy == 0.0 && motion.dissipated == 0.0);
+  CHECK(std::abs(total(motion) - before - motion.torque_energy) < 1e-9);
 }
 
 void a_floating_base_takes_a_wrench() {

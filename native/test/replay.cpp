@@ -42,13 +42,10 @@ Reference reference_in(std::istream& line, int n) {
 }
 
 void print(const Command& command) {
-  const ControlEnergy& e = command.energy;
   std::printf("%d", static_cast<int>(command.status));
+  for (const auto& field : kControlEnergyFields) std::printf(" %.17g", command.energy.*field.value);
   for (const double value :
-       {e.closed_loop, e.shaped_potential, e.kinetic_task, e.kinetic_null, e.kinetic_base,
-        e.kinetic_shape, e.damping_task, e.damping_null, e.damping_base, e.damping_shape,
-        e.reference_power, e.clipped_power, e.routing_power, e.null_to_task, e.tank_level,
-        e.generated, command.task_error, command.smallest_singular_value, command.authority}) {
+       {command.task_error, command.smallest_singular_value, command.authority}) {
     std::printf(" %.17g", value);
   }
   for (const double value : command.wrench_base) std::printf(" %.17g", value);
@@ -88,7 +85,8 @@ int main() {
     }
     if (word == "reset" || word == "update") {
       const bool begins = word == "reset";
-      const RobotState state{read<Eigen::VectorXd>(line, law->nq()), read<Eigen::VectorXd>(line, law->nv())};
+      const RobotState state{read<Eigen::VectorXd>(line, law->nq()),
+                             read<Eigen::VectorXd>(line, law->nv())};
       if (begins) {
         if (!law->reset(state)) return 1;
       } else {

@@ -5,13 +5,13 @@
 
 namespace vms_ph_ros2_control {
 
-using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
+using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
 namespace {
 
-// Time between two updates, s, that no loop takes which works.
+// Longest plausible time between two updates, s.
 constexpr double kLongest = 1.0;
 
 }  // namespace
@@ -92,20 +92,20 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   telemetry_->reset();
   gains_->apply(*law_);
   if (!law_->reset(state)) {
-    const std::string said = log(*law_);
+    const std::string text = log(*law_);
     RCLCPP_ERROR(get_node()->get_logger(),
                  "cannot begin: the state of the robot is not finite, or the law refused it%s%s",
-                 said.empty() ? "" : ":\n", said.c_str());
+                 text.empty() ? "" : ":\n", text.c_str());
     return CallbackReturn::FAILURE;
   }
-  // The first update comes a cycle after this. Until then what the controller before has left would
-  // act, which is no effort at all where it let go: an arm would fall for that long.
+  // The first update comes a cycle later. Until then the last command of the previous controller
+  // would act, or none at all, and an arm would fall.
   write(law_->update(state, references_->reference(state.q), 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
-  // What acted last must not act on: from here the robot is the hardware's.
+  // The last command must not stay in force: from here the hardware holds the robot.
   write_zero();
   references_->forget();
   return CallbackReturn::SUCCESS;
@@ -141,12 +141,12 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   if (is_in_chained_mode()) references_->take_interfaces();
   gains_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
-  // After a clock that was set, or a loop that stood still, as if one period had passed.
+  // After a change of the clock or a stalled loop, one period is assumed.
   const double passed = period.seconds();
   const double dt = passed >= 0.0 && passed < kLongest ? passed : 1.0 / get_update_rate();
   const auto& command = law_->update(state, references_->reference(state.q), dt);
   write(command);
-  // No stamp of another clock in the place of one that is missing: it would count as time passed.
+  // A missing stamp is not replaced by one of another clock, which would count as elapsed time.
   const auto stamp = reader_->stamp();
   if (stamp || !reader_->is_stamped()) {
     telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
@@ -158,16 +158,16 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
   const auto n = command.torque.size();
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    std::ignore = command_interfaces_[i].set_value(k < n ? command.torque[k]
-                                                         : command.wrench_base[k - n]);
+    std::ignore =
+        command_interfaces_[i].set_value(k < n ? command.torque[k] : command.wrench_base[k - n]);
   }
 }
 
 void ControllerShell::print_log() {
-  const std::string said = log(*law_);
-  if (said == printed_) return;
-  printed_ = said;
-  RCLCPP_WARN(get_node()->get_logger(), "%s", said.c_str());
+  const std::string text = log(*law_);
+  if (text == printed_) return;
+  printed_ = text;
+  RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());
 }
 
 void ControllerShell::write_zero() noexcept {

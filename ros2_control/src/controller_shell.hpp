@@ -19,7 +19,7 @@ namespace vms_ph_ros2_control {
 
 /// All of a controller but the law: interfaces, parameters, references, topics.
 ///
-/// A plugin says which law it is (make) and what parameters that has (declare).
+/// A plugin constructs its law (make) and declares its parameters (declare).
 class ControllerShell : public controller_interface::ChainableControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
@@ -42,7 +42,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   virtual std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                                    const RobotSetup& setup) = 0;
 
-  /// What a law has to say beside the reason of its last update; printed when it changes, at most
+  /// Messages of a law beside the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
   virtual std::string log(const vms_ph::Controller&) const { return {}; }
 
@@ -66,11 +66,11 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
   std::unique_ptr<Telemetry> telemetry_;
-  /// Keeps the making of the law and the printing of what it says apart; the control loop does
-  /// neither. With the timer, whose callback an executor may have begun when the shell is gone.
+  /// Serialises construction of the law and printing of its log; the control loop does neither.
+  /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct Printing {
     std::mutex mutex;
-    ControllerShell* shell = nullptr;  ///< whose law there is to print of
+    ControllerShell* shell = nullptr;  ///< whose law is printed
   };
   std::shared_ptr<Printing> making_ = std::make_shared<Printing>();
   std::string printed_;

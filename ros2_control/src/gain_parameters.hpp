@@ -14,7 +14,7 @@
 namespace vms_ph_ros2_control {
 
 /// Those that are declared already (by a parameter schema) are used as they are; the others are
-/// declared with the bounds that the law tells. Changes reach the law between two updates.
+/// declared with the bounds of the law. Changes reach the law between two updates.
 class GainParameters {
  public:
   /// Read all gains and set them.
@@ -22,7 +22,8 @@ class GainParameters {
   /// @throws vms_ph::ModelError  a value that the law does not accept.
   GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law);
 
-  /// Hand what a user changed, and no more, to the law; of the control loop, without locks or allocation.
+  /// Pass the changed gains to the law; called by the control loop, without locks or
+  /// allocation.
   void apply(vms_ph::Controller& law) noexcept;
 
  private:

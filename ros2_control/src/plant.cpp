@@ -10,7 +10,7 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-// A step that fails is taken in parts, at the most so often halved; as in integrators/retry.py.
+// How often a step that fails is halved, as in integrators/retry.py.
 constexpr int kHalvings = 10;
 
 // Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
@@ -26,7 +26,8 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
     return std::make_unique<vms_ph::DiscreteGradient>(model, true);
   }
   if (scheme == "discrete_gradient_4") {
-    return std::make_unique<vms_ph::Suzuki>(std::make_unique<vms_ph::DiscreteGradient>(model, true));
+    return std::make_unique<vms_ph::Suzuki>(
+        std::make_unique<vms_ph::DiscreteGradient>(model, true));
   }
   throw vms_ph::ModelError("there is no scheme '" + scheme +
                            "' for simulated hardware; there are projected_rk4, "
@@ -60,7 +61,7 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
 void Plant::reset() {
   at_ = stepper_->begin(options_.start, Eigen::VectorXd::Zero(model_.nv()), 0.0);
   next_ = saved_ = at_;
-  books_ = failed_ = {};
+  result_ = failed_ = {};
   steps_ = 0;
   stepper_->motion(at_, q_, v_);
 }
@@ -70,11 +71,12 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& t
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_ = at_;
-  const vms_ph::StepResult books = books_;
+  const vms_ph::StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
-    if (take(static_cast<double>(steps_ + i) * options_.step, options_.step, kHalvings)) continue;
+    if (step_with_retry(static_cast<double>(steps_ + i) * options_.step, options_.step, kHalvings))
+      continue;
     at_ = saved_;
-    books_ = books;
+    result_ = before;
     return false;
   }
   steps_ += steps;
@@ -82,16 +84,17 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& t
   return true;
 }
 
-bool Plant::take(double t, double dt, int halvings) noexcept {
-  const vms_ph::StepResult books = stepper_->step(at_, ports_, t, dt, next_);
-  if (books.failure == vms_ph::Failure::none) {
+bool Plant::step_with_retry(double t, double dt, int halvings) noexcept {
+  const vms_ph::StepResult result = stepper_->step(at_, ports_, t, dt, next_);
+  if (result.failure == vms_ph::Failure::none) {
     std::swap(at_, next_);
-    books_.add(books);
+    result_.add(result);
     return true;
   }
-  failed_ = books;
+  failed_ = result;
   if (halvings == 0) return false;
-  return take(t, 0.5 * dt, halvings - 1) && take(t + 0.5 * dt, 0.5 * dt, halvings - 1);
+  return step_with_retry(t, 0.5 * dt, halvings - 1) &&
+         step_with_retry(t + 0.5 * dt, 0.5 * dt, halvings - 1);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -1,4 +1,4 @@
-// The robot that simulated hardware stands for.
+// The robot that simulated hardware integrates.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace vms_ph_ros2_control {
 
-/// How it is integrated.
+/// Options of the integration.
 struct PlantOptions {
   Eigen::VectorXd start;  ///< (nq,) configuration, also after a reset
   double step = 1e-3;     ///< s
@@ -19,13 +19,13 @@ struct PlantOptions {
 /// Integrates a robot with the efforts held over each step, as digital controllers do.
 class Plant {
  public:
-  /// @throws vms_ph::ModelError  a scheme that there is none of.
+  /// @throws vms_ph::ModelError  an unknown scheme.
   Plant(const vms_ph::Model& model, const PlantOptions& options);
 
-  /// Return to the start, at rest, with the works at zero.
+  /// Return to the start, at rest, with the port energies at zero.
   void reset();
 
-  /// Take steps; false, and everything as it was, when the motion breaks. Does not allocate.
+  /// Take steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
   /// @param torque       (n,) N m or N.
@@ -34,20 +34,20 @@ class Plant {
 
   const Eigen::VectorXd& q() const { return q_; }
   const Eigen::VectorXd& v() const { return v_; }
-  /// What went through the ports since the reset.
-  const vms_ph::StepResult& books() const { return books_; }
-  /// Why the last call failed, in words.
+  /// Port energies since the reset.
+  const vms_ph::StepResult& port_energies() const { return result_; }
+  /// One sentence about the last failure.
   std::string reason() const { return failed_.reason(); }
 
  private:
-  bool take(double t, double dt, int halvings) noexcept;
+  bool step_with_retry(double t, double dt, int halvings) noexcept;
 
   vms_ph::Model model_;
   PlantOptions options_;
   std::unique_ptr<vms_ph::Stepper> stepper_;
   vms_ph::Ports ports_;
   vms_ph::SolverState at_, next_, saved_;
-  vms_ph::StepResult books_, failed_;
+  vms_ph::StepResult result_, failed_;
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;
 };

@@ -13,7 +13,8 @@ namespace vms_ph_ros2_control {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int kTwist = 7, kJoints = 13;
+// Where twist and joints begin behind the pose.
+constexpr int kTwist = 7, kJoints = kTwist + 6;
 
 // Orientations may be off unit length by the rounding of single precision, not by more.
 constexpr double kUnit = 1e-2;
@@ -29,7 +30,7 @@ Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
 
 }  // namespace
 
-// What the subscriptions call. An executor that has begun to does not know that the ports are gone.
+// The subscription callbacks; an executor may still run one when the ports are gone.
 struct ReferencePorts::Inbox {
   Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model)
       : logger(node.get_logger()),
@@ -82,8 +83,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
   exported_.clear();
   const std::string name = node_->get_name();
   const auto add = [&](const std::string& prefix, const std::string& interface) {
-    exported_.push_back(
-        std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
+    exported_.push_back(std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
     std::ignore = exported_.back()->set_value(kNaN);
   };
   for (const char* each : kPosition) add(name, each);
@@ -179,8 +179,7 @@ bool ReferencePorts::Inbox::is_known(const std::string& frame, bool moving) cons
 }
 
 void ReferencePorts::Inbox::refuse(const std::string& problem) {
-  RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a reference %s",
-                       problem.c_str());
+  RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a reference %s", problem.c_str());
 }
 
 void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& message) {

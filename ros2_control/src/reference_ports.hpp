@@ -1,4 +1,4 @@
-// What is wanted of the robot: from reference interfaces when chained, from topics otherwise.
+// References of a controller: from interfaces when chained, from topics otherwise.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 namespace vms_ph_ros2_control {
 
 /// NaN in an interface means: no command. A position needs its three, a pose its seven, a velocity
-/// its three or six numbers, and the joints all of them; else that part is not there.
+/// its three or six numbers, and the joints all of them; otherwise that part is absent.
 class ReferencePorts {
  public:
   /// @param timeout  after which a velocity from a topic no longer acts, s.
@@ -27,24 +27,26 @@ class ReferencePorts {
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
 
-  /// Forget what was received and put NaN everywhere.
+  /// Discard what was received and set NaN everywhere.
   void forget() noexcept;
 
-  /// Take what the topics brought since the last call: a pose once, a velocity until it is too old.
+  /// Take the messages since the last call: a pose once, a velocity until it is too old.
   ///
-  /// @param passed  time of the loop since the last call, s; clocks that are set do not matter.
+  /// @param passed  time of the loop since the last call, s; changes of a clock do not matter.
   void take_topics(double passed) noexcept;
-  /// Take what the preceding controller wrote.
+  /// Take the values that the preceding controller wrote.
   void take_interfaces() noexcept;
 
-  /// What was taken, for a robot at this configuration.
+  /// The reference, for a robot at this configuration.
   const vms_ph::Reference& reference(const Eigen::VectorXd& q) noexcept;
 
  private:
   struct Received {
     std::uint64_t pose_count = 0, twist_count = 0, joints_count = 0;
-    Eigen::Matrix<double, 7, 1> pose = Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
-    Eigen::Matrix<double, 6, 1> twist = Eigen::Matrix<double, 6, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
+    Eigen::Matrix<double, 7, 1> pose =
+        Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
+    Eigen::Matrix<double, 6, 1> twist =
+        Eigen::Matrix<double, 6, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
     bool in_base_axes = false;
     Eigen::VectorXd joints;
   };

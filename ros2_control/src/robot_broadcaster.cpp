@@ -1,4 +1,4 @@
-// vms_ph/RobotBroadcaster: what the simulator node tells of a robot, from state interfaces.
+// vms_ph/RobotBroadcaster: the topics of the simulator node, from state interfaces.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -20,14 +20,14 @@
 
 namespace vms_ph_ros2_control {
 
-using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
+using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
 constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
-/// vms_ph/port_energy: all of one instant under one stamp, which is what audits of energy need.
+/// vms_ph/port_energy: all of one instant under one stamp, as energy audits need.
 class RobotBroadcaster final : public controller_interface::ControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
@@ -51,7 +51,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     }
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
     sampling_ = std::make_unique<Sampling>(p.publish_rate);
-    work_ = p.work_name;
+    port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);
     auto& node = *get_node();
     states_ = make<sensor_msgs::msg::JointState>(node, "joint_states", joint_state_);
@@ -59,7 +59,8 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
       odometries_ = make<nav_msgs::msg::Odometry>(node, "odom", odometry_);
       if (p.publish_tf) transforms_ = make<tf2_msgs::msg::TFMessage>(node, "/tf", transform_);
     }
-    if (!work_.empty()) works_ = make<vms_ph::msg::PortEnergy>(node, "vms_ph/port_energy", port_energy_);
+    if (!port_energy_name_.empty())
+      port_energies_ = make<vms_ph::msg::PortEnergy>(node, "vms_ph/port_energy", port_energy_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -76,7 +77,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     states_.reset();
     odometries_.reset();
     transforms_.reset();
-    works_.reset();
+    port_energies_.reset();
     return CallbackReturn::SUCCESS;
   }
 
@@ -87,8 +88,8 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   InterfaceConfiguration state_interface_configuration() const override {
     InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, reader_->names()};
     for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
-    if (!work_.empty()) {
-      for (const char* name : kWork) wanted.names.push_back(work_ + "/" + name);
+    if (!port_energy_name_.empty()) {
+      for (const char* name : kPortEnergies) wanted.names.push_back(port_energy_name_ + "/" + name);
     }
     return wanted;
   }
@@ -99,10 +100,10 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     if (!measured && reader_->is_stamped()) return return_type::OK;
     const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
     if (!sampling_->is_due(stamp)) return return_type::OK;
-    // The joint states last: whoever pairs by stamps has the others by then.
-    if (works_) tell_work(stamp);
-    if (odometries_) tell_base(stamp, state);
-    tell_joints(stamp);
+    // The joint states come last: a subscriber that pairs by stamps then has the others.
+    if (port_energies_) publish_port_energy(stamp);
+    if (odometries_) publish_base(stamp, state);
+    publish_joints(stamp);
     return return_type::OK;
   }
 
@@ -115,7 +116,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
                                  const Message& sized) {
     auto made = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
         rclcpp::create_publisher<Message>(node, topic, 10));
-    // Sized once, so that the loop only copies.
+    // Sized once, so that the loop copies without allocating.
     made->lock();
     made->msg_ = sized;
     made->unlock();
@@ -140,20 +141,21 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     return got ? *got : std::numeric_limits<double>::quiet_NaN();
   }
 
-  void tell_work(const builtin_interfaces::msg::Time& stamp) noexcept {
+  void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
     const double resets = value(first + 3);
-    if (!(resets >= 0.0 && resets <= kMostResets)) return;  // not read, or no number of a start
+    if (!(resets >= 0.0 && resets <= kMostResets))
+      return;  // not read yet, or not the number of a start
     port_energy_.header.stamp = stamp;
     port_energy_.torque = value(first);
     port_energy_.wrench_base = value(first + 1);
     port_energy_.dissipated = value(first + 2);
     port_energy_.resets = static_cast<std::uint32_t>(resets);
-    works_->try_publish(port_energy_);
+    port_energies_->try_publish(port_energy_);
   }
 
-  void tell_base(const builtin_interfaces::msg::Time& stamp,
-                 const vms_ph::RobotState& state) noexcept {
+  void publish_base(const builtin_interfaces::msg::Time& stamp,
+                    const vms_ph::RobotState& state) noexcept {
     auto& pose = odometry_.pose.pose;
     auto& twist = odometry_.twist.twist;
     odometry_.header.stamp = stamp;
@@ -190,7 +192,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     transforms_->try_publish(transform_);
   }
 
-  void tell_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
+  void publish_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
     const std::size_t efforts = reader_->names().size();
     joint_state_.header.stamp = stamp;
     for (std::size_t i = 0; i < joint_state_.name.size(); ++i) {
@@ -205,7 +207,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
-  std::string work_;
+  std::string port_energy_name_;
   sensor_msgs::msg::JointState joint_state_;
   nav_msgs::msg::Odometry odometry_;
   tf2_msgs::msg::TFMessage transform_;
@@ -213,7 +215,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   Publisher<sensor_msgs::msg::JointState> states_;
   Publisher<nav_msgs::msg::Odometry> odometries_;
   Publisher<tf2_msgs::msg::TFMessage> transforms_;
-  Publisher<vms_ph::msg::PortEnergy> works_;
+  Publisher<vms_ph::msg::PortEnergy> port_energies_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -24,12 +24,16 @@ Servo::Servo(const vms_ph::Model& model, double frequency)
       rate(Eigen::VectorXd::Zero(model.nv())),
       model_(model),
       frequency_(frequency),
-      work_(std::make_unique<Workspace>(model_)) {}
+      workspace_(std::make_unique<Workspace>(model_)) {
+  for (const auto& name : model_.joint_names()) {
+    joints_.push_back(model_.pinocchio().getJointId(name));
+  }
+}
 
 Servo::~Servo() = default;
 
 void Servo::rest_at(const Eigen::VectorXd& q) noexcept {
-  work_->target = q;
+  workspace_->target = q;
   rate.setZero();
 }
 
@@ -38,36 +42,35 @@ void Servo::rest_at(const Eigen::VectorXd& q, int freedom) noexcept {
   const int b = model_.b();
   if (freedom < b) {
     const int base = b == 3 ? 4 : 7;
-    work_->target.head(base) = q.head(base);
+    workspace_->target.head(base) = q.head(base);
     rate.head(b).setZero();
     return;
   }
-  const auto id = robot.getJointId(model_.joint_names()[static_cast<std::size_t>(freedom - b)]);
-  const auto& joint = robot.joints[id];
-  work_->target.segment(joint.idx_q(), joint.nq()) = q.segment(joint.idx_q(), joint.nq());
+  const auto& joint = robot.joints[joints_[static_cast<std::size_t>(freedom - b)]];
+  workspace_->target.segment(joint.idx_q(), joint.nq()) = q.segment(joint.idx_q(), joint.nq());
   rate[freedom] = 0.0;
 }
 
 void Servo::go_to(int joint, double position) noexcept {
   const auto& robot = model_.pinocchio();
-  const auto id = robot.getJointId(model_.joint_names()[static_cast<std::size_t>(joint)]);
-  const auto& known = robot.joints[id];
+  const auto& known = robot.joints[joints_[static_cast<std::size_t>(joint)]];
   if (known.nq() == 2) {
-    work_->target.segment<2>(known.idx_q()) << std::cos(position), std::sin(position);
+    workspace_->target.segment<2>(known.idx_q()) << std::cos(position), std::sin(position);
   } else {
-    work_->target[known.idx_q()] = position;
+    workspace_->target[known.idx_q()] = position;
   }
   rate[model_.b() + joint] = 0.0;
 }
 
 void Servo::advance(double dt) noexcept {
-  work_->error = dt * rate;
-  pinocchio::integrate(model_.pinocchio(), work_->target, work_->error, work_->moved);
-  work_->target = work_->moved;
+  workspace_->error = dt * rate;
+  pinocchio::integrate(model_.pinocchio(), workspace_->target, workspace_->error,
+                       workspace_->moved);
+  workspace_->target = workspace_->moved;
 }
 
 void Servo::fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept {
-  Workspace& w = *work_;
+  Workspace& w = *workspace_;
   const auto& robot = model_.pinocchio();
   pinocchio::difference(robot, state.q, w.target, w.error);
   w.acceleration = frequency_ * frequency_ * w.error + 2.0 * frequency_ * (rate - state.v);

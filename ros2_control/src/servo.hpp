@@ -1,4 +1,4 @@
-// The inner loop of a simulated robot: what its drives do where no effort is commanded.
+// The inner loop of a simulated robot: its drives where no effort is commanded.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ class Servo {
 
   /// Which of the nv freedoms are held; the others are driven by their efforts.
   std::vector<bool> held;
-  /// Velocity wanted of the held freedoms, (nv,); their target moves on with it.
+  /// Desired velocity of the held freedoms, (nv,); their targets move with it.
   Eigen::VectorXd rate;
 
-  /// Let every freedom's target be where it is.
+  /// Set every target to the present position.
   void rest_at(const Eigen::VectorXd& q) noexcept;
-  /// Let the target of one freedom be where it is; for a moving base all of its freedoms.
+  /// Set the target of one freedom to its present position; for a moving base all of its freedoms.
   void rest_at(const Eigen::VectorXd& q, int freedom) noexcept;
-  /// Let the target of a joint be a position, rad or m.
+  /// Set the target of a joint, rad or m.
   void go_to(int joint, double position) noexcept;
-  /// Let the targets move on for a time, s.
+  /// Advance the targets by a time, s.
   void advance(double dt) noexcept;
 
   /// Put the efforts of the held freedoms into a vector of all efforts, (nv,).
@@ -37,7 +37,8 @@ class Servo {
   struct Workspace;
   vms_ph::Model model_;
   double frequency_;
-  std::unique_ptr<Workspace> work_;
+  std::vector<pinocchio::JointIndex> joints_;  ///< of the joint rates, looked up once
+  std::unique_ptr<Workspace> workspace_;
 };
 
 }  // namespace vms_ph_ros2_control

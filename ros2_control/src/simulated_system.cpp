@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Behind by more than this many cycles, the simulation lets the time go instead of racing after it;
-// ahead by more, as after a clock that was set back, it does not wait for it either.
+// A lag of more cycles than this is discarded instead of being caught up; so is a lead, as after a
+// clock was set back.
 constexpr int kCatchUp = 25;
 
 bool is_of(const std::string& name, const std::string& prefix) {
   return name.compare(0, prefix.size() + 1, prefix + "/") == 0;
 }
 
-std::vector<std::string> words(const std::string& text) {
+std::vector<std::string> split(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
 }
@@ -39,8 +39,8 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     setup.urdf = info_.original_xml;
     setup.base = parameter("base", "fixed");
     setup.end_effector = parameter("end_effector", "");
-    setup.locked_joints = words(parameter("locked_joints", ""));
-    const auto gravity = words(parameter("gravity", "0 0 -9.81"));
+    setup.locked_joints = split(parameter("locked_joints", ""));
+    const auto gravity = split(parameter("gravity", "0 0 -9.81"));
     if (gravity.size() != 3) throw vms_ph::ModelError("gravity must be three numbers");
     for (std::size_t i = 0; i < 3; ++i) {
       setup.gravity[static_cast<Eigen::Index>(i)] = std::stod(gravity[i]);
@@ -48,7 +48,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     check_types();
     base_name_ = parameter("base_name", "base");
     clock_name_ = parameter("clock_name", "clock");
-    work_name_ = parameter("work_name", "work");
+    port_energy_name_ = parameter("port_energy_name", "port_energy");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     options.step = step_ = number("step", 1e-3);
     options.scheme = parameter("scheme", "");
@@ -77,8 +77,8 @@ void SimulatedSystem::check_types() const {
         for (const auto& interface : *interfaces) {
           if (interface.data_type == "double") continue;
           throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
-                                   " is told as a double; given: data_type '" +
-                                   interface.data_type + "', leave it out");
+                                   " must be a double; given: data_type '" + interface.data_type +
+                                   "', leave it out");
         }
       }
     }
@@ -154,7 +154,7 @@ void SimulatedSystem::find_handles() {
   };
   base_states_.clear();
   clock_.clear();
-  works_.clear();
+  port_energies_.clear();
   wrench_.clear();
   if (model_->b() > 0) {
     all(base_states_, base_name_, kPosition);
@@ -166,23 +166,23 @@ void SimulatedSystem::find_handles() {
     }
   }
   all(clock_, clock_name_, kStamp);
-  all(works_, work_name_, kWork);
+  all(port_energies_, port_energy_name_, kPortEnergies);
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
   find_handles();
-  base_mode_ = Mode::held;  // as the joints that were just made
+  base_mode_ = Mode::held;  // like the joints, whose handles are new
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  // Port energies start at zero with every configuration, here or in another process: seconds since 1970
-  // tell one start from the next.
+  // Port energies start at zero with every configuration, here or in another process: seconds since
+  // 1970 distinguish one start from the next.
   resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
   plant_->reset();
   steps_ = 0;
   state_.q = plant_->q();
   state_.v = plant_->v();
   servo_->rest_at(state_.q);
-  tell();
+  write_states();
   return CallbackReturn::SUCCESS;
 }
 
@@ -198,7 +198,8 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
     const std::string& name = model_->joint_names()[i];
     const auto of_this = [&](const std::string& each) { return is_of(each, name); };
     const auto wanted = std::count_if(start.begin(), start.end(), of_this);
-    const bool stays = joints_[i].mode != Mode::held && std::none_of(stop.begin(), stop.end(), of_this);
+    const bool stays =
+        joints_[i].mode != Mode::held && std::none_of(stop.begin(), stop.end(), of_this);
     if (wanted > (stays ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
                    "the joint '%s' takes one of effort, position and velocity at a time",
@@ -300,7 +301,7 @@ void SimulatedSystem::gather_efforts() noexcept {
 int SimulatedSystem::due_steps(double period) noexcept {
   elapsed_ += period;
   const auto behind = std::llround(elapsed_ / step_) - steps_;
-  // Cycles come early and late; the steps in each are the same as long as they keep up together.
+  // Cycles come early and late; every cycle has the same number of steps while the lag is small.
   if (std::abs(behind) > kCatchUp * nominal_) {
     elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
     return nominal_;
@@ -317,14 +318,14 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   const int steps = due_steps(period.seconds());
   if (steps == 0) return return_type::OK;
   if (!plant_->advance(wrench_base_, torque_, steps)) {
-    RCLCPP_ERROR(get_logger(), "the simulation broke: %s", plant_->reason().c_str());
+    RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
     return return_type::ERROR;
   }
   steps_ += steps;
   servo_->advance(steps * step_);
   state_.q = plant_->q();
   state_.v = plant_->v();
-  tell();
+  write_states();
   return return_type::OK;
 }
 
@@ -333,20 +334,20 @@ SimulatedSystem::return_type SimulatedSystem::write(const rclcpp::Time&, const r
   return return_type::OK;
 }
 
-void SimulatedSystem::tell() noexcept {
-  const auto say = [](const State& handle, double value) {
+void SimulatedSystem::write_states() noexcept {
+  const auto set = [](const State& handle, double value) {
     if (handle) std::ignore = handle->set_value(value, true);
   };
   for (Joint& joint : joints_) {
     if (joint.continuous) {
       const double angle = std::atan2(state_.q[joint.q + 1], state_.q[joint.q]);
       joint.turned += std::remainder(angle - joint.turned, 2.0 * M_PI);
-      say(joint.position, joint.turned);
+      set(joint.position, joint.turned);
     } else {
-      say(joint.position, state_.q[joint.q]);
+      set(joint.position, state_.q[joint.q]);
     }
-    say(joint.velocity, state_.v[joint.v]);
-    say(joint.effort, torque_[joint.v - model_->b()]);
+    set(joint.velocity, state_.v[joint.v]);
+    set(joint.effort, torque_[joint.v - model_->b()]);
   }
   if (model_->b() > 0) {
     Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();
@@ -360,18 +361,18 @@ void SimulatedSystem::tell() noexcept {
       base << state_.q.head<7>(), state_.v.head<6>();
     }
     for (std::size_t i = 0; i < base_states_.size(); ++i) {
-      say(base_states_[i], base[static_cast<Eigen::Index>(i)]);
+      set(base_states_[i], base[static_cast<Eigen::Index>(i)]);
     }
   }
   const std::int64_t stamp =
       epoch_ + std::llround(static_cast<double>(steps_) * step_ * static_cast<double>(kSecond));
-  say(clock_[0], static_cast<double>(stamp / kSecond));
-  say(clock_[1], static_cast<double>(stamp % kSecond));
-  const auto& books = plant_->books();
-  say(works_[0], books.supplied[0]);
-  say(works_[1], books.supplied[1]);
-  say(works_[2], books.dissipated);
-  say(works_[3], resets_);
+  set(clock_[0], static_cast<double>(stamp / kSecond));
+  set(clock_[1], static_cast<double>(stamp % kSecond));
+  const auto& energies = plant_->port_energies();
+  set(port_energies_[0], energies.supplied[0]);
+  set(port_energies_[1], energies.supplied[1]);
+  set(port_energies_[2], energies.dissipated);
+  set(port_energies_[3], resets_);
 }
 
 }  // namespace vms_ph_ros2_control

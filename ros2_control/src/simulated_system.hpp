@@ -13,9 +13,9 @@
 
 namespace vms_ph_ros2_control {
 
-/// A robot that is integrated, with the efforts of its controllers held over every cycle.
+/// Integrates a robot with the efforts of its controllers held over every cycle.
 ///
-/// What no controller commands is held by brakes: joints, and a moving base as on a stand.
+/// Joints that no controller commands are held by brakes, and a moving base as on a stand.
 class SimulatedSystem final : public hardware_interface::SystemInterface {
  public:
   using CallbackReturn = hardware_interface::CallbackReturn;
@@ -55,24 +55,24 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   void set_modes(const std::vector<std::string>& names, bool start);
   void gather_efforts() noexcept;
   int due_steps(double period) noexcept;
-  void tell() noexcept;
+  void write_states() noexcept;
 
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<Plant> plant_;
   std::unique_ptr<Servo> servo_;
-  std::string base_name_, clock_name_, work_name_;
+  std::string base_name_, clock_name_, port_energy_name_;
   double step_ = 1e-3;
   int nominal_ = 1;  ///< integrator steps in a cycle
 
   std::vector<Joint> joints_;
-  std::vector<State> base_states_, clock_, works_;
+  std::vector<State> base_states_, clock_, port_energies_;
   std::vector<Commanded> wrench_;
   Mode base_mode_ = Mode::held;
 
   Eigen::VectorXd effort_, wrench_base_, torque_;
   vms_ph::RobotState state_;
-  std::int64_t epoch_ = 0;   ///< stamp of simulated time zero, ns
-  double elapsed_ = 0.0;     ///< time of the loop since simulated time zero, s
+  std::int64_t epoch_ = 0;  ///< stamp of simulated time zero, ns
+  double elapsed_ = 0.0;    ///< time of the loop since simulated time zero, s
   std::int64_t steps_ = 0;
   double resets_ = 0.0;
 };

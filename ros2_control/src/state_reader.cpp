@@ -8,8 +8,9 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-// Joints, then the base's position, orientation and velocities, then the stamp.
-constexpr int kBaseValues = 13;
+// The state interfaces are those of the joints, then of the base, then of the stamp.
+constexpr int kBaseValues = static_cast<int>(kPosition.size() + kOrientation.size() +
+                                             kLinearVelocity.size() + kAngularVelocity.size());
 
 // Of a stamp.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();

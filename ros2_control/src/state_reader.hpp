@@ -13,8 +13,7 @@
 
 namespace vms_ph_ros2_control {
 
-/// The name of an interface that is not told as a double, which nothing here reads or writes; none
-/// when all are.
+/// The name of an interface that is not a double, which cannot be read here; empty when all are.
 template <class Loaned>
 std::optional<std::string> other_than_double(const std::vector<Loaned>& interfaces) {
   for (const auto& each : interfaces) {
@@ -26,27 +25,27 @@ std::optional<std::string> other_than_double(const std::vector<Loaned>& interfac
 class StateReader {
  public:
   /// @param base   prefix of the interfaces of a moving base.
-  /// @param stamp  prefix of sec and nanosec; empty when the hardware tells no time.
+  /// @param stamp  prefix of sec and nanosec; empty when the hardware has none.
   StateReader(const vms_ph::Model& model, const std::string& base, const std::string& stamp);
 
   /// The interfaces to claim, in this order.
   const std::vector<std::string>& names() const { return names_; }
 
-  /// The state; with NaN where an interface gave none. Neither blocks nor allocates.
+  /// The state; NaN where an interface has no value. Neither blocks nor allocates.
   const vms_ph::RobotState& read(
       const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept;
 
-  /// Whether the hardware is to tell when it measured.
+  /// Whether the hardware is to stamp its states.
   bool is_stamped() const noexcept { return stamped_; }
 
-  /// When the hardware measured what was read last; none where it does not tell, or no time.
+  /// Time of the states read last; empty where the hardware has no valid stamp.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
 
  private:
   vms_ph::Base base_;
   int b_;
   bool stamped_;
-  std::vector<int> q_index_;     ///< of every joint
+  std::vector<int> q_index_;  ///< of every joint
   std::vector<bool> continuous_;
   std::vector<std::string> names_;
   Eigen::VectorXd values_;

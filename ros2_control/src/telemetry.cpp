@@ -9,12 +9,12 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Reasons are short sentences; room for them is made before the loop runs.
+// Reasons are short sentences; their memory is reserved before the loop runs.
 constexpr std::size_t kReason = 512;
 
 template <typename Message>
 auto make(rclcpp_lifecycle::LifecycleNode& node, const std::string& topic) {
-  // A plain publisher: that of a managed node would print when it is told to publish while inactive.
+  // Not a lifecycle publisher, which would log a warning when it publishes while inactive.
   return std::make_unique<realtime_tools::RealtimePublisher<Message>>(
       rclcpp::create_publisher<Message>(node, topic, 10));
 }
@@ -48,7 +48,7 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
   const auto& energies = split_.of(state);
   if (!begun_) {
-    // Nothing acted before the first command that is known here.
+    // No effort is known before the first command.
     before_.wrench_base = command.wrench_base;
     before_.torque = command.torque;
   }
@@ -60,39 +60,25 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   before_.torque = command.torque;
   if (!sampling_.is_due(stamp)) return;
   state_.header.stamp = energy_.header.stamp = power_.header.stamp = stamp;
-  tell_state(command);
-  tell_energy(energies);
-  tell_power(balance, command);
+  publish_state(command);
+  publish_energy(energies);
+  publish_power(balance, command);
 }
 
-void Telemetry::tell_state(const vms_ph::Command& command) noexcept {
-  const auto& energy = command.energy;
+void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
   state_.status = static_cast<std::uint8_t>(command.status);
-  state_.reason.assign(command.reason, std::min(std::char_traits<char>::length(command.reason),
-                                                kReason));
-  state_.closed_loop_energy = energy.closed_loop;
-  state_.shaped_potential = energy.shaped_potential;
-  state_.kinetic_task = energy.kinetic_task;
-  state_.kinetic_null = energy.kinetic_null;
-  state_.kinetic_base = energy.kinetic_base;
-  state_.kinetic_shape = energy.kinetic_shape;
-  state_.damping_task = energy.damping_task;
-  state_.damping_null = energy.damping_null;
-  state_.damping_base = energy.damping_base;
-  state_.damping_shape = energy.damping_shape;
-  state_.reference_power = energy.reference_power;
-  state_.clipped_power = energy.clipped_power;
-  state_.routing_power = energy.routing_power;
-  state_.null_to_task = energy.null_to_task;
-  state_.tank_level = energy.tank_level;
-  state_.generated = energy.generated;
+  state_.reason.assign(command.reason,
+                       std::min(std::char_traits<char>::length(command.reason), kReason));
+#define VMS_PH_FIELD(name) state_.name = command.energy.name;
+  VMS_PH_CONTROL_ENERGY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
   state_.authority = command.authority;
   state_.task_error = command.task_error;
   state_.smallest_singular_value = command.smallest_singular_value;
   states_->try_publish(state_);
 }
 
-void Telemetry::tell_energy(const vms_ph::Energies& energies) noexcept {
+void Telemetry::publish_energy(const vms_ph::Energies& energies) noexcept {
   energy_.total = energies.total();
   energy_.kinetic = energies.kinetic;
   energy_.potential = energies.potential;
@@ -103,10 +89,10 @@ void Telemetry::tell_energy(const vms_ph::Energies& energies) noexcept {
   energies_->try_publish(energy_);
 }
 
-void Telemetry::tell_power(const vms_ph::PowerBalance& balance,
-                           const vms_ph::Command& command) noexcept {
+void Telemetry::publish_power(const vms_ph::PowerBalance& balance,
+                              const vms_ph::Command& command) noexcept {
   power_.torque = balance.torque;
-  power_.wrench_base = balance.base;
+  power_.wrench_base = balance.wrench_base;
   power_.dissipated = balance.dissipated;
   power_.torque_energy = balance.torque_energy;
   power_.wrench_base_energy = balance.wrench_base_energy;
@@ -114,7 +100,7 @@ void Telemetry::tell_power(const vms_ph::PowerBalance& balance,
   power_.stored = balance.stored;
   power_.unaccounted_energy = balance.unaccounted_energy();
   power_.residual = balance.residual;
-  // A controller feels no wrench at the end effector, and knows no basis of the null space.
+  // A controller measures no wrench at the end effector, and has no basis of the null space.
   power_.null_to_task = command.energy.kinetic_null > 0.0 ? command.energy.null_to_task : kNaN;
   power_.null_to_task_g12 = kNaN;
   powers_->try_publish(power_);

@@ -1,4 +1,4 @@
-// What a controller tells of energy and power, from the control loop.
+// Energy and power of a controller, published from the control loop.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ class Telemetry {
   Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
             double rate, bool friction);
 
-  /// Begin the audit anew.
+  /// Start the audit again.
   void reset() noexcept;
 
-  /// Account for an update, and publish when it is time; neither blocks nor allocates.
+  /// Add an update to the energy balance, and publish when due; neither blocks nor allocates.
   void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
            const vms_ph::Command& command) noexcept;
 
@@ -34,9 +34,9 @@ class Telemetry {
   template <typename Message>
   using Publisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
 
-  void tell_state(const vms_ph::Command& command) noexcept;
-  void tell_energy(const vms_ph::Energies& energies) noexcept;
-  void tell_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
+  void publish_state(const vms_ph::Command& command) noexcept;
+  void publish_energy(const vms_ph::Energies& energies) noexcept;
+  void publish_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
 
   vms_ph::EnergySplit split_;
   vms_ph::PowerAudit audit_;

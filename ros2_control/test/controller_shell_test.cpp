@@ -1,4 +1,5 @@
-// ControllerShell around a law that remembers what it was given, as the controller manager drives it.
+// ControllerShell around a law that remembers what it was given, as the controller manager drives
+// it.
 #include <gmock/gmock.h>
 
 #include <malloc.h>
@@ -83,7 +84,8 @@ class ControllerShell : public testing::Test {
     params.controller_name = "law";
     params.robot_description = flying_arm(base);
     params.update_rate = params.controller_manager_update_rate = kRate;
-    params.node_options = shell_->define_custom_node_options().parameter_overrides({{"base", base}});
+    params.node_options =
+        shell_->define_custom_node_options().parameter_overrides({{"base", base}});
     ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
     ASSERT_EQ(shell_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -106,7 +108,7 @@ class ControllerShell : public testing::Test {
 
   void update(double time, double period) {
     ASSERT_EQ(shell_->update(rclcpp::Time(static_cast<std::int64_t>(1e9 * time)),
-                            rclcpp::Duration::from_seconds(period)),
+                             rclcpp::Duration::from_seconds(period)),
               controller_interface::return_type::OK);
   }
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_controllers import Command, Controller, Reference, RobotState
-from vms_ph_controllers.interface import gain
+from vms_ph_controllers import Command, Controller, Reference, RobotState, gain
 
 
 class FaultyLaw(Controller):

@@ -48,7 +48,7 @@ inline std::string flying_arm(const std::string& base = "floating") {
          "<plugin>vms_ph/SimulatedSystem</plugin><param name='base'>" +
          base + "</param><param name='step'>0.001</param></hardware>" + joint("shoulder", "0.4") +
          joint("elbow", "-0.3") + moving + "<gpio name='clock'>" +
-         each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='work'>" +
-         each("state_interface", {"torque", "base", "dissipated", "resets"}) +
+         each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='port_energy'>" +
+         each("state_interface", {"torque", "wrench_base", "dissipated", "resets"}) +
          "</gpio></ros2_control></robot>";
 }

@@ -25,7 +25,7 @@ class RobotBroadcaster : public testing::Test {
   static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
-  /// With the stamps and works of simulated hardware; one interface may be of another type.
+  /// With the stamps and port energies of simulated hardware; one interface may be of another type.
   void begin(const std::string& other = "") {
     broadcaster_ = loader_.createSharedInstance("vms_ph/RobotBroadcaster");
     controller_interface::ControllerInterfaceParams params;
@@ -33,7 +33,7 @@ class RobotBroadcaster : public testing::Test {
     params.robot_description = flying_arm("fixed");
     params.update_rate = params.controller_manager_update_rate = 100;
     params.node_options = broadcaster_->define_custom_node_options().parameter_overrides(
-        {{"stamp", "clock"}, {"work_name", "work"}});
+        {{"stamp", "clock"}, {"port_energy_name", "port_energy"}});
     ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
     ASSERT_EQ(broadcaster_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -100,11 +100,11 @@ TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
   update();
   listen(1, 0.5);
   tell("clock/sec", 1000.0);
-  tell("work/resets", kNaN);
+  tell("port_energy/resets", kNaN);
   update();
   listen(1, 0.5);
   tell("clock/sec", 1001.0);
-  tell("work/resets", 3.0);
+  tell("port_energy/resets", 3.0);
   update();
   listen(1, 10.0);
   ASSERT_EQ(heard.size(), 1U);

@@ -77,9 +77,9 @@ class SimulatedSystem : public testing::Test {
     vms_ph::RobotState s{Eigen::VectorXd(model_->nq()), Eigen::VectorXd(model_->nv())};
     const double elbow = state("elbow/position");
     if (model_->b() == 6) {
-      s.q.head<7>() << state("base/position.x"), state("base/position.y"),
-          state("base/position.z"), state("base/orientation.x"), state("base/orientation.y"),
-          state("base/orientation.z"), state("base/orientation.w");
+      s.q.head<7>() << state("base/position.x"), state("base/position.y"), state("base/position.z"),
+          state("base/orientation.x"), state("base/orientation.y"), state("base/orientation.z"),
+          state("base/orientation.w");
       s.v.head<6>() << state("base/linear_velocity.x"), state("base/linear_velocity.y"),
           state("base/linear_velocity.z"), state("base/angular_velocity.x"),
           state("base/angular_velocity.y"), state("base/angular_velocity.z");
@@ -90,7 +90,8 @@ class SimulatedSystem : public testing::Test {
   }
 
   double supplied() {
-    return state("work/torque") + state("work/base") - state("work/dissipated");
+    return state("port_energy/torque") + state("port_energy/wrench_base") -
+           state("port_energy/dissipated");
   }
 
   std::int64_t count_ = 0;
@@ -102,8 +103,8 @@ class SimulatedSystem : public testing::Test {
 };
 
 const std::vector<std::string> kEfforts{"shoulder/effort", "elbow/effort"};
-const std::vector<std::string> kAll{"shoulder/effort", "elbow/effort",  "base/force.x",
-                                    "base/force.y",    "base/force.z",  "base/torque.x",
+const std::vector<std::string> kAll{"shoulder/effort", "elbow/effort", "base/force.x",
+                                    "base/force.y",    "base/force.z", "base/torque.x",
                                     "base/torque.y",   "base/torque.z"};
 
 TEST_F(SimulatedSystem, StaysAtHomeAsLongAsNobodyCommandsIt) {
@@ -130,9 +131,9 @@ TEST_F(SimulatedSystem, StoresWhatItsPortsSupplyLessWhatFrictionTakes) {
     command("base/torque.z", -0.1);
     cycle(1);
   }
-  EXPECT_GT(state("work/dissipated"), 1e-3);
-  EXPECT_GT(std::abs(state("work/base")), 0.1);
-  // The works are those of the integrator: only its own error and rounding are left.
+  EXPECT_GT(state("port_energy/dissipated"), 1e-3);
+  EXPECT_GT(std::abs(state("port_energy/wrench_base")), 0.1);
+  // The port energies are those of the integrator: only its own error and rounding are left.
   EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
 }
 
@@ -223,9 +224,9 @@ TEST_F(SimulatedSystem, RefusesInterfacesOfOtherNumbersThanItTells) {
   std::string urdf = flying_arm("fixed");
   const std::string sec = "<state_interface name='sec'";
   urdf.insert(urdf.find(sec) + sec.size(), " data_type='int32'");
-  hardware_interface::ResourceManager manager(
-      urdf, std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME), rclcpp::get_logger("test"), true,
-      kRate);
+  hardware_interface::ResourceManager manager(urdf,
+                                              std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME),
+                                              rclcpp::get_logger("test"), true, kRate);
   EXPECT_EQ(manager.get_components_status().count("simulated"), 0U);
 }
 
@@ -234,7 +235,7 @@ TEST_F(SimulatedSystem, StampsWhatItMeasuresWithSimulatedTime) {
   const double sec = state("clock/sec"), nanosec = state("clock/nanosec");
   cycle(500);
   EXPECT_EQ((state("clock/sec") - sec) * 1e9 + state("clock/nanosec") - nanosec, 1e9);
-  EXPECT_GT(state("work/resets"), 1.7e9);
+  EXPECT_GT(state("port_energy/resets"), 1.7e9);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ def test_its_efforts_are_claimed_and_its_references_are_offered(held: Session) -
     assert {"python_controller/position.x", "python_controller/panda_joint1/position"} <= set(
         commands
     )
-    assert {"clock/sec", "work/torque", "panda_joint7/velocity"} <= states
+    assert {"clock/sec", "port_energy/torque", "panda_joint7/velocity"} <= states
 
 
 def test_energies_agree_with_the_energy_monitor_on_equal_stamps(held: Session) -> None:

@@ -201,7 +201,7 @@ def test_a_rotation_is_taken_within_the_stated_tolerance_and_no_further() -> Non
             q = model.random_configuration(np.random.default_rng(1))
             q[part] *= 1.0 + error
             if refused:
-                with pytest.raises(StateError, match=r"length 1 within 1e-06; .* mends it"):
+                with pytest.raises(StateError, match=r"length 1 within 1e-06; .* corrects it"):
                     model.evaluate(q, v)
                 q = model.normalise_configuration(q)
                 assert np.linalg.norm(q[part]) == pytest.approx(1.0, abs=1e-15)

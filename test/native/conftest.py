@@ -68,4 +68,4 @@ def native(native_folder: Path) -> Iterator[ModuleType]:
 
 def native_model(native: ModuleType, model: VMSModel) -> object:
     """Return the same robot in C++."""
-    return native.Model(model._pin.saveToString(), model.end_effector)
+    return native.Model(model.tree.pinocchio.saveToString(), model.end_effector)

@@ -53,7 +53,7 @@ class Twins(Drive):
         self.compare(theirs.wrench_base, ours.wrench_base, size)
         self.compare(theirs.torque, ours.torque, size)
         self.compare(theirs.task_error, ours.task_error, 1.0)
-        stored = ours.energy.closed_loop + abs(ours.energy.tank_level)
+        stored = ours.energy.closed_loop_energy + abs(ours.energy.tank_level)
         # Powers are products of forces and velocities that may cancel.
         power = size * float(np.abs(v).max()) if np.isfinite(v).all() else 0.0
         for name in ENERGIES:
@@ -126,7 +126,7 @@ def test_a_long_way_of_the_reference_stays_the_same(
     twins.step(Reference(pose=target, joints=twins.model.joint_positions(twins.home) + 0.3))
     for _ in range(5000):
         told = twins.step()
-    assert told.energy.closed_loop < 1e-2
+    assert told.energy.closed_loop_energy < 1e-2
 
 
 def test_the_gains_are_named_bounded_and_set_as_in_python(native: ModuleType) -> None:

@@ -166,7 +166,7 @@ def motions(form: DecoupledForm, x: PHState, ports: Ports, scheme: str, dt: floa
             ahead = stepper.multi_step(
                 solver_state, ports, 0.0, dt, done, sample * steps // 100 - done
             )
-            solver_state, done = ahead.advance.solver_state, done + ahead.steps
+            solver_state, done = ahead.result.solver_state, done + ahead.steps
         q, v = stepper.motion(solver_state)
         kinetic = pin.computeKineticEnergy(model, data, q, v)
         potential = pin.computePotentialEnergy(model, data, q)
@@ -284,11 +284,11 @@ def test_the_simulator_moves_its_robot_the_same_way_in_both_languages() -> None:
         simulation = Simulation(
             StandardForm(model), model.neutral_configuration(), 1e-3, None, native=native
         )
-        simulation.advance(1, External(np.ones(model.n), np.r_[1.0, np.zeros(5)]))
-        simulation.advance(40, External(np.zeros(model.n), np.r_[1.0, np.zeros(5)], False))
-        simulation.advance(40, External(np.zeros(model.n), np.zeros(6)))
+        simulation.advance(1, External(np.ones(model.n), None, np.r_[1.0, np.zeros(5)]))
+        simulation.advance(40, External(None, None, np.r_[1.0, np.zeros(5)], in_tool_axes=False))
+        simulation.advance(40, External())
         sample = simulation.sample()
-        ends.append(np.concatenate([sample.q, sample.v, list(sample.work.values())]))
+        ends.append(np.concatenate([sample.q, sample.v, list(sample.port_energy.values())]))
     assert np.abs(ends[0]).max() > 0.0
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
 

@@ -70,7 +70,7 @@ class Twins:
         """Return the size at which a difference of potentials over a sample is rounded, W."""
         if not dt > 0.0 or np.shape(q) != (self.python.model.nq,) or not np.isfinite(q).all():
             return 1.0
-        return 1e-4 * self.python._spending.potential.energy(q) / dt
+        return 1e-4 * self.python._tank_budget.potential.energy(q) / dt
 
     def _compare(self, obtained: Any, expected: Any, name: str, least: float = 1.0) -> None:
         ours, theirs = np.asarray(obtained), np.asarray(expected)

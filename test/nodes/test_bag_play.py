@@ -13,8 +13,8 @@ from .conftest import Start
 pytestmark = pytest.mark.wire
 
 INPUTS = (
-    "/joint_states", "/odom", "/vms_ph/wrench_end_effector", "/vms_ph/wrench_base", "/vms_ph/port_energy",
-    "/robot_description",
+    "/joint_states", "/odom", "/vms_ph/wrench_end_effector", "/vms_ph/wrench_base",
+    "/vms_ph/port_energy", "/robot_description",
 )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> No
     assert sum(stamp >= found for stamp in again) > 20
     for stamp in (s for s in live.keys() & again.keys() if s >= found):
         a, b = again[stamp], live[stamp]
-        for port in ("torque", "end_effector", "base", "dissipated"):
+        for port in ("torque", "wrench_end_effector", "wrench_base", "dissipated"):
             assert getattr(a, port) == pytest.approx(getattr(b, port), abs=1e-9)
     last = again[max(again)]
     assert last.exact_energies  # type: ignore[attr-defined]
@@ -122,6 +122,26 @@ def test_the_clock_of_the_bag_drives_the_nodes(recorded: Path, replayed: Path) -
             stamp = array.header.stamp  # type: ignore[attr-defined]
             stamps.append(stamp.sec * 10**9 + stamp.nanosec)
     assert any(times[0] <= stamp <= times[-1] for stamp in stamps)
+
+
+def test_a_bag_recorded_under_earlier_names_feeds_the_monitor(start: Start, tmp_path: Path) -> None:
+    recorded, bag = Path(__file__).parents[1] / "io/bag/data/earlier_names", tmp_path / "bag"
+    monitor = start("launch", "replay", "robot:=panda")
+    recorder = start("bag", "record", "-o", str(bag), "/vms_ph/power")
+    # Either name chooses a topic.
+    inputs = ("/joint_states", "/vms_ph/wrench_end_effector", "/vms_ph/port_work")
+    topics = [word for topic in inputs for word in ("--topics", topic)]
+    play = start("bag", "play", str(recorded), "--clock", "100", "--delay", "3", *topics)
+    assert play.wait(60) == 0
+    time.sleep(0.5)
+    assert recorder.interrupt() == 0
+    assert monitor.interrupt() == 0
+    again = _by_stamp(bag, "/vms_ph/power")
+    assert len(again) > 30
+    last = again[max(again)]
+    assert last.exact_energies  # type: ignore[attr-defined]
+    assert abs(last.unaccounted_energy) < 1e-9  # type: ignore[attr-defined]
+    assert any(message.wrench_end_effector for message in again.values())  # type: ignore[attr-defined]
 
 
 def test_nothing_to_play_is_said(recorded: Path, start: Start) -> None:

@@ -195,7 +195,7 @@ def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, start: Start
         (("/simulator/pause", "", "{data: true}"), "paused"),
         ((step, "", "{steps: 1000}"), "success: true"),
         (("/simulator/pause", "", "{data: false}"), "running"),
-        (("/simulator/reset",), "audit begins anew"),
+        (("/simulator/reset",), "a new energy audit begins"),
     ):
         call = start("service", "call", *words)
         assert call.wait(20) == 0

@@ -86,10 +86,10 @@ def test_of_a_killed_recording_at_most_one_second_is_missing(start: Start, tmp_p
     bag = tmp_path / "bag"
     info = start("bag", "info", str(bag))
     assert info.wait(20) == 0
-    assert "cut off: `vms-ph bag recover` mends it" in info.output
-    mended = start("bag", "recover", str(bag))
-    assert mended.wait(20) == 0
-    assert "is whole again" in mended.output
+    assert "cut off: `vms-ph bag recover` repairs it" in info.output
+    repaired = start("bag", "recover", str(bag))
+    assert repaired.wait(20) == 0
+    assert "is complete again" in repaired.output
     with Reader(bag) as reader:
         assert reader.message_count > 1000
         assert killed - reader.end_time * 1e-9 < 1.0

@@ -1,4 +1,4 @@
-"""What a node says of messages it cannot use, and how often."""
+"""Warnings about messages that a node cannot use, and how often they are repeated."""
 
 from collections.abc import Iterator
 
@@ -18,13 +18,13 @@ def node() -> Iterator[Node]:
     rclpy.shutdown()
 
 
-def test_a_repeated_mistake_is_told_once_and_another_kind_at_once(
+def test_a_repeated_mistake_is_logged_once_and_another_kind_at_once(
     node: Node, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    refusals = InputDiagnostics(node)
+    diagnostics = InputDiagnostics(node)
     for _ in range(100):
-        refusals.say("effort must be finite")
-    refusals.say("given: frame_id 'moon'")
-    said = capfd.readouterr().err
-    assert said.count("ignored: effort must be finite") == 1
-    assert said.count("ignored: given: frame_id 'moon'") == 1
+        diagnostics.report("effort must be finite")
+    diagnostics.report("given: frame_id 'moon'")
+    logged = capfd.readouterr().err
+    assert logged.count("ignored: effort must be finite") == 1
+    assert logged.count("ignored: given: frame_id 'moon'") == 1

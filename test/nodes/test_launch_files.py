@@ -75,8 +75,11 @@ _DISPLAYS = {
 
 
 def test_what_rviz_shows_is_published(run: Run) -> None:
-    file = share_directory() / f"rviz/{run.name}.rviz"
-    content = yaml.safe_load(file.read_text())["Visualization Manager"]
+    share = share_directory()
+    launch = ET.parse(share / f"launch/{run.name}.launch.xml").getroot()
+    defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}
+    file = defaults["rviz_config"].replace("$(find-pkg-share vms_ph)", str(share))
+    content = yaml.safe_load(Path(file).read_text())["Visualization Manager"]
     shown = 0
     for display in content["Displays"]:
         topic = display.get("Topic") or display.get("Description Topic")
@@ -86,8 +89,7 @@ def test_what_rviz_shows_is_published(run: Run) -> None:
         assert run.types[topic["Value"]] == _DISPLAYS[display["Class"]]
         shown += 1
     assert shown >= 3
-    fixed = content["Global Options"]["Fixed Frame"]
-    assert fixed in {parent for parent, _ in run.frames}
+    assert defaults["fixed_frame"] in {parent for parent, _ in run.frames}
 
 
 def test_the_frames_form_one_tree_with_a_moving_base_below_odom(run: Run) -> None:

@@ -45,4 +45,15 @@ def test_the_whole_demo_fits_a_terminal_of_80_by_24(view: LiveView) -> None:
     assert len(lines) < 24
     assert any("+97.50000" in line and "-1.25000" in line for line in lines)
     assert all(any(name in line for line in lines) for name in NODES)
+    for port in ("torque", "wrench_base", "wrench_end_effector"):
+        assert any(port in line for line in lines)
     assert any("task error" in line and "1.50 mm" in line for line in lines)
+
+
+def test_tool_ports_are_listed_below_the_default_ports(view: LiveView) -> None:
+    calls = {s.topic_name: s.callback for s in view.subscriptions}
+    calls["/vms_ph/power"](Power(tool_names=["left_hand"], tool_power=[2.5], tool_energy=[0.0]))
+    console = Console(width=80, height=24, record=True, file=io.StringIO())
+    console.print(view.render())
+    lines = console.export_text().splitlines()
+    assert any("left_hand" in line and "+2.50000" in line for line in lines)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from std_msgs.msg import Header
 
-from vms_ph_dynamics.energy.shapes import Arrow, Scales, Shapes, is_visible
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An extra that a ROS installation need not have.
 viser = pytest.importorskip("viser")

@@ -164,7 +164,7 @@ def test_the_client_asks_another_process(
         assert client.jacobians(states[0]).J.shape == (1, 6, 11)
         with pytest.raises(VmsPhError, match="get_energies refused: state 0: 'elbow' is no joint"):
             client.energies(robot_state({"elbow": 1.0}))
-        with pytest.raises(VmsPhError, match="nobody offers the service nobody/get_model_info"):
+        with pytest.raises(VmsPhError, match="no node offers the service nobody/get_model_info"):
             ModelClient(node, server="nobody", patience=0.3).info()
     finally:
         node.destroy_node()

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from vms_ph.msg import ControllerState, Energy, Momentum, Power
 
+from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_io import robots, share_directory
 
 MESSAGES = {
@@ -64,10 +65,30 @@ def test_every_robot_has_a_launch_file_a_parameter_file_and_an_rviz_file(name: s
     for argument in ("config", "rviz_config"):
         file = defaults[argument].replace("$(find-pkg-share vms_ph)", str(share))
         yaml.safe_load(Path(file).read_text())
-        assert name in file
-    fixed = yaml.safe_load((share / f"rviz/{name}.rviz").read_text())
-    frame = fixed["Visualization Manager"]["Global Options"]["Fixed Frame"]
-    assert (frame == "odom") == (robots.get(name).base != "fixed")
+    assert defaults["config"].endswith(f"/{name}.yaml")
+    fixed = robots.get(name).base == "fixed"
+    root = LinkTree(robots.load(name)).root
+    assert defaults["fixed_frame"] == (root if fixed else "odom")
+    kind = "hopper" if name.endswith("hopper") else "fixed" if fixed else "moving"
+    assert defaults["rviz_config"].endswith(f"/rviz/{kind}.rviz")
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_a_replay_shows_a_robot_as_its_own_launch_file_does(name: str) -> None:
+    share = share_directory()
+    launch = ET.parse(share / f"launch/{name}.launch.xml").getroot()
+    defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}
+    launching = pytest.importorskip("vms_ph_embedded.launch")  # a colcon build has none
+    arguments = {"robot": name, "rviz": "true", "prefix": "left/"}
+    replay = launching.load(
+        share / "launch/replay.launch.xml",
+        arguments,
+        find_share=lambda package: share,
+        resolve=lambda package, name: [name],
+    )
+    words = next(list(p.command) for p in replay.processes if p.command[0] == "rviz2")
+    file = defaults["rviz_config"].replace("$(find-pkg-share vms_ph)", str(share))
+    assert words[1:5] == ["-d", file, "-f", f"left/{defaults['fixed_frame']}"]
 
 
 STANDARD = {

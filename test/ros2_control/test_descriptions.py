@@ -1,5 +1,6 @@
 """The descriptions and configurations that come for ros2_control."""
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -45,6 +46,20 @@ def test_a_moving_base_has_its_motion_as_states_and_its_wrench_as_commands(name:
     assert base is not None
     assert len(base.findall("state_interface")) == 13
     assert len(base.findall("command_interface")) == (3 if kind == "planar" else 6)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("gpio", "names"), [("clock", "kStamp"), ("port_energy", "kPortEnergies")])
+def test_clock_and_port_energies_have_the_interfaces_that_the_plugins_write(
+    name: str, gpio: str, names: str
+) -> None:
+    source = (ROOT / "ros2_control/src/interface_names.hpp").read_text()
+    declared = re.search(rf"{names}{{([^}}]*)}}", source)
+    assert declared is not None
+    described = ET.fromstring(describe(name, "simulated")).findall(
+        f"ros2_control/gpio[@name='{gpio}']/state_interface"
+    )
+    assert [item.get("name") for item in described] == re.findall(r'"([^"]+)"', declared.group(1))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -1,7 +1,7 @@
 """A controller between flat arrays, as a host in another language calls it.
 
-All of it runs in one thread of the host. Nothing here catches what a controller raises: the host
-does, and gives its safe output instead.
+All of it runs in one thread of the host. Exceptions of a controller are not caught here: the host
+catches them and applies its safe output.
 """
 
 import gc
@@ -18,10 +18,9 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 
-from ..interface import Command, ControlEnergy, Reference, RobotState
+from ..interface import Command, Reference, RobotState
+from .layout import ENERGIES, flag_layout, input_layout, output_layout
 from .loading import make_controller
-
-ENERGIES = tuple(item.name for item in fields(ControlEnergy))
 
 
 class HostedController:
@@ -30,12 +29,12 @@ class HostedController:
     Attributes:
         model: the robot.
         controller: the law.
-        inputs: q (nq,), v (nv,), dt, position (3,), velocity (3,), pose (4,4) by rows, twist (6,)
-            and joints (n,), one behind the other.
-        given: (6,) which of the last five the reference has, and whether the safe output has acted
-            since the last update.
-        outputs: wrench (b,), torque (n,), the same of the safe output, the energies in the order of
-            :data:`ENERGIES`, task_error, smallest_singular_value, authority and status.
+        inputs: state, time step and reference, laid out as ``layout["inputs"]``.
+        given: flags, laid out as ``layout["given"]``: the given parts of the reference, and whether
+            the safe output has acted since the last update.
+        outputs: command and safe output, laid out as ``layout["outputs"]``; the energies are in the
+            order of :data:`.layout.ENERGIES`.
+        layout: the :class:`.layout.Layout` of the three arrays.
     """
 
     def __init__(
@@ -55,16 +54,14 @@ class HostedController:
         self.model = model
         allocation = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
         self.controller = make_controller(kind, model, allocation, base_actuated)
-        b, n, nq, nv = model.b, model.n, model.nq, model.nv
-        self.inputs = np.zeros(nq + nv + 29 + n)
-        self.given = np.zeros(6, dtype=np.uint8)
-        self.outputs = np.zeros(2 * (b + n) + len(ENERGIES) + 4)
-        self._wrench, self._torque = self.outputs[:b], self.outputs[b:nv]
-        self._safe_wrench, self._safe_torque = (
-            self.outputs[nv : nv + b],
-            self.outputs[nv + b : 2 * nv],
-        )
-        self._record = self.outputs[2 * nv :]
+        self.layout = {
+            "inputs": input_layout(model.n, model.nq, model.nv),
+            "given": flag_layout(),
+            "outputs": output_layout(model.b, model.n),
+        }
+        self.inputs = np.zeros(self.layout["inputs"].size)
+        self.given = np.zeros(self.layout["given"].size, dtype=np.uint8)
+        self.outputs = np.zeros(self.layout["outputs"].size)
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
         """Return name, description, value, bounds, default and whether it is a switch, of each."""
@@ -94,22 +91,16 @@ class HostedController:
         Raises:
             StateError: it is not one of the robot.
         """
-        nq, nv = self.model.nq, self.model.nv
-        # A controller may keep what it is given; the inputs are written over.
-        given = frozen(self.inputs.copy())
-        state = RobotState(given[:nq], given[nq : nq + nv])
+        state, _, _ = self._read()
         self.controller.reset(state)
         self._hold(state.q)
 
     def update(self) -> str:
-        """Make outputs of inputs; return the reason that the command gives."""
-        nq, nv = self.model.nq, self.model.nv
-        given = frozen(self.inputs.copy())
-        state = RobotState(given[:nq], given[nq : nq + nv])
-        dt, wanted = float(given[nq + nv]), given[nq + nv + 1 :]
-        if self.given[5]:
+        """Compute the outputs from the inputs and return the reason of the command."""
+        state, reference, dt = self._read()
+        if self.given[self.layout["given"]["missed_updates"]].any():
             self.controller.missed_updates()
-        command = self.controller.update(state, self._reference(wanted), dt)
+        command = self.controller.update(state, reference, dt)
         if not isinstance(command, Command):
             raise TypeError(
                 f"update() of {type(self.controller).__name__} must return a Command; "
@@ -117,32 +108,50 @@ class HostedController:
             )
         if state.is_usable(self.model):
             self._hold(state.q)
-        _fill(self._wrench, command.wrench_base, "wrench_base")
-        _fill(self._torque, command.torque, "torque")
-        energy = command.energy
-        self._record[:] = (
-            *(getattr(energy, name) for name in ENERGIES),
-            command.task_error,
-            command.smallest_singular_value,
-            command.authority,
-            command.status,
-        )
+        self._write("wrench_base", command.wrench_base)
+        self._write("torque", command.torque)
+        outputs, layout = self.outputs, self.layout["outputs"]
+        outputs[layout["energy"]] = [getattr(command.energy, name) for name in ENERGIES]
+        outputs[layout["task_error"]] = command.task_error
+        outputs[layout["smallest_singular_value"]] = command.smallest_singular_value
+        outputs[layout["authority"]] = command.authority
+        outputs[layout["status"]] = command.status
         return command.reason
 
-    def _reference(self, wanted: Array) -> Reference:
-        position, velocity, pose, twist, joints = self.given[:5].tolist()
-        return Reference(
-            wanted[:3] if position else None,
-            wanted[3:6] if velocity else None,
-            wanted[6:22].reshape(4, 4) if pose else None,
-            wanted[22:28] if twist else None,
-            wanted[28:] if joints else None,
+    def _read(self) -> tuple[RobotState, Reference, float]:
+        # A controller may keep its arguments, whereas the inputs are overwritten.
+        inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
+
+        def given(name: str) -> Array | None:
+            if not self.given[self.layout["given"][name]].any():
+                return None
+            return inputs[layout[name]]
+
+        pose = given("pose")
+        reference = Reference(
+            given("position"),
+            given("velocity"),
+            None if pose is None else pose.reshape(4, 4),
+            given("twist"),
+            given("joints"),
         )
+        state = RobotState(inputs[layout["q"]], inputs[layout["v"]])
+        return state, reference, float(inputs[layout["dt"]][0])
 
     def _hold(self, q: Array) -> None:
         safe = self.controller.safe_output(q)
-        _fill(self._safe_wrench, safe.wrench_base, "wrench_base of the safe output")
-        _fill(self._safe_torque, safe.torque, "torque of the safe output")
+        self._write("safe_wrench_base", safe.wrench_base)
+        self._write("safe_torque", safe.torque)
+
+    def _write(self, part: str, values: Array) -> None:
+        target = self.outputs[self.layout["outputs"][part]]
+        # Without the check numpy would broadcast a single number over all joints.
+        if np.shape(values) != target.shape:
+            raise ValueError(
+                f"{part} must have shape {target.shape}; the controller gave shape "
+                f"{np.shape(values)}"
+            )
+        target[:] = values
 
 
 def make_hosted(
@@ -179,12 +188,3 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(1e-4)
-
-
-def _fill(target: Array, values: Array, name: str) -> None:
-    # Without the check numpy would spread a single number over all joints.
-    if np.shape(values) != target.shape:
-        raise ValueError(
-            f"{name} must have shape {target.shape}; the controller gave shape {np.shape(values)}"
-        )
-    target[:] = values

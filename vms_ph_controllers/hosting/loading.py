@@ -7,6 +7,7 @@ from typing import Any
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.errors import OptionError
 
 from ..interface import Controller
 
@@ -26,18 +27,19 @@ def make_controller(
         base_actuated: whether the base has any, likewise.
 
     Raises:
-        VmsPhError: no such class, or it cannot serve this robot.
+        OptionError: no such class, or it is not a controller.
+        VmsPhError: it cannot serve this robot.
     """
     module, _, name = kind.rpartition(".")
     try:
         made = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise VmsPhError(
+        raise OptionError(
             f"there is no controller '{kind}' ({error}); give module.Class, for instance "
             "vms_ph_controllers.TaskSpaceIDAPBC"
         ) from None
     if not (isinstance(made, type) and issubclass(made, Controller)):
-        raise VmsPhError(f"'{kind}' is not a controller: it must derive from Controller")
+        raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
     if missing := ", ".join(sorted(made.__abstractmethods__)):
         raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing}")
     if not dataclasses.is_dataclass(getattr(made, "Gains", None)):

@@ -1,1 +1,1 @@
-"""The control laws, one file each."""
+"""The control laws, one file each, and the terms that they are composed of."""

@@ -1,4 +1,4 @@
-"""Decoupled vehicle-manipulator control: vehicle and shape, each with its own energy."""
+"""Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape."""
 
 from dataclasses import dataclass
 
@@ -27,26 +27,26 @@ from ..safety.output_stage import OutputGains, OutputStage
 
 _SE3 = SE3()
 
-# Where the components of a planar base's twist are in a spatial one.
+# Indices of the components of a base twist in a spatial twist.
 _COMPONENTS = {"planar": np.array([0, 1, 5]), "floating": np.arange(6)}
 
 
 class DecoupledVMSController(Controller):
     r"""Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
 
-    The law makes ``H_cl = 1/2 e^T M e + V_b(h) + V_m(q)`` of the velocity error ``e`` fall by the
-    damping of the error's locked velocity ``e_b + A e_m`` and of its shape part ``e_m``. ``V_b`` is
-    a potential of the base's *pose*, not of an integral of the locked velocity, which has none
-    [B (3.72)]; its force therefore enters the decoupled equations through ``v = v_hat - A qdot``.
-    On a resting reference ``e`` is the velocity and the kinetic energy that of the robot, whose
-    inertia is not changed.
+    The storage function is ``H_cl = 1/2 e^T M e + V_b(h) + V_m(q)`` with the velocity error ``e``.
+    It decreases by the damping of the locked velocity error ``e_b + A e_m`` and of the shape part
+    ``e_m``. ``V_b`` is a potential of the base's *pose* h: the locked velocity is not the
+    derivative of a configuration [B (3.72)], so the force of ``V_b`` enters the decoupled equations
+    through ``v = v_hat - A qdot``. With a reference at rest ``e`` is the velocity, and the kinetic
+    energy is that of the robot; its inertia is not changed.
 
-    In decoupled terms the law wants ``(w_hat, tau_hat)``. The base makes of ``w_hat`` what it can
-    (:class:`OutputStage`), and the joints are told ``tau = tau_hat + A^T w`` with the wrench that
-    comes of it: what the base cannot do never disturbs the shape.
+    In decoupled coordinates the law computes ``(w_hat, tau_hat)``. The base applies ``w``, as close
+    to ``w_hat`` as its actuators allow (:class:`OutputStage`), and the joints receive
+    ``tau = tau_hat + A^T w``: limits of the base do not disturb the shape.
 
-    Stiffness is given by frequencies, so that the same gains serve a drone and a satellite: those
-    of the locked inertia and of the shape inertia in the pose of the last reset.
+    Stiffness is given by frequencies relative to the locked inertia and the shape inertia at the
+    last reset, so that the same gains serve robots of different mass.
     """
 
     @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class DecoupledVMSController(Controller):
         Args:
             model: of the robot.
             gains: of the law.
-            allocation: the base's actuators; None: any wrench.
-            base_actuated: False for a base that only floats; its pose is then left alone.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators; its pose is then not controlled.
 
         Raises:
             ModelError: a fixed base, or an allocation for another base.
@@ -86,7 +86,7 @@ class DecoupledVMSController(Controller):
                 f"DecoupledVMSController is for robots on a planar or floating base; "
                 f"'{model.name}' has a fixed one"
             )
-        self.gains = self._given(gains)
+        self.gains = self._checked_gains(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._potential = PosePotential()
@@ -104,7 +104,7 @@ class DecoupledVMSController(Controller):
         self.set_minimum(state.q)
 
     def set_minimum(self, q: Array) -> None:
-        """Put the minimum of the shaped energy at a configuration (nq,), at once.
+        """Set the minimum of the shaped energy to a configuration (nq,) at once.
 
         Raises:
             StateError: not a configuration of the model.
@@ -130,8 +130,8 @@ class DecoupledVMSController(Controller):
         self._follow(reference, dt)
         error = _SE3.inverse(self._base.pose) @ self.model.base_pose(d.q)
         switched = self._switched(error)
-        v_ref, a_ref = self._reference_motion(error, d.v)
-        e = d.v - v_ref
+        motion = self._reference_motion(error, d.v)
+        e = d.v - motion.velocity
         locked = e[:b] + d.A @ e[b:]
         shaped = self._shaped(error, self.model.joint_positions(d.q))
         damping_base = self._active * (
@@ -139,9 +139,13 @@ class DecoupledVMSController(Controller):
         )
         damping_shape = 2.0 * gains.damping_ratio * gains.frequency_shape * (d.M_hat_m @ e[b:])
 
-        wanted = d.g.copy() if self._is_resting else d.g + d.M @ a_ref + d.C @ v_ref
+        wanted = (
+            d.g.copy()
+            if self._is_resting
+            else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
+        )
         wanted[:b] -= shaped.base + damping_base
-        # The damping of the locked motion acts on the joints as well, its potential does not.
+        # The damping of the locked motion also acts on the joints; its potential does not.
         wanted[b:] -= shaped.shape + damping_shape + d.A.T @ damping_base
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
@@ -150,7 +154,7 @@ class DecoupledVMSController(Controller):
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
         energy = ControlEnergy(
-            closed_loop=kinetic_base + kinetic_shape + shaped.energy,
+            closed_loop_energy=kinetic_base + kinetic_shape + shaped.energy,
             shaped_potential=shaped.energy,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
@@ -185,28 +189,28 @@ class DecoupledVMSController(Controller):
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         k_limit = gains.limit_frequency**2 * self._shape_inertia
-        away = positions - self._joints.positions
+        offset = positions - self._joints.positions
         if self._endless.any():
-            turns = np.round(away / (2.0 * np.pi))
-            away = away - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
+            turns = np.round(offset / (2.0 * np.pi))
+            offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
         depth = self._joint_limits.depth(positions, gains.limit_margin)
         energy = self._potential.value(error, k_position, k_rotation)
-        energy += 0.5 * float(k_shape @ (away * away))
+        energy += 0.5 * float(k_shape @ (offset * offset))
         energy += 0.5 * float(k_limit @ (depth * depth))
-        pull = self._potential.gradient(error, k_position, k_rotation)
-        shape = k_shape * away + k_limit * depth
-        return _Shaped(energy, pull[self._components], shape)
+        wrench = self._potential.gradient(error, k_position, k_rotation)
+        shape = k_shape * offset + k_limit * depth
+        return _Shaped(energy, wrench[self._components], shape)
 
     def missed_updates(self) -> None:
-        """Earn nothing by what is not seen; see :meth:`Controller.missed_updates`."""
-        self._output.lose()
+        """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
+        self._output.missed_updates()
 
     def safe_output(self, q: Array) -> Command:
-        """Hold against gravity as well as the base can; see :meth:`Controller.safe_output`."""
+        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
         return self._output.safe
 
     def _follow(self, reference: Reference, dt: float) -> None:
-        """Move the references on; what is not finite or of another shape is not taken."""
+        """Advance the references; values of a wrong shape or not finite are ignored."""
         gains = self.gains
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
@@ -217,11 +221,11 @@ class DecoupledVMSController(Controller):
         self._base.advance(twist, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
-    def _reference_motion(self, error: Array, v: Array) -> tuple[Array, Array]:
-        """Return the reference's velocity and acceleration as the robot sees them, (nv,) each."""
+    def _reference_motion(self, error: Array, v: Array) -> "_Motion":
+        """Return velocity and acceleration of the reference, in the frame of the base."""
         zero = np.zeros(self.model.nv)
         if self._is_resting:
-            return zero, zero
+            return _Motion(zero, zero)
         b, rows = self.model.b, self._components
         to_body = _SE3.Ad(_SE3.inverse(error))
         twist = to_body @ self._base.twist
@@ -231,7 +235,15 @@ class DecoupledVMSController(Controller):
         relative[rows] = v[:b] - velocity[:b]
         turning = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
         acceleration[:b], acceleration[b:] = turning[rows], self._joints.accelerations
-        return velocity, acceleration
+        return _Motion(velocity, acceleration)
+
+
+@dataclass(frozen=True, slots=True)
+class _Motion:
+    """Velocity and acceleration of the reference, (nv,) each."""
+
+    velocity: Array
+    acceleration: Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Impedance of the end effector on any base, what is left of the motion damped or held."""
+"""Impedance of the end effector on any base, with damping or holding of the remaining motion."""
 
 from dataclasses import dataclass
 
@@ -27,33 +27,33 @@ from ..safety.output_stage import OutputGains, OutputStage
 
 _SE3 = SE3()
 
-# Where the components of a base's twist are in a spatial one.
+# Indices of the components of a base twist in a spatial twist.
 _COMPONENTS = {
     "fixed": np.zeros(0, dtype=int),
     "planar": np.array([0, 1, 5]),
     "floating": np.arange(6),
 }
 
-# Singular values of the task's mobility are lifted to this square, in (m/s) per unit momentum: it
-# bounds the task inertia where the arm is stretched out.
-_LIFT = 1e-6
+# Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
+# arm is stretched out.
+_REGULARISATION = 1e-6
 
 
 class EndEffectorImpedance(Controller):
-    r"""Source D's shaped energy and split damping on source A's robots.
+    r"""The shaped energy and split damping of source D for the robots of source A.
 
     ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - dV_b - dV_q`` with the potential ``V_e``
     of the end effector's pose (:class:`PosePotential`), its velocity error ``e`` and the inertia of
     the null space ``M - J^T Lambda J``, whose motion is damped at the rate ``d``.
 
-    - ``relative_to_base`` off: the end effector is held in the inertial frame; its reference is
-      ``Reference.base_pose`` on a moving base (the pose that topics tell), else ``position``.
-      On: in the frame of the base, so that it rides along.
-    - ``hold_base`` on: the base is held where it was at the reset by a potential of its own. Off:
-      it lies in the null space and goes where the end effector's spring and damping lead it.
+    - ``relative_to_base`` off: the end effector is held in the inertial frame. On: it is held in
+      the frame of the base and moves with it. Its reference is ``Reference.pose``, or
+      ``Reference.position`` where no pose is given.
+    - ``hold_base`` on: a potential of its own holds the base at its pose of the reset. Off: the
+      base belongs to the null space and moves under the spring and damping of the end effector.
 
-    The energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` falls by the damping when the reference
-    rests; what a moving reference puts in is told as ``reference_power``.
+    With a reference at rest the energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` decreases by the
+    damping; the power supplied by a moving reference is ``ControlEnergy.reference_power``.
     """
 
     @dataclass(frozen=True)
@@ -63,8 +63,10 @@ class EndEffectorImpedance(Controller):
         stiffness: float = gain(200.0, "of the end effector's position, N/m", 0.0, 5000.0)
         stiffness_rotation: float = gain(10.0, "of its attitude, N m/rad", 0.0, 500.0)
         damping: float = gain(40.0, "of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(2.0, "of its turning, N m s/rad", 0.0, 100.0)
-        damping_null: float = gain(2.0, "rate at which the rest is damped, 1/s", 0.0, 100.0)
+        damping_rotation: float = gain(2.0, "of its angular velocity, N m s/rad", 0.0, 100.0)
+        damping_null: float = gain(
+            2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
+        )
         frequency_base: float = gain(3.0, "of the base where it is held, rad/s", 0.0, 50.0)
         hold_base: bool = switch(True, "hold the base where it was at the reset")
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
@@ -80,9 +82,19 @@ class EndEffectorImpedance(Controller):
         allocation: Allocation | None = None,
         base_actuated: bool = True,
     ) -> None:
-        """Control the end effector of a robot on any base; see :class:`OutputStage`."""
+        """Control the end effector of a robot on any base.
+
+        Args:
+            model: of the robot.
+            gains: of the law.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators; it is then not held.
+
+        Raises:
+            ModelError: an allocation for another base.
+        """
         super().__init__(model)
-        self.gains = self._given(gains)
+        self.gains = self._checked_gains(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._tool_potential, self._base_potential = PosePotential(), PosePotential()
@@ -124,38 +136,38 @@ class EndEffectorImpedance(Controller):
         if self._relative and b:
             j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
         wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
-        slip = j @ d.v - wanted_twist
+        error_rate = j @ d.v - wanted_twist
         k = (gains.stiffness, gains.stiffness_rotation)
-        pull = self._tool_potential.gradient(error, *k)
+        spring = self._tool_potential.gradient(error, *k)
         damping = np.repeat([gains.damping, gains.damping_rotation], 3)
-        at_tool = pull + damping * slip
+        force = spring + damping * error_rate
 
         inverse = np.linalg.solve(d.M, j.T)
-        inertia = np.linalg.inv(j @ inverse + _LIFT * np.eye(6))
+        inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
         momentum = d.M @ d.v
         task_momentum = inertia @ (j @ d.v)
-        rest = momentum - j.T @ task_momentum
+        null_momentum = momentum - j.T @ task_momentum
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         wall = gains.limit_frequency**2 * self._limit_stiffness
-        base_energy, base_pull = self._base(d)
-        wanted = d.g - j.T @ at_tool - gains.damping_null * rest
-        wanted[:b] -= base_pull
+        base = self._base(d)
+        wanted = d.g - j.T @ force - gains.damping_null * null_momentum
+        wanted[:b] -= base.force
         wanted[b:] -= wall * depth
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
         output = self._output.apply(d, wanted, gains, dt)
 
-        potential = self._tool_potential.value(error, *k) + base_energy
+        potential = self._tool_potential.value(error, *k) + base.energy
         potential += 0.5 * float(wall @ (depth * depth))
         kinetic_task = 0.5 * float(task_momentum @ (j @ d.v))
         energy = ControlEnergy(
-            closed_loop=d.kinetic_energy + potential,
+            closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=d.kinetic_energy - kinetic_task,
-            damping_task=float(slip @ (damping * slip)),
-            damping_null=gains.damping_null * float(d.v @ rest),
-            reference_power=-float(at_tool @ wanted_twist),
+            damping_task=float(error_rate @ (damping * error_rate)),
+            damping_null=gains.damping_null * float(d.v @ null_momentum),
+            reference_power=-float(force @ wanted_twist),
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -176,27 +188,28 @@ class EndEffectorImpedance(Controller):
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 
-    def _base(self, d: Evaluation) -> tuple[float, Array]:
-        """Return energy and pull of the potential that holds the base."""
+    def _base(self, d: Evaluation) -> "_Held":
+        """Return the potential that holds the base."""
         gains = self.gains
         if not (gains.hold_base and self._output.base_is_actuated):
-            return 0.0, np.zeros(self.model.b)
+            return _Held(0.0, np.zeros(self.model.b))
         error = _SE3.inverse(self._base_home) @ self.model.base_pose(d.q)
         self._base_potential.follow(error)
         k_position, k_rotation = (gains.frequency_base**2 * i for i in self._base_stiffness)
-        pull = self._base_potential.gradient(error, k_position, k_rotation)
-        return self._base_potential.value(error, k_position, k_rotation), pull[self._components]
+        gradient = self._base_potential.gradient(error, k_position, k_rotation)
+        energy = self._base_potential.value(error, k_position, k_rotation)
+        return _Held(energy, gradient[self._components])
 
     def missed_updates(self) -> None:
-        """Earn nothing by what is not seen; see :meth:`Controller.missed_updates`."""
-        self._output.lose()
+        """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
+        self._output.missed_updates()
 
     def safe_output(self, q: Array) -> Command:
-        """Hold against gravity as well as the base can; see :meth:`Controller.safe_output`."""
+        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
         return self._output.safe
 
     def _follow(self, reference: Reference, dt: float) -> None:
-        """Move the reference on; what is not finite or of another shape is not taken."""
+        """Advance the reference; values of a wrong shape or not finite are ignored."""
         gains, tool = self.gains, self._tool
         target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
         if reference.pose is None and position is not None:
@@ -207,5 +220,13 @@ class EndEffectorImpedance(Controller):
         twist, velocity = None, usable(reference.velocity, (3,))
         if velocity is not None:
             twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
-        quickness = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        tool.advance(twist, gains.speed, gains.turn, quickness, dt)
+        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        tool.advance(twist, gains.speed, gains.turn, bandwidth, dt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The potential that holds the base: its energy, J, and its gradient (b,)."""
+
+    energy: float
+    force: Array

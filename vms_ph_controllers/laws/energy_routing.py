@@ -13,17 +13,18 @@ from vms_ph_dynamics.tasks import Task
 TargetCoupling = Callable[[TaskEvaluation], Array]
 """G_bar (nv,nv) at a state; only its skew part is used."""
 
-# The alignment of the null-space basis below which it is anchored anew.
+# The null-space basis is renewed where its alignment with the reference falls below this.
 _ALIGNED = 0.5
 
 
 class EnergyRouting:
     """The second term of the control law [D (37)]: ``J_bar^T (G_bar - G) (eta, nu)``.
 
-    It moves energy between task and null space and does no work in all. G, and so this torque,
-    depends on how the null-space basis turns with the configuration: it is the one aligned with the
-    basis at the minimum of the potential, anchored anew where that loses its meaning. Between one
-    and two times the singular threshold the routing fades out, which leaves it without power.
+    It transfers energy between task and null space; its total power is zero. G, and with it this
+    torque, depends on how the null-space basis changes with the configuration. The basis is aligned
+    with that at the minimum of the potential and renewed where the alignment is lost. Between two
+    times and one time the singular threshold the torque is scaled down to zero; its power remains
+    zero.
     """
 
     def __init__(self, model: VMSModel, task: Task, singular_below: float) -> None:
@@ -35,16 +36,15 @@ class EnergyRouting:
         """Align the null-space basis with that at a configuration (nq,)."""
         self._form = None
         if self._task.dimension >= self._model.nv:
-            return  # no null space, nothing to route
+            return  # no null space
         self._form = TaskSpaceForm(
             self._model, self._task, reference=q, singular_below=self._singular_below
         )
 
     def torque(self, d: Evaluation, target: TargetCoupling | None) -> Array | None:
-        """Return the torque (n,) that puts ``target`` in place of G, or zero in its place if None.
+        """Return the torque (n,) that replaces G by ``target``, or by zero if the target is None.
 
-        None is returned where there is no usable one: near a singularity, or for a target that is
-        not a finite (nv,nv) matrix.
+        The result is None near a singularity, and for a target that is not a finite (nv,nv) matrix.
         """
         if self._form is None:
             return None
@@ -62,6 +62,6 @@ class EnergyRouting:
             if target is not None:
                 wanted = np.asarray(target(t), dtype=np.float64)
                 change = change + 0.5 * (wanted - wanted.T) @ t.eta_e
-        except Exception:  # a target is the user's code, and a control path never raises
+        except Exception:  # the target is user code; a control path never raises
             return None
         return fade * (t.J_bar.T @ change) if np.isfinite(change.sum()) else None

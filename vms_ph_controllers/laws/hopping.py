@@ -9,7 +9,7 @@ from numpy.polynomial import Chebyshev
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_dynamics.hopping import Leg, LegEfforts, LegLaw, LegState
 
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status, gain
@@ -17,25 +17,26 @@ from ..interface import Command, ControlEnergy, Controller, Reference, RobotStat
 KINDS = ("I", "II", "III")
 
 CHANNELS = ("radial_spring", "radial_damping", "regulator", "polar_spring", "polar_damping")
-"""Powers of the law's own parts, W. Springs and regulator: into the robot. Damping: what it takes,
-never negative. Together they make the power at the base and the joints."""
+"""The powers of the parts of the law, W. Those of springs and regulator are positive into the
+robot; that of the damping is dissipated and never negative. Together they are the power at the base
+and the joints."""
 
 
 class HoppingController(Controller):
     """Virtual springs between foot and centre of mass, and a regulator of the energy.
 
-    The radial law [B (4.16)] acts on the length r_cf, in flight and in stance; it loads the joints
-    alone. The polar law [B (4.17)] acts in stance, and turns the whole robot through the base port:
-    on the leg's angle alpha_i,cf (controller II), or on the angle of the centre-of-mass frame that
-    is aligned with the locked velocity (controller III); controller I has none.
+    The radial law [B (4.16)] acts on the length r_cf, in flight and in stance, through the joints
+    only. The polar law [B (4.17)] acts in stance and turns the whole robot through the base port:
+    on the leg angle alpha_i,cf (controller II), or on the angle of the centre-of-mass frame that is
+    aligned with the locked velocity (controller III); controller I has no polar law.
 
-    The energy regulated is kinetic + gravity + radial spring. Sampled, :meth:`update` takes the leg
-    to stand while its foot is below zero; in continuous time use :attr:`law`.
+    The regulated energy is kinetic energy + gravity + radial spring. The sampled :meth:`update`
+    assumes stance while the foot is below zero; in continuous time use :attr:`law`.
     """
 
     @dataclass(frozen=True)
     class Gains:
-        """Gains of the law; defaults are those of the stable gait of [B], experiment VI."""
+        """Gains of the law; the defaults are those of the stable gait of [B], experiment VI."""
 
         radial_stiffness: float = gain(2200.0, "K_r, N/m", 0.0, 1e5)
         flight_damping: float = gain(20.0, "D_r in flight, N s/m", 0.0, 1e4)
@@ -60,30 +61,33 @@ class HoppingController(Controller):
 
         Args:
             model: on a planar base, gravity along -y.
-            foot: its frame, the end effector when None.
+            foot: frame of the foot; None for the end effector.
             gains: of the law.
             kind: ``"I"``, ``"II"`` or ``"III"``.
 
         Raises:
-            ModelError: no leg, see :class:`Leg`; no such kind; or III with more than one joint,
-                where the frame's angle is no function of the configuration.
+            OptionError: no such kind.
+            ModelError: the model is not a leg, see :class:`Leg`; or kind III with more than one
+                joint, where the angle of the frame is not a function of the configuration.
         """
         super().__init__(model)
         if kind not in KINDS:
-            raise ModelError(f"a hopping controller is one of {', '.join(KINDS)}; given: {kind!r}")
+            raise OptionError(
+                f"the kind of a hopping controller is one of {', '.join(KINDS)}; given: {kind!r}"
+            )
         if kind == "III" and model.n != 1:
             raise ModelError(
                 "controller III needs a locked velocity that can be integrated, as with one joint; "
                 f"'{model.name}' has {model.n}"
             )
         self.leg = Leg(model, foot)
-        self.gains = self._given(gains)
+        self.gains = self._checked_gains(gains)
         self.kind = kind
         self._safe = np.zeros(model.n)
 
     @property
     def law(self) -> LegLaw:
-        """The law in continuous time, with the gains it has now."""
+        """The law in continuous time, with the present gains."""
         gains = self.gains
         return LegLaw(lambda leg, stance: self._efforts(leg, stance, gains), CHANNELS)
 
@@ -106,7 +110,7 @@ class HoppingController(Controller):
         return b1 - x * b2
 
     def reset(self, state: RobotState) -> None:
-        """Check the state; the law has no memory."""
+        """Check the state; the law keeps nothing between updates."""
         self.model.evaluate(state.q, state.v)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -119,9 +123,9 @@ class HoppingController(Controller):
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])
-        flows = dict(zip(CHANNELS, efforts.flows, strict=True))
+        flows = dict(zip(CHANNELS, efforts.powers, strict=True))
         energy = ControlEnergy(
-            closed_loop=leg.energy + efforts.stored,
+            closed_loop_energy=leg.energy + efforts.stored,
             shaped_potential=leg.potential + efforts.stored,
             kinetic_task=leg.kinetic,
             damping_task=flows["radial_damping"] + flows["polar_damping"],
@@ -139,28 +143,28 @@ class HoppingController(Controller):
         )
 
     def safe_output(self, q: Array) -> Command:
-        """Return no effort at all: a leg that does not hop folds; see the base class."""
+        """Return zero effort: a leg that is not controlled folds; see the base class."""
         return Command(
             np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
         )
 
     def _efforts(self, leg: LegState, stance: bool, gains: "HoppingController.Gains") -> LegEfforts:
-        away, speed = leg.length - gains.length, leg.length_rate
-        stored = 0.5 * gains.radial_stiffness * away * away
-        spring = -gains.radial_stiffness * away
+        offset, speed = leg.length - gains.length, leg.length_rate
+        stored = 0.5 * gains.radial_stiffness * offset * offset
+        spring = -gains.radial_stiffness * offset
         damping = (gains.stance_damping if stance else gains.flight_damping) * speed
         regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
         force = (spring - damping + regulator) * leg.J_length
         polar = polar_damping = turning = 0.0
         if stance and self.kind != "I":
             if self.kind == "II":
-                off, turning, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
+                error, turning, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
             else:
                 row = np.append([0.0, 0.0, 1.0], self._connection(leg))
-                off, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
-            polar, polar_damping = -gains.polar_stiffness * off, gains.polar_damping * turning
+                error, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
+            polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * turning
             force = force + (polar - polar_damping) * row
-            stored += 0.5 * gains.polar_stiffness * off * off
+            stored += 0.5 * gains.polar_stiffness * error * error
         flows = (
             spring * speed,
             damping * speed,

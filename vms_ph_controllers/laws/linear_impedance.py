@@ -1,4 +1,4 @@
-"""The impedance that a task shows around an equilibrium of the shaped energy."""
+"""The mechanical impedance of a task, linearised at an equilibrium of the shaped energy."""
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ class LinearImpedance:
 
     ``Z(s) = Lambda_t s^2 + D_t s + K_tt - K_tn (Lambda_nu s^2 + D_nu s + K_nn)^-1 K_nt``.
 
-    [D (40)] stops at ``K_tt``: right for fast motions, or where W is block-diagonal in these
-    coordinates. What a constant force meets is ``Z(0) = K_tt - K_tn K_nn^-1 K_nt``, which is
-    ``(J W^-1 J^T)^-1``. Gyroscopic terms are of second order and do not appear, whatever G_bar is.
+    [D (40)] has ``K_tt`` only: it is valid for fast motions, or where W is block-diagonal in these
+    coordinates. The static stiffness is ``Z(0) = K_tt - K_tn K_nn^-1 K_nt = (J W^-1 J^T)^-1``.
+    Gyroscopic terms are of second order and do not appear, for any G_bar.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class LinearImpedance:
         return self._polynomial(self._task, s) - coupled
 
     def decoupled_at(self, s: complex) -> ComplexArray:
-        """Return what [D (40)] takes for ``Z(s)``, (m,m) N/m."""
+        """Return the approximation of ``Z(s)`` by [D (40)], (m,m) N/m."""
         return self._polynomial(self._task, s)
 
     @property
     def static(self) -> Array:
-        """``Z(0)``, the stiffness that a constant force meets, (m,m) N/m."""
+        """The static stiffness ``Z(0)``, (m,m) N/m."""
         return np.real(self.at(0.0))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A motion split by a task, in what a control law needs of it, through singularities."""
+"""The split of a velocity into task and null space, continuous through singularities."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from vms_ph_dynamics.evaluation import Evaluation
 
 @dataclass(frozen=True, slots=True)
 class SplitMotion:
-    """Velocity in the task and in its null space, with the maps that damp them.
+    """Velocity in the task and in its null space, with the maps onto both.
 
     Attributes:
         J: task Jacobian (m,nv).
         eta: ``J v``, (m,).
         null_map: N (k,nv), ``nu = N v``.
         nu: null-space velocity (k,).
-        null_velocity: its velocity of the joints, (nv,).
-        kinetic_null: energy of it, J.
+        null_velocity: the same as a velocity of the robot, (nv,).
+        kinetic_null: kinetic energy of the null space, J.
         smallest: smallest singular value of J.
         is_regular: whether it is above the threshold.
-        pseudo_inverse: that of J (nv,m), singular values lifted to the threshold.
+        pseudo_inverse: of J (nv,m), singular values bounded below by the threshold.
     """
 
     J: Array
@@ -39,11 +39,11 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     """Split the velocity of an evaluation.
 
     Where the task is regular the null space has an orthonormal basis Z, ``N = (Z M Z^T)^-1 Z M``,
-    and ``N^T N`` does not depend on which. Where a singular value of J falls to zero the kernel
-    gains a direction at once, and so would the damping of the null space jump. There Z is replaced
-    by ``S = h(J^T J)``, a continuous function with h = 1 at zero and h = 0 from the threshold on:
-    directions that the task loses are handed to the null space step by step. With a projector for
-    S it is the regular map, in the coordinates of the joints.
+    and ``N^T N`` does not depend on the choice of Z. Where a singular value of J becomes zero the
+    kernel gains a direction, and the damping of the null space would jump. There Z is replaced by
+    ``S = h(J^T J)`` with a continuous function h that is 1 at zero and 0 above the threshold, so
+    that directions lost by the task pass gradually to the null space. If S is a projector, this is
+    the regular map in joint coordinates.
     """
     left, values, right = np.linalg.svd(jacobian)
     m = len(jacobian)
@@ -83,11 +83,11 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
 def damped_velocity(
     d: Evaluation, motion: SplitMotion, damping_task: float, damping_null: float, dt: float
 ) -> Array:
-    """Return the velocity that damping would leave at the end of a sample, (nv,).
+    """Return the velocity after one sample of implicit damping, (nv,).
 
-    ``(M + dt D) w = M v`` with ``D = J^T D_t J + N^T D_nu N``. To damp w instead of v, as an
-    implicit scheme does, never overshoots: held over the sample, ``D v`` shakes a joint whose
-    inertia is below ``dt D / 2``.
+    ``(M + dt D) w = M v`` with ``D = J^T D_t J + N^T D_nu N``. Damping w instead of v, as an
+    implicit scheme does, never overshoots: ``D v`` held over the sample makes a joint oscillate if
+    its inertia is below ``dt D / 2``.
     """
     j, n = motion.J, motion.null_map
     damping = damping_task * (j.T @ j) + damping_null * (n.T @ n)
@@ -95,7 +95,7 @@ def damped_velocity(
 
 
 def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
-    """Return the power that goes from null-space into task energy by inertia alone, W.
+    """Return the power from null-space to task energy by inertia alone, W.
 
     ``pi^T Jdot n - u^T C n`` with ``v = u + n`` and ``M u = J^T pi``; see
     :class:`~vms_ph_dynamics.structure.TaskCoupling`. Zero is returned near a singularity, where

@@ -1,1 +1,1 @@
-"""The potential energies that the laws shape."""
+"""The potential energies that laws give to a robot."""

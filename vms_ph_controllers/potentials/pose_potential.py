@@ -1,9 +1,9 @@
-"""A potential on the poses of a moving base: no Euler angles, no unwinding, no place to get stuck.
+"""A potential on poses, without Euler angles, unwinding or undesired equilibria.
 
 A smooth function on the rotations has critical points besides its minimum, so that no smooth law
-turns every attitude back. The potential here is smooth on the unit quaternions instead,
-``4 k (1 - s eta)`` with eta the scalar part and s a sign that is kept until ``s eta < -margin`` and
-then turned: the potential falls by ``8 k |eta|`` there (C. G. Mayhew, R. G. Sanfelice, A. R. Teel,
+stabilises every attitude. The potential here is smooth on the unit quaternions instead,
+``4 k (1 - s eta)`` with eta the scalar part and a sign s, switched where ``s eta < -margin``: the
+potential decreases by ``8 k |eta|`` there (C. G. Mayhew, R. G. Sanfelice, A. R. Teel,
 "Quaternion-based hybrid control for robust global attitude tracking", IEEE Trans. Automatic Control
 56(11), 2011). Its torque is the largest at half a turn.
 """
@@ -13,8 +13,8 @@ import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
 
-# How far past half a turn the sign turns: at eta = -0.1 the angle is 191 degrees. Measurement noise
-# at half a turn cannot make it chatter.
+# The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
+# turn cannot make the sign chatter.
 MARGIN = 0.1
 
 
@@ -26,14 +26,14 @@ class PosePotential:
         self._sign = 1.0
 
     def restart(self, error: Array) -> None:
-        """Begin anew at a pose error (4,4), on the shorter way round."""
+        """Restart at a pose error (4,4) with the sign of the shorter rotation."""
         self._quaternion = _quaternion(error[:3, :3])
         self._sign = 1.0 if self._quaternion[3] >= 0.0 else -1.0
 
     def follow(self, error: Array) -> bool:
-        """Take note of a new pose error (4,4); return whether the sign turned."""
+        """Set the pose error (4,4); return whether the sign was switched."""
         quaternion = _quaternion(error[:3, :3])
-        # The continuous one of the two quaternions of a rotation.
+        # Of the two quaternions of a rotation, the one that is continuous in time.
         self._quaternion = -quaternion if quaternion @ self._quaternion < 0.0 else quaternion
         if self._sign * self._quaternion[3] >= -MARGIN:
             return False
@@ -41,18 +41,18 @@ class PosePotential:
         return True
 
     def value(self, error: Array, k_position: float, k_rotation: float) -> float:
-        """Return the potential of the pose error last followed, J."""
+        """Return the potential at the pose error, J."""
         e = error[:3, 3]
         eta, turn = self._sign * float(self._quaternion[3]), self._quaternion[:3]
-        # 1 - eta, without its cancellation near the reference.
+        # 1 - eta, without cancellation near the reference.
         rest = float(turn @ turn) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
         return 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * rest
 
     def gradient(self, error: Array, k_position: float, k_rotation: float) -> Array:
-        """Return the wrench in the body's axes, linear first, whose power is the potential's rate.
+        """Return the wrench in the axes of the body, linear first, that is the gradient.
 
         Args:
-            error: (4,4) pose of the body in its reference, last followed.
+            error: (4,4) pose of the body in its reference, as set last.
             k_position: N/m.
             k_rotation: N m/rad, for small angles.
         """

@@ -1,4 +1,4 @@
-"""The potential that a controller gives a robot: a spring between joints and a minimum."""
+"""The shaped potential of a controller: a spring between the configuration and a minimum."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,10 @@ class ShapedPotential:
     """``1/2 (q - q*)^T W (q - q*)`` [D, section 5].
 
     Attributes:
-        model: whose configurations these are.
+        model: the robot.
         q_star: the minimum, (nq,).
-        weight: W (n,n), symmetric and not negative; a number stands for a multiple of the unit
-            matrix. N m/rad.
+        weight: W (n,n), symmetric and positive semidefinite, N m/rad; a number is a multiple of the
+            identity.
     """
 
     model: VMSModel
@@ -27,15 +27,15 @@ class ShapedPotential:
 
     def energy(self, q: Array) -> float:
         """Return the value at a configuration (nq,), J."""
-        away = self.model.difference(self.q_star, q)
-        return 0.5 * float(away @ self._weighted(away))
+        offset = self.model.difference(self.q_star, q)
+        return 0.5 * float(offset @ self._weighted(offset))
 
     def gradient(self, q: Array) -> Array:
         """Return ``W (q - q*)``, (n,) N m."""
         return self._weighted(self.model.difference(self.q_star, q))
 
-    def _weighted(self, away: Array) -> Array:
-        return self.weight * away if isinstance(self.weight, float) else self.weight @ away
+    def _weighted(self, offset: Array) -> Array:
+        return self.weight * offset if isinstance(self.weight, float) else self.weight @ offset
 
 
 def weight_of_task_stiffness(
@@ -43,15 +43,15 @@ def weight_of_task_stiffness(
 ) -> Array:
     """Return ``W = J^T K_t J + N^T K_nu N`` at the minimum, (n,n).
 
-    In the coordinates ``(J, N) (q - q*)`` it is block-diagonal, so a force at the task meets
-    ``K_t`` itself, statically ``(J W^-1 J^T)^-1 = K_t`` and dynamically [D (40)]. It does not
-    depend on the choice of the null-space basis.
+    W is block-diagonal in the coordinates ``(J, N) (q - q*)``, so that the stiffness of the task is
+    ``K_t`` both statically, ``(J W^-1 J^T)^-1 = K_t``, and dynamically [D (40)]. W does not depend
+    on the choice of the null-space basis.
 
     Args:
         task: m rows.
         d: at the minimum.
         task_stiffness: K_t (m,m), N/m.
-        null_stiffness: K_nu is this multiple of the unit matrix, N m/rad.
+        null_stiffness: K_nu is this multiple of the identity, N m/rad.
     """
     jacobian = task.jacobian(d)
     z = np.linalg.svd(jacobian)[2][task.dimension :]

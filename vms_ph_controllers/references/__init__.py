@@ -1,1 +1,1 @@
-"""What a law follows: poses, joint positions, and the governor of its reference."""
+"""References that laws follow: poses, joint positions, and the reference governor."""

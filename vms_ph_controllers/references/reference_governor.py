@@ -1,4 +1,4 @@
-"""The minimum of a potential that follows a reference of the task."""
+"""The reference governor: it moves the minimum of a potential towards a reference of the task."""
 
 from dataclasses import dataclass
 
@@ -9,25 +9,26 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.tasks import PositionTask
 
-from ..interface import Reference
+from ..interface import Reference, usable
 from ..potentials.joint_limit_potential import JointLimitPotential
 
-# Distances of the reference shorter than this, m, are none.
-_STILL = 1e-9
+# Displacements shorter than this, m or rad, count as zero.
+_NEGLIGIBLE = 1e-9
 
-# The reference waits where the minimum is further behind than this, m.
-_BEHIND = 1e-3
+# Smallest distance between reference and minimum, m, at which the reference is out of reach.
+_LARGEST_LEAD = 1e-3
 
-# Rate at which a minimum that cannot follow is drawn to its first posture, 1/s.
-_PULL = 1.0
+# Rate at which a minimum that cannot follow returns to its initial posture, 1/s.
+_POSTURE_RATE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """A minimum of the potential and the task position it stands for.
+    """A minimum of the potential and the task position that it represents.
 
     Attributes:
-        q: (nq,). x: (3,) m.
+        q: (nq,) configuration.
+        x: (3,) position, m.
     """
 
     q: Array
@@ -35,16 +36,16 @@ class Minimum:
 
 
 class ReferenceGovernor:
-    """Follows references with a limited speed, within the joint limits.
+    """Moves the minimum ``q*`` towards a reference ``x*`` with limited speed, within joint limits.
 
-    ``q*`` follows ``x*`` by damped Newton steps on ``f(q*) = x*``; where it cannot, it stays as
-    close as it gets.
+    ``q*`` follows ``x*`` by damped Newton steps on ``f(q*) = x*``; where that has no solution, the
+    minimum stays as close as possible.
 
     Attributes:
-        now: where the minimum is.
-        target: where it is to go, (3,) m; None when a velocity leads it.
+        now: the present minimum.
+        target: position that the minimum approaches, (3,) m; None while a velocity moves it.
         refused: whether the last reference was unusable: not finite, or not of three entries.
-        is_behind: whether the reference is where the minimum cannot follow.
+        is_out_of_reach: whether the minimum cannot follow the reference.
     """
 
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
@@ -52,10 +53,10 @@ class ReferenceGovernor:
         self._limits = JointLimitPotential(model)
         velocity = model.joints.velocity
         self._velocity = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, np.inf)
-        self.set(model.neutral_configuration())
+        self.restart(model.neutral_configuration())
 
-    def set(self, q: Array) -> Evaluation:
-        """Put the minimum at a configuration (nq,) and return the terms there.
+    def restart(self, q: Array) -> Evaluation:
+        """Set the minimum to a configuration (nq,) at once; return the evaluation there.
 
         Raises:
             StateError: not a configuration of the model.
@@ -63,23 +64,23 @@ class ReferenceGovernor:
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         self.now = Minimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
-        self.refused = self.is_behind = False
+        self.refused = self.is_out_of_reach = False
         self._settled = True
         self._posture = self._model.joint_positions(d.q)
         return d
 
-    def next(self, reference: Reference, dt: float, speed: float, margin: float) -> Minimum:
-        """Return where a reference takes the minimum within a time step; nothing moves yet.
+    def propose(self, reference: Reference, dt: float, speed: float, margin: float) -> Minimum:
+        """Return the minimum after a time step; it takes effect by :meth:`accept`.
 
         Args:
-            reference: what is wanted.
+            reference: what to follow.
             dt: time step, s.
-            speed: the largest speed, m/s.
+            speed: largest speed of the task position, m/s.
             margin: distance kept from the joint limits, rad or m.
         """
-        step = self._wanted(reference, dt)
+        step = self._requested_step(reference, dt)
         length = float(np.linalg.norm(step))
-        if not dt > 0.0 or (length < _STILL and self._settled):
+        if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
             return self.now
         reach = dt * speed
         step *= min(1.0, reach / length) if length > 0.0 else 0.0
@@ -88,51 +89,53 @@ class ReferenceGovernor:
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
         lead = self.now.x + step - here
-        self._settled = bool(np.linalg.norm(lead) < _STILL)
-        # A reference that runs away waits within this distance, always towards where it goes.
-        leash = max(_BEHIND, 2.0 * reach)
-        away = float(np.linalg.norm(lead))
-        self.is_behind = away > leash
-        lead *= min(1.0, leash / away) if away > 0.0 else 0.0
+        distance = float(np.linalg.norm(lead))
+        self._settled = distance < _NEGLIGIBLE
+        # A reference that the minimum cannot follow is held at this distance ahead of it.
+        largest = max(_LARGEST_LEAD, 2.0 * reach)
+        self.is_out_of_reach = distance > largest
+        lead *= min(1.0, largest / distance) if distance > 0.0 else 0.0
         before = model.joint_positions(self.now.q)
-        after = self._moved(jacobian, lead, before, dt, margin)
+        after = self._next_positions(jacobian, lead, before, dt, margin)
         return Minimum(model.integrate(self.now.q, after - before), here + lead)
 
-    def towards(self, minimum: Minimum, share: float) -> Minimum:
-        """Return the minimum a share of the way from here to another."""
+    def interpolate(self, minimum: Minimum, share: float) -> Minimum:
+        """Return the minimum at a share of the way from the present one to another."""
         way = share * self._model.difference(self.now.q, minimum.q)
         x = self.now.x + share * (minimum.x - self.now.x)
         return Minimum(self._model.integrate(self.now.q, way), x)
 
     def accept(self, minimum: Minimum) -> None:
-        """Move there."""
+        """Set the present minimum."""
         self.now = minimum
 
-    def _moved(
+    def _next_positions(
         self, jacobian: Array, lead: Array, before: Array, dt: float, margin: float
     ) -> Array:
-        """Return joint positions (n,) a step nearer; joints at a limit leave it to the others."""
+        """Return joint positions (n,) one step closer; joints at a limit are left out."""
         free = np.ones(len(before), dtype=bool)
-        pull = np.zeros(len(before))
-        if self.is_behind:
-            # Stretched out, an arm can fold the wrong way when it comes back; the posture it set
-            # out from tells it which.
-            pull = dt * _PULL * (self._posture - before)
+        posture_step = np.zeros(len(before))
+        if self.is_out_of_reach:
+            # A stretched arm could fold the wrong way when it returns; the initial posture decides.
+            posture_step = dt * _POSTURE_RATE * (self._posture - before)
         after = before
         for _ in range(len(before)):
-            usable = jacobian * free
-            # Damped, so that a reference out of reach stops the minimum instead of flinging it.
-            lift = usable @ usable.T + self._damping**2 * np.eye(len(usable))
-            move = usable.T @ np.linalg.solve(lift, lead - usable @ pull) + pull * free
+            free_jacobian = jacobian * free
+            # The damping stops the minimum at a reference out of reach instead of throwing it.
+            damped = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
+            task_step = free_jacobian.T @ np.linalg.solve(
+                damped, lead - free_jacobian @ posture_step
+            )
+            move = task_step + posture_step * free
             move /= max(1.0, float(np.max(np.abs(move) / (dt * self._velocity))))
             after = self._limits.clipped(before + move, before, margin)
-            stopped = free & (np.abs(after - before - move) > _STILL)
+            stopped = free & (np.abs(after - before - move) > _NEGLIGIBLE)
             if not stopped.any():
                 break
             free &= ~stopped
         return after
 
-    def _wanted(self, reference: Reference, dt: float) -> Array:
+    def _requested_step(self, reference: Reference, dt: float) -> Array:
         self.refused = False
         position = self._usable(reference.position)
         if position is not None:
@@ -147,9 +150,6 @@ class ReferenceGovernor:
         return step
 
     def _usable(self, value: Array | None) -> Array | None:
-        if value is None:
-            return None
-        if np.shape(value) != (3,) or not np.isfinite(value).all():
-            self.refused = True
-            return None
-        return value
+        checked = usable(value, (3,))
+        self.refused |= value is not None and checked is None
+        return checked

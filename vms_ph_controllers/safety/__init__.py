@@ -1,1 +1,1 @@
-"""What stands between a law and the actuators: limits, energy tank, output stage."""
+"""What acts between a law and the actuators: limits, energy tank, output stage."""

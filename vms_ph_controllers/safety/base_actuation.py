@@ -1,4 +1,4 @@
-"""What a base can do of the wrench a law wants of it."""
+"""The wrench that the actuators of a base can apply."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from vms_ph_dynamics.effects.allocation import Allocation
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
-    """The wrench that a base makes.
+    """The wrench that a base applies.
 
     Attributes:
         wrench: (b,).
-        reason: why it is not the one wanted, in words; empty when it is.
+        reason: why it differs from the desired one, in words; empty when it does not.
     """
 
     wrench: Array
@@ -23,15 +23,20 @@ class Achieved:
 
 
 class BaseActuation:
-    """Maps wanted wrenches of a base to those it can make.
+    """Maps desired wrenches of a base to those that its actuators can apply.
 
-    A wrench out of reach is drawn towards the one that holds the robot against gravity, direction
-    kept: clipping every rotor by itself would turn the vehicle over. Where the base lacks a
-    direction altogether, the nearest wrench it has is taken.
+    A wrench beyond the limits is moved towards the one that compensates gravity, keeping the
+    direction of the difference: clipping every rotor separately would turn the vehicle over. If the
+    actuators do not span a direction, the nearest wrench that they span is applied.
     """
 
     def __init__(self, model: VMSModel, allocation: Allocation | None, actuated: bool) -> None:
-        """Take the actuators of a base: an allocation, any wrench when None, or nothing at all.
+        """Serve a base.
+
+        Args:
+            model: of the robot.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            actuated: False for a base without actuators.
 
         Raises:
             ModelError: an allocation for another kind of base.
@@ -48,11 +53,11 @@ class BaseActuation:
             self._reach = allocation.matrix @ self._inverse
 
     def apply(self, wanted: Array, resting: Array) -> Achieved:
-        """Return what the base makes of a wanted wrench (b,).
+        """Return the wrench that the base applies for a desired one.
 
         Args:
-            wanted: by the law.
-            resting: (b,) holds the robot against gravity.
+            wanted: (b,) wrench of the law.
+            resting: (b,) wrench that compensates gravity.
         """
         if not self.actuated:
             return Achieved(np.zeros(self._b), "")
@@ -75,7 +80,7 @@ class BaseActuation:
 
 
 def _share_within(start: Array, step: Array, lower: Array, upper: Array) -> float | None:
-    """Return how much of a step stays within bounds, at most 1; None when the start does not."""
+    """Return the share of a step within the bounds, at most 1; None if the start is outside."""
     if (start < lower).any() or (start > upper).any():
         return None
     room = np.where(step > 0.0, upper - start, start - lower)

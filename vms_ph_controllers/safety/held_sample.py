@@ -1,4 +1,6 @@
-"""What an effort that was held over a sample has left of a store of energy."""
+"""The energy that an effort transfers while it is held over a sample."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -7,11 +9,20 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 
-class HeldSample:
-    """Remembers what acts from one state to the next, and settles it there.
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The begin of a sample: configuration (nq,), held effort (nv,), stored energy, J."""
 
-    The work of an effort that is held is ``f^T (q_next - q)``, exactly. Where the safe output came
-    in between, unseen, nobody knows how far each of the two efforts has acted.
+    q: Array
+    force: Array
+    store: float
+
+
+class HeldSample:
+    """The effort held since the last update, and the energy that it has transferred.
+
+    The work of a held effort is exactly ``f^T (q_next - q)``. If the safe output has acted for a
+    part of the sample, it is unknown how far the robot moved under each of the two efforts.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -19,28 +30,33 @@ class HeldSample:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew; there is nothing to settle."""
-        self._held: tuple[Array, Array, float] | None = None
-        self._instead: Array | None = None
+        """Restart; no effort is held."""
+        self._start: _Start | None = None
+        self._safe: Array | None = None
 
     def hold(self, d: Evaluation, force: Array, store: float) -> None:
-        """Remember the efforts (nv,) from a state on, and what is stored there, J."""
-        self._held, self._instead = (np.array(d.q), force, store), None
+        """Hold efforts (nv,) from a state on, where ``store`` joules are stored."""
+        self._start, self._safe = _Start(np.array(d.q), force, store), None
 
-    def lose(self, instead: Array) -> None:
-        """Know that the safe output (nv,) has taken the place of what was held."""
-        self._instead = instead
+    def missed_updates(self, safe: Array) -> None:
+        """Note that the safe output (nv,) has replaced the held effort."""
+        self._safe = safe
 
-    def left_over(self, d: Evaluation, store: float) -> float:
-        """Return what of the store is neither there at the new state nor spent as work, J.
+    def recovered_energy(self, d: Evaluation, store: float) -> float:
+        """Return the decrease of the stored energy less the work of the held effort, J.
 
-        Over what was not seen nothing is earned, and the dearer of both efforts is paid for.
+        After missed updates the larger work of the two efforts is used as an upper bound, and the
+        result is never positive: nothing is credited for motion that was not observed.
+
+        Args:
+            d: the present state.
+            store: energy stored now, J.
         """
-        if self._held is None:
+        if self._start is None:
             return 0.0
-        q, force, before = self._held
-        way = self._model.difference(q, d.q)
-        work = float(force @ way)
-        if self._instead is None:
-            return before - store - work
-        return min(before - store - max(work, float(self._instead @ way)), 0.0)
+        start = self._start
+        displacement = self._model.difference(start.q, d.q)
+        work = float(start.force @ displacement)
+        if self._safe is None:
+            return start.store - store - work
+        return min(start.store - store - max(work, float(self._safe @ displacement)), 0.0)

@@ -1,4 +1,4 @@
-"""What every law's efforts pass before they leave: bounds on effort, its rate, and power."""
+"""Limits of joint torques: effort, rate of effort, and power."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,24 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
+from ..interface import gain
+
+
+@dataclass(frozen=True)
+class LimitGains:
+    """The limits that a user sets, for all laws."""
+
+    torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
+    power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
+
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """Efforts within their limits.
+    """Torques within their limits.
 
     Attributes:
         torque: (n,) N m or N.
-        reason: what was limited, in words; empty when nothing was.
+        reason: what was limited, in words; empty when nothing was limited.
     """
 
     torque: Array
@@ -22,14 +32,14 @@ class Limited:
 
 
 class TorqueLimits:
-    """The limits of a robot's joints, and those its user sets."""
+    """Applies the effort limits of a robot's joints and the limits set by its user."""
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
         self._last: Array | None = None
 
     def restart(self) -> None:
-        """Forget the last torque: the next one may jump."""
+        """Forget the last torque; the next one may jump."""
         self._last = None
 
     def apply(
@@ -38,13 +48,13 @@ class TorqueLimits:
         """Return torques within the limits.
 
         Args:
-            wanted: (n,) by the law.
-            resting: (n,) that hold the robot against gravity; only what goes beyond them is
-                weakened for the sake of power.
-            rates: (n,) of the joints.
-            rate: bound of the change of a torque in a second, N m/s; 0 for none.
-            power: bound of the power into the joints, W; 0 for none.
-            dt: since the last torques, s.
+            wanted: (n,) torques of the law.
+            resting: (n,) torques that compensate gravity; only the difference to them is scaled
+                down to meet the power limit.
+            rates: (n,) joint rates, rad/s or m/s.
+            rate: largest rate of a torque, N m/s; 0 for none.
+            power: largest power into the joints, W; 0 for none.
+            dt: time since the last torques, s.
         """
         torque, reason = wanted, ""
         given = float(wanted @ rates)

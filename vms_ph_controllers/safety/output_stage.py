@@ -1,4 +1,4 @@
-"""From the efforts a law wants to those a robot gets: actuators, tank, limits, safe output."""
+"""The output stage: what every effort passes before it leaves a law."""
 
 from dataclasses import dataclass, replace
 
@@ -11,29 +11,29 @@ from vms_ph_dynamics.evaluation import Evaluation
 
 from ..interface import Command, Status, gain
 from .base_actuation import BaseActuation
-from .limits import TorqueLimits
+from .limits import LimitGains, TorqueLimits
 from .tank_layer import TankLayer
 
 
 @dataclass(frozen=True)
-class OutputGains:
-    """What a user can set of the output stage."""
+class OutputGains(LimitGains):
+    """The gains of the output stage."""
 
-    limit_margin: float = gain(0.05, "where joint limits begin to push, rad or m", 0.0, 1.0)
-    limit_frequency: float = gain(10.0, "of the joint limits' push, rad/s", 0.0, 100.0)
-    torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
-    power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
+    limit_margin: float = gain(
+        0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 1.0
+    )
+    limit_frequency: float = gain(10.0, "of the springs at the joint limits, rad/s", 0.0, 100.0)
     tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 1e6)
-    tank_initial: float = gain(1.0, "what the tank holds after a reset, J", 0.0, 1e6)
+    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Efforts that go to the robot.
+    """Efforts sent to the robot.
 
     Attributes:
         force: (nv,) base wrench, then joint torques.
-        reason: what was changed, in words; empty when nothing was.
+        reason: what was changed, in words; empty when nothing was changed.
     """
 
     force: Array
@@ -41,15 +41,18 @@ class Output:
 
 
 class OutputStage:
-    """Makes of the generalised force a law wants one that the robot can make.
+    """Maps the generalised force computed by a law to one that the robot can apply.
 
-    What the base cannot do of its wrench is kept from the shape: the joints get
-    ``tau = tau_hat + A^T w`` with the shape force ``tau_hat`` that the law wants [A (73)] and the
-    wrench w that the base makes.
+    It passes the energy tank, the actuators of the base and the limits of the joints. An error of
+    the base wrench does not disturb the shape: the joints receive ``tau = tau_hat + A^T w`` with
+    the desired shape force ``tau_hat`` [A (73)] and the wrench w that the base applies.
+
+    Attributes:
+        safe: the safe output at the last state.
     """
 
     def __init__(self, model: VMSModel, allocation: Allocation | None, base_actuated: bool) -> None:
-        """Take a robot and its base's actuators; see :class:`BaseActuation`.
+        """Serve a robot with the actuators of its base; see :class:`BaseActuation`.
 
         Raises:
             ModelError: an allocation for another kind of base.
@@ -60,28 +63,28 @@ class OutputStage:
 
     @property
     def base_is_actuated(self) -> bool:
-        """Whether the base can do anything."""
+        """Whether the base has actuators."""
         return self._actuation.actuated
 
     @property
     def tank_level(self) -> float:
-        """What the energy tank holds, J; zero where there is none."""
+        """Energy in the tank, J; zero without a tank."""
         return self._tank.level
 
     def restart(self, d: Evaluation) -> None:
-        """Begin anew: torques may jump, the tank is filled."""
+        """Restart: torques may jump, the tank is at its initial level."""
         self._limits.restart()
         self._tank.restart()
-        self.safe = self._held(d)
+        self.safe = self._gravity_compensation(d)
 
-    def lose(self) -> None:
-        """Know that the safe output acts, while nobody sees the robot."""
-        self._tank.lose(np.concatenate([self.safe.wrench_base, self.safe.torque]))
+    def missed_updates(self) -> None:
+        """Note that the safe output has acted since the last update."""
+        self._tank.missed_updates(np.concatenate([self.safe.wrench_base, self.safe.torque]))
 
     def refuse(self, d: Evaluation) -> Command:
-        """Return the safe output at a state, for a law that wants what is not finite."""
-        self.safe = self._held(d)
-        self.lose()
+        """Return the safe output at a state for which the law computed no finite effort."""
+        self.safe = self._gravity_compensation(d)
+        self.missed_updates()
         return replace(
             self.safe,
             reason="what the law wants is not finite, after a reference beyond all bounds; holding "
@@ -89,10 +92,10 @@ class OutputStage:
         )
 
     def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
-        """Return what the robot gets of a wanted force (nv,)."""
+        """Return the efforts sent to the robot for a desired force (nv,)."""
         b = self._model.b
         weight, active = d.g, wanted - d.g
-        self._tank.begin(d, gains.tank_capacity, gains.tank_initial)
+        self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial)
         granted = self._tank.grant(active, d.v, dt)
         active = granted.share * active
         achieved = self._actuation.apply(weight[:b] + active[:b], weight[:b])
@@ -102,13 +105,13 @@ class OutputStage:
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
         )
         force = np.concatenate([achieved.wrench, limited.torque])
-        self._tank.end(d, force)
-        self.safe = self._held(d)
+        self._tank.end_sample(d, force)
+        self.safe = self._gravity_compensation(d)
         reasons = (granted.reason, achieved.reason, limited.reason)
         return Output(force, "; ".join(filter(None, reasons)))
 
-    def _held(self, d: Evaluation) -> Command:
-        """Return what holds the robot against gravity as well as its base can."""
+    def _gravity_compensation(self, d: Evaluation) -> Command:
+        """Return the efforts that compensate gravity as far as the base can."""
         b = self._model.b
         wrench = self._actuation.apply(d.g[:b], d.g[:b]).wrench
         torque = d.g[b:] + d.A.T @ (wrench - d.g[:b])

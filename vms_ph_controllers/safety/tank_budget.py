@@ -1,4 +1,4 @@
-"""What a controller may spend on changes of its potential."""
+"""Which changes of a potential are granted out of the energy available in a tank."""
 
 from collections.abc import Callable
 
@@ -12,106 +12,123 @@ from ..potentials.shaped_potential import ShapedPotential
 from .energy_tank import EnergyTank
 from .held_sample import HeldSample
 
-# Halvings of a step that is too dear before it is not taken.
+# Number of times a change that the tank does not cover is halved before it is refused.
 _HALVINGS = 4
 
-# Costs below this, J, are rounding.
-_FREE = 1e-12
+# Energies below this, J, are rounding errors.
+_ROUNDING = 1e-12
 
 
 class TankBudget:
-    """Holds the potential in force, and changes it as far as the tank allows.
+    """Holds the potential in force and changes it as far as the tank allows.
 
-    The potential in force is ``authority * V``: where the tank cannot pay for all of V, or is in
-    debt, the authority falls below one, and it rises again as the tank fills.
+    The potential in force is ``authority * V``. Where the tank does not cover all of V, or is
+    overdrawn, the authority is below one; it rises again as the tank fills.
 
     Attributes:
         potential: V.
-        authority: in [0, 1]; one where there is no tank.
-        tank: where there is one.
-        is_short: whether something waits for energy.
-        was_in_debt: whether the tank has ever been overdrawn by sampling since the reset.
+        authority: in [0, 1]; one without a tank.
+        tank: the tank, or None.
+        is_short: whether the last change was not fully covered by the tank.
+        was_overdrawn: whether sampling has ever overdrawn the tank since the reset.
     """
+
+    tank: EnergyTank | None
+    authority: float
+    is_short: bool
+    was_overdrawn: bool
 
     def __init__(self, model: VMSModel) -> None:
         self._held = HeldSample(model)
-        self.tank: EnergyTank | None = None
         self.reset(ShapedPotential(model, model.neutral_configuration(), 0.0))
 
     def reset(self, potential: ShapedPotential) -> None:
-        """Begin with a potential, and with a full tank where there is to be one."""
+        """Restart with a potential; a tank begins at its initial level."""
         self.potential = potential
-        self.authority, self.is_short, self.was_in_debt = 1.0, False, False
-        self.tank = None
+        self._remove_tank()
         self._held.forget()
 
     def energy(self, q: Array) -> float:
         """Return the potential in force at a configuration (nq,), J."""
         return self.authority * self.potential.energy(q)
 
-    def begin(self, d: Evaluation, limit_energy: float, capacity: float, initial: float) -> None:
-        """Take stock of the sample that has ended: exact work of the held torque."""
+    def begin_sample(
+        self, d: Evaluation, limit_energy: float, capacity: float, initial: float
+    ) -> None:
+        """Add the energy recovered over the sample that ends now.
+
+        Args:
+            d: the present state.
+            limit_energy: potential of the joint limits, J.
+            capacity: of the tank, J; 0 for no tank.
+            initial: level after a reset, J.
+        """
         if capacity <= 0.0:
-            self.tank, self.authority, self.is_short, self.was_in_debt = None, 1.0, False, False
+            self._remove_tank()
             return
         if self.tank is None:
             self.tank = EnergyTank(capacity, initial)
             self._held.forget()
         self.tank.capacity = capacity
-        self.tank.receive(self._held.left_over(d, self._store(d, limit_energy)))
+        self.tank.receive(self._held.recovered_energy(d, self._stored(d, limit_energy)))
 
     def change(self, q: Array, wanted: Callable[[float], ShapedPotential]) -> float:
-        """Go to a new potential as far as can be paid; return what that put in at q, J.
+        """Change the potential as far as the tank covers it; return the energy added at q, J.
 
         Args:
-            q: where the robot is, (nq,).
+            q: present configuration, (nq,).
             wanted: the potential after a share of the change.
         """
         before, self.is_short = self.energy(q), False
         new = wanted(1.0)
         tank = self.tank
         if tank is None:
-            cost = 0.0 if _same(new, self.potential) else new.energy(q) - before
+            added = 0.0 if _same(new, self.potential) else new.energy(q) - before
             self.potential = new
-            return cost
-        # First where the minimum is, at the authority there is; then the authority itself.
+            return added
+        # First the minimum is moved at the present authority; then the authority is adapted.
         share = 1.0
         for k in range(_HALVINGS + 1):
             share = 0.5**k if k < _HALVINGS else 0.0
             new = wanted(share)
-            if self._fits(new, q, before, tank.budget):
+            if self._is_covered(new, q, before, tank.available):
                 break
-        self.was_in_debt |= tank.level < -_FREE
+        self.was_overdrawn |= tank.level < -_ROUNDING
         self.potential = new
         whole = new.energy(q)
-        self.authority = self._affordable(whole, before + tank.level)
-        cost = self.authority * whole - before
-        tank.pay(cost)
+        self.authority = _authority(whole, before + tank.level)
+        added = self.authority * whole - before
+        tank.withdraw(added)
         self.is_short = share < 1.0 or self.authority < 1.0
-        return cost
+        return added
 
-    def end(self, d: Evaluation, torque: Array, limit_energy: float) -> None:
-        """Remember the torque that is held from now on."""
+    def end_sample(self, d: Evaluation, torque: Array, limit_energy: float) -> None:
+        """Hold the torque from now on."""
         if self.tank is not None:
-            self._held.hold(d, torque, self._store(d, limit_energy))
+            self._held.hold(d, torque, self._stored(d, limit_energy))
 
-    def lose(self, safe: Array) -> None:
-        """Know that the safe output (n,) acts instead, while nobody sees the robot."""
-        self._held.lose(safe)
+    def missed_updates(self, safe: Array) -> None:
+        """Note that the safe output (n,) acts instead of the held torque."""
+        self._held.missed_updates(safe)
 
-    def _store(self, d: Evaluation, limit_energy: float) -> float:
-        # The torque holds the robot's weight, so what gravity stores comes from the controller.
+    def _remove_tank(self) -> None:
+        self.tank = None
+        self.authority, self.is_short, self.was_overdrawn = 1.0, False, False
+
+    def _stored(self, d: Evaluation, limit_energy: float) -> float:
+        # The torque compensates gravity, so the gravitational energy comes from the controller.
         return self.energy(d.q) + limit_energy - d.potential_energy
 
-    def _fits(self, new: ShapedPotential, q: Array, before: float, budget: float) -> bool:
+    def _is_covered(self, new: ShapedPotential, q: Array, before: float, available: float) -> bool:
         if np.array_equal(new.q_star, self.potential.q_star):
             return True
         moved = ShapedPotential(new.model, new.q_star, self.potential.weight)
-        return self.authority * moved.energy(q) - before <= budget + _FREE
+        return self.authority * moved.energy(q) - before <= available + _ROUNDING
 
-    def _affordable(self, whole: float, purse: float) -> float:
-        """Return the authority over ``whole`` joules that all there is can pay for."""
-        return 1.0 if whole <= max(purse, _FREE) else max(0.0, purse / whole)
+
+def _authority(whole: float, available: float) -> float:
+    """Return the share of a potential of ``whole`` joules that the available energy covers."""
+    return 1.0 if whole <= max(available, _ROUNDING) else max(0.0, available / whole)
 
 
 def _same(a: ShapedPotential, b: ShapedPotential) -> bool:

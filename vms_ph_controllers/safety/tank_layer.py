@@ -1,4 +1,4 @@
-"""An energy tank behind any law: what it may put into the robot, whatever is asked of it."""
+"""An energy tank for any law: it bounds the energy that the law puts into the robot."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from .held_sample import HeldSample
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What the tank lets through.
+    """The share of an effort that the tank covers.
 
     Attributes:
-        share: in [0, 1] of what the law wants beyond holding the robot against gravity.
-        reason: why it is less than one, in words; empty otherwise.
+        share: in [0, 1], of the effort beyond gravity compensation.
+        reason: explanation in words where the share is less than one; empty otherwise.
     """
 
     share: float
@@ -24,12 +24,12 @@ class Granted:
 
 
 class TankLayer:
-    """Pays every motion that a law makes from a tank, and fills it with what the law takes out.
+    """Withdraws the energy of a law's efforts from a tank and stores what the law recovers.
 
-    The net work of the held efforts, ``f^T (q_next - q)`` less the robot's gain of potential
-    energy, is exact, sampling and clipping included. With the tank empty the law can only brake:
-    the energy it has put into the robot never exceeds what the tank held at the start, whatever
-    references, gains or rates come in.
+    The net work of the held efforts, ``f^T (q_next - q)`` less the increase of the robot's
+    potential energy, is exact, sampling and clipping included. With an empty tank the law can only
+    brake: the energy it has put into the robot never exceeds the initial level of the tank, for all
+    references, gains and sample rates.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -37,22 +37,22 @@ class TankLayer:
         self.restart()
 
     def restart(self) -> None:
-        """Begin with a tank filled anew."""
+        """Restart with a tank at its initial level."""
         self._tank: EnergyTank | None = None
         self._held.forget()
 
     @property
     def level(self) -> float:
-        """What the tank holds, J; zero where there is none."""
+        """Energy in the tank, J; zero without a tank."""
         return 0.0 if self._tank is None else self._tank.level
 
-    def begin(self, d: Evaluation, capacity: float, initial: float) -> None:
-        """Settle the sample that has ended.
+    def begin_sample(self, d: Evaluation, capacity: float, initial: float) -> None:
+        """Add the energy recovered over the sample that ends now.
 
         Args:
             d: the present state.
-            capacity: of the tank, J; 0: no tank.
-            initial: what it holds after a reset, J.
+            capacity: of the tank, J; 0 for no tank.
+            initial: level after a reset, J.
         """
         if capacity <= 0.0:
             self.restart()
@@ -60,23 +60,23 @@ class TankLayer:
         if self._tank is None:
             self._tank = EnergyTank(capacity, initial)
         self._tank.capacity = capacity
-        self._tank.receive(self._held.left_over(d, -d.potential_energy))
+        self._tank.receive(self._held.recovered_energy(d, -d.potential_energy))
 
     def grant(self, active: Array, v: Array, dt: float) -> Granted:
-        """Return how much of the active efforts (nv,) can be paid for during a sample."""
+        """Return the share of the active efforts (nv,) that the tank covers for one sample."""
         if self._tank is None:
             return Granted(1.0, "")
         wanted = dt * float(active @ v)
-        if wanted <= 0.0 or wanted <= self._tank.budget:
+        if wanted <= 0.0 or wanted <= self._tank.available:
             return Granted(1.0, "")
-        share = self._tank.budget / wanted
+        share = self._tank.available / wanted
         return Granted(share, f"the energy tank pays for {share:.0%} of the effort")
 
-    def end(self, d: Evaluation, force: Array) -> None:
-        """Remember the efforts (nv,) that are held from now on."""
+    def end_sample(self, d: Evaluation, force: Array) -> None:
+        """Hold the efforts (nv,) from now on."""
         if self._tank is not None:
             self._held.hold(d, force, -d.potential_energy)
 
-    def lose(self, safe: Array) -> None:
-        """Know that the safe output (nv,) acts instead, while nobody sees the robot."""
-        self._held.lose(safe)
+    def missed_updates(self, safe: Array) -> None:
+        """Note that the safe output (nv,) acts instead of the held efforts."""
+        self._held.missed_updates(safe)

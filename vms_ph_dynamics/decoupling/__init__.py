@@ -5,7 +5,6 @@ from .coriolis import BodyCoriolis, hamel_coriolis, mass_rate, passive_coriolis
 from .frames import (
     Alignment,
     Frame,
-    base_group,
     base_pose,
     centre_of_mass,
     centre_of_mass_frame,
@@ -25,7 +24,6 @@ __all__ = [
     "Frame",
     "TransformedDynamics",
     "aligned_orientation",
-    "base_group",
     "base_pose",
     "centre_of_mass",
     "centre_of_mass_frame",

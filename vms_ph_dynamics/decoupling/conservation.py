@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, frozen
-from ..evaluation import Evaluation
-from .coriolis import check_moving_rigid
+from ..evaluation import Evaluation, check_moving_rigid
 from .frames import Frame, base_pose
 
 

@@ -8,30 +8,10 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen
-from ..errors import ModelError
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, check_moving_rigid
 from ..groups import SE3
-from .frames import base_group
 
 _SE3 = SE3()
-
-
-def check_moving_rigid(d: Evaluation) -> None:
-    """Refuse a robot whose base does not move, or that is in a fluid.
-
-    Raises:
-        ModelError: saying which.
-    """
-    if d.model.base == "fixed":
-        raise ModelError(
-            f"decoupling is that of a moving base; '{d.model.name}' has a fixed base: load it "
-            "with base='planar' or base='floating'"
-        )
-    if d.model.fluid is not None:
-        raise ModelError(
-            f"decoupling is offered for rigid bodies; '{d.model.name}' is in a fluid, whose added "
-            "mass belongs to no rigid body"
-        )
 
 
 def mass_rate(d: Evaluation) -> Array:
@@ -42,21 +22,12 @@ def mass_rate(d: Evaluation) -> Array:
 def hamel_coriolis(d: Evaluation) -> Array:
     """Return the Coriolis matrix of the Hamel equations, (nv,nv) [B (3.39)].
 
-    ``[[Mdot_bb - a^T M_bb, Mdot_bq - a^T M_bq], [Mdot_bq^T - M_b,q / 2, Mdot_qq - M_bq,q -
-    M_q,q / 2]]`` with ``a = ad_v`` of the base twist. It is not passive.
+    See :attr:`Evaluation.C_hamel`. It is not passive.
 
     Raises:
         ModelError: a fixed base, or a fluid.
     """
-    check_moving_rigid(d)
-    b, group = d.model.b, base_group(d.model)
-    c = mass_rate(d).copy()
-    c[:b] -= group.coad(d.v[:b]) @ d.M[:b]
-    # Row k: half of v_b^T dM_bb/dq_k; v_b^T dM_bq/dq_k and half of qdot^T dM_qq/dq_k.
-    base, arm = d.v[:b] @ d.dM[:, :b], d.v[b:] @ d.dM[:, b:, b:]
-    c[b:, :b] -= 0.5 * base[:, :b]
-    c[b:, b:] -= base[:, b:] + 0.5 * arm
-    return frozen(c)
+    return d.C_hamel
 
 
 class BodyCoriolis:
@@ -71,16 +42,15 @@ class BodyCoriolis:
     """
 
     def __init__(self, d: Evaluation) -> None:
-        """Sum over the bodies.
+        """Compute the sums over the bodies.
 
         Raises:
             ModelError: a fixed base, or a fluid.
         """
         check_moving_rigid(d)
-        model, data = d.model, d.model.workspace()
-        m, p = model._pin, d.model.projection
-        pin.computeJointJacobiansTimeVariation(m, data, d.q_origin, d._v_full)
-        self.plain, self.passivity = np.zeros((2, model.nv, model.nv))
+        m, data, p = d.tree.pinocchio, d.tree.data(), d.tree.projection
+        pin.computeJointJacobiansTimeVariation(m, data, d.q_origin, d.v_full)
+        self.plain, self.passivity = np.zeros((2, d.model.nv, d.model.nv))
         for j in range(1, m.njoints):
             jacobian = pin.getJointJacobian(m, data, j, pin.LOCAL)
             rate = pin.getJointJacobianTimeVariation(m, data, j, pin.LOCAL)

@@ -8,15 +8,9 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen
 from ..evaluation import Evaluation
-from ..groups import SE2, SE3, Group
-from ..model import VMSModel
+from ..groups import Group, base_group
 
 Alignment = Literal["inertial", "locked"]
-
-
-def base_group(model: VMSModel) -> Group:
-    """Return the group of the poses of a moving base."""
-    return SE2() if model.base == "planar" else SE3()
 
 
 def base_pose(d: Evaluation) -> Array:
@@ -67,7 +61,7 @@ class Frame:
 
 def inertial_frame(d: Evaluation) -> Frame:
     """Return the inertial frame itself, as seen from the base."""
-    return Frame(base_group(d.model), frozen(base_pose(d)), d.v[: d.model.b])
+    return Frame(base_group(d.model.base), frozen(base_pose(d)), d.v[: d.model.b])
 
 
 def centre_of_mass_frame(
@@ -83,7 +77,7 @@ def centre_of_mass_frame(
             :mod:`.integrability`.
         orientation: R_bc of the locked alignment, (2,2) or (3,3); the unit when None.
     """
-    group, b = base_group(d.model), d.model.b
+    group, b = base_group(d.model.base), d.model.b
     size = 2 if b == 3 else 3
     centre, from_c = centre_of_mass(d), group.identity()
     if alignment == "locked":

@@ -6,12 +6,11 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import StateError
-from ..evaluation import Evaluation
-from ..groups import SO2, SO3
+from ..evaluation import Evaluation, check_moving_rigid
+from ..groups import SO2, SO3, base_group
 from ..model import VMSModel
 from ..structure.decoupled_evaluation import DecoupledEvaluation
-from .coriolis import check_moving_rigid
-from .frames import base_group, centre_of_mass
+from .frames import centre_of_mass
 
 # A curvature below this, in 1/rad^2, is rounding: the entries of dA are accurate to about 1e-13.
 FLAT = 1e-9
@@ -55,7 +54,7 @@ def curvature(d: Evaluation) -> Curvature:
         ModelError: a fixed base, or a fluid.
     """
     check_moving_rigid(d)
-    group, t = base_group(d.model), d.A
+    group, t = base_group(d.model.base), d.A
     # slope[k, :, i] = dT^i/dq_k.
     slope = DecoupledEvaluation(d).dA
     two_form = np.einsum("jbi->ijb", slope) - np.einsum("ibj->ijb", slope)

@@ -1,4 +1,4 @@
-"""The general transform that decouples the inertia, and what it makes of the dynamics [B, 3.3]."""
+"""The general transform that decouples the inertia, and the transformed dynamics [B, 3.3]."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import StateError
-from ..evaluation import Evaluation
-from .coriolis import check_moving_rigid, mass_rate
+from ..evaluation import Evaluation, check_moving_rigid
+from .coriolis import mass_rate
 from .frames import Frame
 
 
@@ -61,7 +61,7 @@ class DecouplingTransform:
         T_x_rate: Array | None = None,
         T_y_rate: Array | None = None,
     ) -> None:
-        """Take the blocks at a state; the unit where None.
+        """Build the transform from its blocks at a state; the unit where None.
 
         Args:
             d: the state.

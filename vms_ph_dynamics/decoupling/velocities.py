@@ -7,8 +7,8 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import StateError
-from ..evaluation import Evaluation
-from .coriolis import check_moving_rigid, mass_rate
+from ..evaluation import Evaluation, check_moving_rigid
+from .coriolis import mass_rate
 from .frames import Frame
 
 # Singular values below this share of the largest count as zero.
@@ -63,7 +63,7 @@ class ExternalInternal:
         D_rate: Array | None = None,
         weight: Array | None = None,
     ) -> None:
-        """Take a frame for the external and a Jacobian for the internal velocity.
+        """Build the map from a frame (external) and a Jacobian (internal velocity).
 
         Args:
             d: the state.

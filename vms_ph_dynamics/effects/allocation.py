@@ -39,7 +39,7 @@ class Allocation:
     """
 
     def __init__(self, rotors: Sequence[Rotor], base: str = "floating") -> None:
-        """Take the actuators of a robot.
+        """Build the map from the actuators of a robot.
 
         Raises:
             ModelError: no actuator, a fixed base, or an actuator with a wrong shape, an entry that

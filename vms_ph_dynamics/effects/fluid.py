@@ -6,7 +6,6 @@ the flow around each other.
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -14,10 +13,9 @@ import pinocchio as pin
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..groups import SE3
-
-if TYPE_CHECKING:
-    from ..evaluation import Evaluation
-    from ..model import VMSModel
+from ..robot.joints import BASE_POSITION
+from ..robot.kinematic_tree import KinematicTree
+from ..robot.kinematics import Kinematics
 
 WATER = 1000.0  # kg/m^3
 
@@ -38,7 +36,7 @@ def _at_origin() -> Array:
 
 @dataclass(frozen=True)
 class ImmersedBody:
-    """What a fluid does to one link; all in the axes and about the origin of the link's frame.
+    """The coefficients of one link in a fluid, in the axes and about the origin of its frame.
 
     Attributes:
         link: its name.
@@ -57,7 +55,7 @@ class ImmersedBody:
     quadratic_drag: Array = field(default_factory=_no_drag)
 
     def __post_init__(self) -> None:
-        """Refuse what no body in a fluid can have.
+        """Check that a body in a fluid can have these coefficients.
 
         Raises:
             ModelError: a wrong shape, an entry that is not finite, an added mass that is not
@@ -75,7 +73,7 @@ class ImmersedBody:
             if min(getattr(self, name)) < 0:
                 raise ModelError(
                     f"the {name.replace('_', ' ')} of '{self.link}' must not be negative: it would "
-                    f"drive the robot; given: {getattr(self, name).tolist()}"
+                    f"add energy; given: {getattr(self, name).tolist()}"
                 )
 
     def _checked_mass(self) -> Array:
@@ -99,7 +97,7 @@ class ImmersedBody:
 
 
 def check_density(density: float) -> None:
-    """Refuse a density that is not positive.
+    """Check that the density is positive.
 
     Raises:
         ModelError: saying what was given.
@@ -128,73 +126,92 @@ class Fluid:
     density: float = WATER
 
     def __post_init__(self) -> None:
-        """Refuse a density that is not positive.
+        """Check that the density is positive.
 
         Raises:
             ModelError: saying what was given.
         """
         check_density(self.density)
 
-    def check(self, model: "VMSModel") -> None:
-        """Refuse a fluid that does not fit a robot.
+    def check(self, tree: KinematicTree) -> None:
+        """Check that a robot has all links of this fluid.
 
         Raises:
             ModelError: a link that the robot does not have.
         """
         for body in self.bodies:
-            model.frame_id(body.link)
+            tree.frame_id(body.link)
 
     @property
     def displaced_mass(self) -> float:
         """Mass of the fluid that the robot displaces, kg."""
         return self.density * sum(body.volume for body in self.bodies)
 
-    def added_mass(self, d: "Evaluation") -> Array:
+    def added_mass(self, d: Kinematics) -> Array:
         """Return what the fluid adds to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
-        total = np.zeros((d.model.nv, d.model.nv))
+        total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
             total += jacobian.T @ body.added_mass @ jacobian
         return total
 
-    def coriolis(self, d: "Evaluation") -> Array:
+    def coriolis(self, d: Kinematics) -> Array:
         """Return what the fluid adds to the Coriolis matrix, (nv,nv).
 
         Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, through its
         Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the rate of
         the added mass.
         """
-        total = np.zeros((d.model.nv, d.model.nv))
+        total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
-            rate = d.frame_jacobian_rate(d.model.frame_id(body.link))
+            rate = d.frame_jacobian_rate(d.tree.frame_id(body.link))
             momentum = body.added_mass @ (jacobian @ d.v)
             total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
         return total
 
-    def buoyancy(self, d: "Evaluation") -> Array:
-        """Return the generalised force of buoyancy, (nv,)."""
-        total = np.zeros(d.model.nv)
+    def momentum(self, d: Kinematics, centre: Array) -> Array:
+        """Return the momentum of the added mass in inertial axes, linear first, (6,).
+
+        Args:
+            d: the motion.
+            centre: (3,) what the angular part is about, with the base at the origin.
+        """
+        total, size = np.zeros(6), BASE_POSITION[d.tree.base]
         for body in self.bodies:
-            up = -self.density * body.volume * d.model.gravity
+            pose = d.placement(body.link)
+            place = pose[:3, 3].copy()
+            place[:size] -= d.q[:size]
+            own = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            linear = pose[:3, :3] @ own[:3]
+            total[:3] += linear
+            total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
+        return total
+
+    def buoyancy(self, d: Kinematics) -> Array:
+        """Return the generalised force of buoyancy, (nv,)."""
+        total = np.zeros(d.tree.nv)
+        for body in self.bodies:
+            up = -self.density * body.volume * d.tree.gravity
             force = d.placement(body.link)[:3, :3].T @ up
             torque = np.cross(body.centre_of_buoyancy, force)
             total += d.jacobian(body.link).T @ np.concatenate([force, torque])
         return total
 
-    def buoyancy_potential(self, d: "Evaluation") -> float:
+    def buoyancy_potential(self, d: Kinematics) -> float:
         """Return the potential of buoyancy with the base at the origin, J."""
-        model, data, total = d.model, d.model.workspace(), 0.0
-        pin.forwardKinematics(model._pin, data, d.q_origin)
+        tree, total = d.tree, 0.0
+        data = tree.data()
+        pin.forwardKinematics(tree.pinocchio, data, d.q_origin)
         for body in self.bodies:
-            frame = pin.updateFramePlacement(model._pin, data, model.frame_id(body.link))
+            frame = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
             centre = frame.act(body.centre_of_buoyancy)
-            total += self.density * body.volume * float(model.gravity @ centre)
+            total += self.density * body.volume * float(tree.gravity @ centre)
         return total
 
-    def drag(self, d: "Evaluation") -> Array:
+    def drag(self, d: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``."""
-        total = np.zeros(d.model.nv)
+        total = np.zeros(d.tree.nv)
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
             twist = jacobian @ d.v

@@ -1,15 +1,21 @@
 """Friction in the joints."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
+from ..robot.joint_table import JointTable
 
-if TYPE_CHECKING:
-    from ..model import VMSModel
+
+class HasJoints(Protocol):
+    """A robot that knows its joints, as :class:`~vms_ph_dynamics.VMSModel` does."""
+
+    @property
+    def joints(self) -> JointTable:
+        """Names, limits and friction of the n joints."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Friction:
     slip: float = 0.01
 
     def __post_init__(self) -> None:
-        """Refuse friction that would drive a joint.
+        """Check that friction takes energy from every joint.
 
         Raises:
             ModelError: a negative or not finite coefficient, sizes that differ, or no slip speed.
@@ -52,7 +58,7 @@ class Friction:
             raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
 
     @classmethod
-    def of(cls, model: "VMSModel") -> "Friction":
+    def of(cls, model: HasJoints) -> "Friction":
         """Return the friction that the robot's URDF gives."""
         return cls(model.joints.damping, model.joints.friction)
 

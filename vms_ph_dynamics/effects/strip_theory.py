@@ -1,4 +1,4 @@
-"""A slender cylinder in a fluid: every strip of it moves as if it were in a plane flow.
+"""Strip theory: added mass and drag of a slender cylinder, each strip in a plane flow.
 
 T. I. Fossen, Handbook of Marine Craft Hydrodynamics and Motion Control, Wiley 2011, section 6.3.
 """
@@ -20,8 +20,8 @@ def immersed_cylinder(
 ) -> ImmersedBody:
     """Return a circular cylinder that is part of a link.
 
-    Across its axis it carries along its own volume of fluid and is held back by
-    ``1/2 rho c_d 2r |u| u`` per length, along the axis neither. The quadratic drag couples all
+    Across its axis the added mass is that of its own volume of fluid and the drag per length is
+    ``1/2 rho c_d 2r |u| u``; along the axis both are zero. The quadratic drag couples all
     components of the twist; kept is its diagonal about the link's origin: ``rho c_d r`` times the
     integral of ``|u|^3`` over the length, u the velocity across the axis that a unit component
     gives.

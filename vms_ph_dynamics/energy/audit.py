@@ -1,43 +1,64 @@
-"""The bookkeeping of energy from sample to sample; no ROS in here."""
+"""The energy balance of a robot from sample to sample, over any number of named ports."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-PORTS = ("torque", "wrench_end_effector", "wrench_base")
-
-# Port energies are published as totals: a sample without them can be passed over for a while, ns.
+# Port energies are totals: a sample without them can be passed over for a while, ns.
 _PATIENCE = 1_000_000_000
 
 
 @dataclass(frozen=True)
+class PortEnergies:
+    """Energies since a simulation was last reset, integrated by the simulation itself.
+
+    Attributes:
+        supplied: by port, J; positive into the robot.
+        dissipated: by friction, J.
+        resets: number of resets so far.
+    """
+
+    supplied: Mapping[str, float]
+    dissipated: float = 0.0
+    resets: int = 0
+
+
+@dataclass(frozen=True)
 class Flow:
-    """What is known of one sample.
+    """Energy and power of a robot at one sample.
 
     Attributes:
         time: ns.
         energy: total, J.
-        power: into the robot at every port, W.
-        dissipated: taken by friction, W.
-        work: since the simulation was reset, J, where a simulator tells; ``dissipated`` included.
-        resets: how often it was reset.
+        power: by port, W; positive into the robot.
+        dissipated: by friction, W.
+        exact: port energies of the simulation; None where there is none.
     """
 
     time: int
     energy: float
-    power: dict[str, float]
+    power: Mapping[str, float]
     dissipated: float
-    work: dict[str, float] | None = None
-    resets: int = 0
+    exact: PortEnergies | None = None
 
 
 @dataclass
 class EnergyAudit:
-    """Compares the energy stored with the work done, since its first sample or the last reset.
+    """Compares the stored energy with the port energies, since the first sample or the last reset.
 
-    Energies told by the simulator's integrator are used as they are; otherwise the powers of the
-    samples are integrated by the trapezoidal rule.
+    Energies that a simulation has integrated are used as they are; otherwise the powers of the
+    samples are integrated by the trapezoidal rule. A sample with other ports, an earlier time or
+    another source of the energies begins a new audit.
+
+    Attributes:
+        port_energy: supplied since the audit began, by port, J.
+        dissipated: by friction since then, J.
+        stored: change of the total energy since then, J.
+        residual: rate of change of the unaccounted energy over the last sample, W.
+        exact: whether the port energies are those of the simulation.
     """
 
-    work: dict[str, float] = field(default_factory=dict)
+    port_energy: dict[str, float] = field(default_factory=dict)
+    dissipated: float = 0.0
     stored: float = 0.0
     residual: float = 0.0
     exact: bool = False
@@ -46,38 +67,50 @@ class EnergyAudit:
 
     @property
     def unaccounted_energy(self) -> float:
-        """Energy stored that no port has brought, J."""
-        supplied = sum(self.work.get(port, 0.0) for port in PORTS)
-        return self.stored - supplied + self.work.get("dissipated", 0.0)
+        """Stored - supplied + dissipated, J: the energy that no port has brought."""
+        return self.stored - sum(self.port_energy.values()) + self.dissipated
 
     def add(self, flow: Flow) -> None:
         """Account for the next sample."""
         first, last = self._first, self._last
-        if last is not None and _lost_its_work(last, flow):
+        if last is not None and _lacks_port_energies(last, flow):
             return
         if first is None or last is None or not _follows(last, flow):
-            self._first = self._last = flow
-            self.work = dict.fromkeys((*PORTS, "dissipated"), 0.0)
-            self.stored = self.residual = 0.0
-            self.exact = flow.work is not None
+            self._begin(flow)
             return
         before, seconds = self.unaccounted_energy, (flow.time - last.time) * 1e-9
-        if flow.work is not None and first.work is not None:
-            self.work = {name: flow.work[name] - first.work[name] for name in self.work}
+        if flow.exact is not None and first.exact is not None:
+            supplied, start = flow.exact.supplied, first.exact.supplied
+            self.port_energy = {name: supplied[name] - start[name] for name in start}
+            self.dissipated = flow.exact.dissipated - first.exact.dissipated
         else:
-            for name in PORTS:
-                self.work[name] += 0.5 * seconds * (last.power[name] + flow.power[name])
-            self.work["dissipated"] += 0.5 * seconds * (last.dissipated + flow.dissipated)
+            for name in self.port_energy:
+                self.port_energy[name] += 0.5 * seconds * (last.power[name] + flow.power[name])
+            self.dissipated += 0.5 * seconds * (last.dissipated + flow.dissipated)
         self.stored = flow.energy - first.energy
         self.residual = (self.unaccounted_energy - before) / seconds
         self._last = flow
 
+    def _begin(self, flow: Flow) -> None:
+        self._first = self._last = flow
+        self.port_energy = dict.fromkeys(_ports(flow), 0.0)
+        self.dissipated = self.stored = self.residual = 0.0
+        self.exact = flow.exact is not None
+
+
+def _ports(flow: Flow) -> Mapping[str, float]:
+    return flow.power if flow.exact is None else flow.exact.supplied
+
 
 def _follows(last: Flow, flow: Flow) -> bool:
-    same_source = (flow.work is None) == (last.work is None)
-    return flow.time > last.time and flow.resets == last.resets and same_source
+    if flow.time <= last.time or _ports(flow).keys() != _ports(last).keys():
+        return False
+    if flow.exact is None or last.exact is None:
+        return flow.exact is last.exact
+    return flow.exact.resets == last.exact.resets
 
 
-def _lost_its_work(last: Flow, flow: Flow) -> bool:
-    """Tell a sample whose works did not arrive from one of a robot that has none to tell."""
-    return last.work is not None and flow.work is None and 0 <= flow.time - last.time < _PATIENCE
+def _lacks_port_energies(last: Flow, flow: Flow) -> bool:
+    """Whether the port energies of a sample were lost on the way, soon after others arrived."""
+    lost = last.exact is not None and flow.exact is None
+    return lost and 0 <= flow.time - last.time < _PATIENCE

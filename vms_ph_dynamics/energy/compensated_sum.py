@@ -1,22 +1,22 @@
-"""A sum that does not lose what is small beside it."""
+"""A compensated sum, in which small terms are not lost beside a large total."""
 
 from typing import NamedTuple
 
 
 class CompensatedSum(NamedTuple):
-    """An energy as the sum of two numbers, so that a million small works leave no rounding.
+    """An energy as the sum of two numbers, so that a million small terms leave no rounding.
 
     Attributes:
         value: J.
-        rest: what is below the last place of it, J.
+        rest: the part below the last place of ``value``, J.
     """
 
     value: float
     rest: float = 0.0
 
-    def plus(self, work: float) -> "CompensatedSum":
-        """Return the budget after some work (Neumaier's sum)."""
-        small = self.rest + work
+    def plus(self, energy: float) -> "CompensatedSum":
+        """Return the sum with one more term (Neumaier's algorithm)."""
+        small = self.rest + energy
         total = self.value + small
         larger, lesser = (
             (self.value, small) if abs(self.value) >= abs(small) else (small, self.value)

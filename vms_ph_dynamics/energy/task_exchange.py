@@ -1,4 +1,4 @@
-"""The power that goes from the null space of a task into the task; no ROS in here."""
+"""The power from the null space of a task into the task."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ class Exchange:
 
 
 class TaskExchange:
-    """Finds the exchange along a motion, with a null-space basis that is solver_state along."""
+    """The exchange along a motion, with a null-space basis continued from state to state."""
 
     def __init__(self, model: VMSModel, task: Task) -> None:
         self._form: TaskSpaceForm | None = None
-        with suppress(ModelError):  # a robot without redundancy has no null space to tell of
+        with suppress(ModelError):  # a robot without redundancy has no null space
             self._form = TaskSpaceForm(model, task)
 
     def at(self, d: Evaluation) -> Exchange:

@@ -1,4 +1,4 @@
-"""What can be wrong with a system, said with the name of the box, port or junction."""
+"""Errors of systems; their messages name the box, port or junction."""
 
 from ..errors import ModelError, StateError
 

@@ -1,5 +1,6 @@
 """Lie groups of rigid motion: one geometry for forms, integrators, decoupling and EPHS."""
 
+from .base import base_group
 from .group import Group
 from .joints import FloatingJoint, Joint, PlanarJoint, PrismaticJoint, RevoluteJoint
 from .planar import SE2, SO2
@@ -19,6 +20,7 @@ __all__ = [
     "PrismaticJoint",
     "RevoluteJoint",
     "SO3TimesR3",
+    "base_group",
     "pose",
     "skew",
 ]

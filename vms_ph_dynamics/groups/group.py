@@ -1,4 +1,4 @@
-"""What a Lie group is here: a small interface of arrays, the same for every group."""
+"""The interface of a Lie group: functions of arrays, the same for every group."""
 
 from abc import ABC, abstractmethod
 

@@ -1,13 +1,13 @@
-"""Legs on floors: contact as a port, and runs whose events are located in time."""
+"""Legs on floors: contact as a power port, and runs whose events are located in time."""
 
 from .floor import Floor, FloorForce, Phase
 from .hopper import ContactEvent, EventKind, Hopper
 from .leg import Leg, LegState
-from .leg_on_floor import PORTS, LegEfforts, LegLaw, LegOnFloor, Push
+from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
 from .runs import HoppingRun, hop
 
 __all__ = [
-    "PORTS",
+    "CHANNELS",
     "ContactEvent",
     "EventKind",
     "Floor",

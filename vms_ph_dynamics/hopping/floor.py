@@ -1,4 +1,4 @@
-"""A viscoelastic floor as a port, with what it stores and what it dissipates [B, 4.1.4]."""
+"""A viscoelastic floor as a power port, with stored and dissipated energy [B, 4.1.4]."""
 
 import enum
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ..errors import StateError
 
 
 class Phase(enum.IntEnum):
-    """What a foot does: nothing; press on the floor, hold or slide; be in it without pressure."""
+    """The contact of a foot: none, pressed and held, without pressure, or sliding."""
 
     FLIGHT = 0
     PRESSED = 1
@@ -19,14 +19,14 @@ class Phase(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class FloorForce:
-    """What the floor does at an instant.
+    """The force and the energy of the floor at an instant.
 
     Attributes:
         tangential, normal: force on the foot, N.
-        slide: rate of the deflection that the floor has along itself, m/s; that of the foot where
-            it sticks.
+        slide: rate of the tangential deflection of the floor, m/s; that of the foot where it
+            sticks.
         stored: energy in the floor's springs, J.
-        dissipated: power that the floor turns into heat, W; never negative.
+        dissipated: power dissipated by the floor, W; never negative.
     """
 
     tangential: float
@@ -38,7 +38,7 @@ class FloorForce:
 
 @dataclass(frozen=True)
 class Floor:
-    """A horizontal floor at height zero that pushes with springs and dashpots.
+    """A horizontal floor at height zero with springs and dashpots.
 
     Normal to itself ``F_y = max(-K y - D ydot, 0)`` while the foot is below zero; [B (4.13),
     (4.14)] print ``+K``, with which the floor never pushes. Along itself ``F_x = -K s - D sdot``
@@ -83,10 +83,10 @@ class Floor:
     def force(
         self, phase: Phase, height: float, rate: float, deflection: float, along: float
     ) -> FloorForce:
-        """Return what the floor does to a foot.
+        """Return the force on a foot and the energy of the floor.
 
         Args:
-            phase: where the motion is; the caller switches it at the events.
+            phase: of the motion; the caller switches it at the events.
             height: y of the foot, m.
             rate: its derivative, m/s.
             deflection: s, m.
@@ -105,8 +105,8 @@ class Floor:
             tangential = sense * self.friction * normal
             slide = -(tangential + k * deflection) / d
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
-        # What comes in at the foot, less what goes into the springs. A relieved floor comes up by
-        # itself and loses what it stored.
+        # The power in at the foot, less that into the springs. A relieved floor rises by itself and
+        # dissipates what it stored.
         dissipated = -tangential * along - k * deflection * slide
         dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
         return FloorForce(tangential, normal, slide, stored, dissipated)

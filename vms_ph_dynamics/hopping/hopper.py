@@ -1,4 +1,4 @@
-"""A leg that is moved on through its phases, with every change of phase located in time."""
+"""Integration of a leg through its phases, with every change of phase located in time."""
 
 import enum
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array, frozen
 from ..integrators.radau import CollocationStep, RadauStepper
 from .floor import Phase
-from .leg_on_floor import PORTS, LegOnFloor
+from .leg_on_floor import CHANNELS, LegOnFloor
 
 # Where within a step a change of phase is looked for.
 _LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
@@ -26,7 +26,7 @@ _AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
 
 
 class EventKind(enum.IntEnum):
-    """What happens between two phases."""
+    """The kinds of changes between two phases."""
 
     TOUCH_DOWN = 0
     LIFT_OFF = 1
@@ -42,28 +42,28 @@ class ContactEvent:
 
     Attributes:
         time: s.
-        kind: what happens.
+        kind: of the change.
         state: (2 nv + 1,) of the system, before the floor is released or its anchor set.
-        works: (channels,) energies up to then, J.
+        energies: (channels,) through the channels up to then, J.
     """
 
     time: float
     kind: EventKind
     state: Array
-    works: Array
+    energies: Array
 
 
 class Hopper:
-    """The state of a leg on a floor, its works and its events, as time goes on.
+    """The state of a leg on a floor, its port energies and its events over time.
 
-    The stiff stance is integrated by an L-stable collocation scheme; the phases are left at the
-    very instants at which the foot meets the floor, is relieved of pressure or leaves, so that no
-    step smears a jump and the works close with the energies to the accuracy of the scheme.
+    The stiff stance is integrated by an L-stable collocation scheme; the phases end at the very
+    instants at which the foot meets the floor, is relieved of pressure or leaves, so that no step
+    extends over a jump and the energy balance closes to the accuracy of the scheme.
 
     Attributes:
         system: leg, law and floor.
-        phase: where the motion is.
-        works: (channels,) energies through the channels of the system since the start, J.
+        phase: of the motion.
+        energies: (channels,) through the channels of the system since the start, J.
         events: all changes of phase so far.
     """
 
@@ -110,7 +110,7 @@ class Hopper:
             largest_step=largest_step,
         )
         self._skin = skin
-        self.works = np.zeros(len(system.channels))
+        self.energies = np.zeros(len(system.channels))
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._above,
@@ -131,7 +131,7 @@ class Hopper:
         return self._stepper.state
 
     def steps_until(self, time: float) -> Iterator[CollocationStep]:
-        """Move on to a time; yield each step as it is taken, before its works are added.
+        """Integrate up to a time; yield each step before its energies are added.
 
         Raises:
             StiffStepError: the motion cannot be integrated.
@@ -142,7 +142,7 @@ class Hopper:
             step, happens = self._cut(stepper.propose(time))
             stepper.accept(step)
             yield step
-            self.works = self.works + step.works
+            self.energies = self.energies + step.energies
             if happens is not None:
                 self._switch(happens)
 
@@ -153,7 +153,7 @@ class Hopper:
             kind = margins(step.state(look))[1]
             if kind is not None:
                 part = self._root(lambda p: margins(step.state(p))[0], start, look)
-                # At the crossing it may be another that comes first.
+                # At the crossing another kind may come first.
                 return self._on_time(step, part, margins(step.state(part))[1] or kind)
             start = look
         return step, None
@@ -228,13 +228,13 @@ class Hopper:
     def _switch(self, kind: EventKind) -> None:
         stepper, y = self._stepper, self._stepper.state.copy()
         self.events.append(
-            ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.works.copy()))
+            ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.energies.copy()))
         )
         if kind is EventKind.LIFT_OFF:
-            # What the floor still stores along itself is lost when its hold is released.
+            # The energy still stored tangentially in the floor is lost when its hold is released.
             lost = self.system.floor_force(self.phase, self.system.seen(y), y).stored
-            self.works = self.works.copy()
-            self.works[PORTS.index("floor_dissipated")] += lost
+            self.energies = self.energies.copy()
+            self.energies[CHANNELS.index("floor_dissipated")] += lost
         if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
             y[-1] = 0.0
         if kind is EventKind.LIFT_OFF:

@@ -99,10 +99,11 @@ class Leg:
             )
         self.model = model
         self.foot = model.end_effector if foot is None else foot
-        self._pin, self._data = model.pinocchio, model.pinocchio.createData()
+        self._tree = model.tree
+        # Of its own: a leg is asked between the terms of an evaluation.
+        self._pin = model.tree.pinocchio
+        self._data = self._pin.createData()
         self._id = model.frame_id(self.foot)
-        self._upper = np.triu(np.ones((model.nv, model.nv)))
-        self._strictly_upper = np.triu(self._upper, 1)
 
     def configuration(self, coordinates: Array) -> Array:
         """Return q, (nq,), from ``(x, y, theta, joints)``, (3+n,)."""
@@ -144,11 +145,10 @@ class Leg:
         j_length = (ox * j_line[0] + oy * j_line[1]) / r
         j_angle = (ox * j_line[1] - oy * j_line[0]) / (r * r)
         # Whether the lower triangle is filled depends on Pinocchio's release.
-        upper = data.M * self._upper
         return LegState(
             q=q,
             v=v,
-            M=upper + (upper * self._strictly_upper).T,
+            M=self._tree.symmetric(data.M),
             bias=data.nle.copy(),
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,

@@ -12,16 +12,16 @@ from .leg import Leg, LegState
 
 @dataclass(frozen=True, slots=True)
 class LegEfforts:
-    """What a control law asks for at an instant.
+    """The efforts of a control law at an instant.
 
     Attributes:
         force: (nv,) generalised: a wrench on the base in base axes, then joint torques.
-        flows: powers of the law's own parts, W, in the order of its ``channels``.
+        powers: of the law's own parts, W, in the order of its ``channels``.
         stored: energy in the law's virtual springs, J.
     """
 
     force: Array
-    flows: tuple[float, ...]
+    powers: tuple[float, ...]
     stored: float
 
 
@@ -30,17 +30,17 @@ class LegLaw:
     """A control law in continuous time.
 
     Attributes:
-        efforts: from the leg and whether it stands to what is asked for.
-        channels: names of the powers that the efforts tell.
+        efforts: as a function of the leg and of whether it stands.
+        channels: names of the powers of the efforts.
     """
 
     efforts: Callable[[LegState, bool], LegEfforts]
     channels: tuple[str, ...] = ()
 
 
-PORTS = ("external", "joint", "floor", "floor_dissipated", "push")
-"""Powers that every run integrates: through base wrench, joints and floor into the robot, what the
-floor turns into heat, and what else acts on the foot."""
+CHANNELS = ("external", "joint", "floor", "floor_dissipated", "push")
+"""The powers that every run integrates: of the base wrench, the joint torques and the floor into
+the robot, the power dissipated by the floor, and that of further forces on the foot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class LegOnFloor:
     change between sticking and slipping.
 
     Attributes:
-        channels: names of the powers, those of :data:`PORTS` first.
-        push: what acts on the foot from outside; may be changed between steps.
+        channels: names of the powers, those of :data:`CHANNELS` first.
+        push: an external wrench on the foot; may be changed between steps.
     """
 
     def __init__(self, leg: Leg, law: LegLaw, floor: Floor) -> None:
         self.leg, self.law, self.floor = leg, law, floor
         self.nv = leg.model.nv
-        self.channels = (*PORTS, *law.channels)
+        self.channels = (*CHANNELS, *law.channels)
         self.push: Push | None = None
 
     def state(self, q: Array, v: Array) -> Array:
@@ -94,7 +94,7 @@ class LegOnFloor:
         return self.leg.foot_height(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
 
     def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
-        """Return what the floor does at a state."""
+        """Return the force of the floor at a state."""
         height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
         return self.floor.force(phase, height, rate, float(y[-1]), float(leg.foot_rate[0]))
 
@@ -113,7 +113,7 @@ class LegOnFloor:
         return Phase.SLIDES_BACK if held > 0.0 else Phase.SLIDES_FORWARD
 
     def cone_depth(self, y: Array, sense: float) -> float:
-        """Return what is left of the cone for a foot that is held, as depth of a spring, m.
+        """Return the margin to the friction cone of a foot that is held, as depth of a spring, m.
 
         Args:
             y: the state.
@@ -160,6 +160,6 @@ class LegOnFloor:
                 floor.tangential * leg.foot_rate[0] + floor.normal * leg.foot_rate[1],
                 floor.dissipated,
                 0.0 if self.push is None else self.push.at(leg) @ (leg.J_foot @ leg.v),
-                *efforts.flows,
+                *efforts.powers,
             ]
         )

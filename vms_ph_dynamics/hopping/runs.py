@@ -17,13 +17,13 @@ class HoppingRun:
     """A run, sampled evenly, with its events.
 
     Attributes:
-        system: what ran.
+        system: leg, law and floor.
         times: (T,), s.
         states: (T,2 nv + 1).
         phases: (T,) of :class:`Phase`.
-        works: (T,channels) energy through every channel of the system since the start, J.
+        energies: (T,channels) through every channel of the system since the start, J.
         events: all changes of phase.
-        stopped: whether it ended by the condition it was given.
+        stopped: whether it ended by its condition ``stop``.
         steps: accepted steps of the integrator.
     """
 
@@ -31,14 +31,14 @@ class HoppingRun:
     times: Array
     states: Array
     phases: Array
-    works: Array
+    energies: Array
     events: tuple[ContactEvent, ...]
     stopped: bool
     steps: int
 
-    def work(self, channel: str) -> Array:
+    def energy(self, channel: str) -> Array:
         """Return the energy through a channel since the start, (T,), J."""
-        return self.works[:, self.system.channels.index(channel)]
+        return self.energies[:, self.system.channels.index(channel)]
 
     def leg(self, i: int) -> LegState:
         """Return the leg at a sample."""
@@ -79,7 +79,7 @@ def hop(
     skin: float = SKIN,
     progress: Callable[[float], None] | None = None,
 ) -> HoppingRun:
-    """Let a leg go from a state and return its run; see :class:`Hopper`.
+    """Integrate the motion of a leg from a state and return the run; see :class:`Hopper`.
 
     Args:
         system: leg, law and floor.
@@ -102,7 +102,7 @@ def hop(
         system, q, v, phase=phase, tolerance=tolerance, largest_step=largest_step, skin=skin
     )
     times, states = [0.0], [hopper.state]
-    phases, works = [int(hopper.phase)], [hopper.works]
+    phases, energies = [int(hopper.phase)], [hopper.energies]
     count, stopped = 0, False
     for step in hopper.steps_until(duration):
         count += 1
@@ -111,7 +111,7 @@ def hop(
             part = min(1.0, (time - step.start) / step.length)
             times.append(time)
             states.append(step.state(part))
-            works.append(hopper.works + step.works_until(part))
+            energies.append(hopper.energies + step.energies_until(part))
             phases.append(int(hopper.phase))
         stopped = stop is not None and stop(system.seen(hopper.state))
         if stopped:
@@ -123,7 +123,7 @@ def hop(
         frozen(np.array(times)),
         frozen(np.array(states)),
         frozen(np.array(phases)),
-        frozen(np.array(works)),
+        frozen(np.array(energies)),
         tuple(hopper.events),
         stopped,
         count,

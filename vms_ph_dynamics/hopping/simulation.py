@@ -1,4 +1,4 @@
-"""A simulated leg on a floor with a controller in its loop; no ROS in here."""
+"""A simulated leg on a floor with a controller in its loop."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +9,8 @@ import numpy as np
 from ..arrays import Array
 from ..errors import VmsPhError
 from ..model import VMSModel
-from ..simulation import PORTS, Control, External, Sample
+from ..simulation import Actuation, Control, External, Sample
+from ..structure import PORTS
 from .floor import Floor, Phase
 from .hopper import Hopper
 from .leg import Leg, LegState
@@ -19,15 +20,15 @@ _PLANE = [0, 1, 5]
 
 
 class HoppingSimulation:
-    """Integrates a leg through its hops; in all else as any ``Simulation``.
+    """Integrates a leg through its hops, with the interface of ``Simulation``.
 
-    A law that exists in continuous time acts so. Any other is held over each step. The floor is
-    part of what acts at the end effector.
+    A law in continuous time is evaluated within the steps of the integrator, the efforts of any
+    other are held over each control step. The floor is part of the port at the end effector.
 
     Attributes:
         dt: control step, s.
-        resets: how often it went back to the start.
-        failures: always 0; the steps of the integrator are its own.
+        resets: how often it was reset to the start.
+        failures: always 0; the integrator adapts the length of its own steps.
     """
 
     def __init__(
@@ -45,9 +46,9 @@ class HoppingSimulation:
             model: of the leg.
             q: (nq,) where to start, also after a reset.
             dt: control step, s.
-            control: called at the end of every tick with the state; None for no controller.
+            control: called with the state at the end of every control step; None for none.
             law: gives the law in continuous time, or None if there is none.
-            floor: the source's when None.
+            floor: that of [B] when None.
 
         Raises:
             ModelError: the robot is no leg.
@@ -59,13 +60,13 @@ class HoppingSimulation:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start, at rest, with the works at zero."""
+        """Return to the start, at rest, with all port energies at zero."""
         model = self._leg.model
-        self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))
+        self._external = External()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
         self._hopper = Hopper(self._system, self._home, np.zeros(model.nv))
         self._steps, self._broken = 0, False
-        self._held: Array = np.zeros(model.nv)
+        self._held: Actuation | None = None
         self.resets += 1
         self._renew()
 
@@ -82,7 +83,7 @@ class HoppingSimulation:
     def advance(self, steps: int, external: External) -> None:
         """Take a number of steps; ``external`` acts from their end on."""
         continuous = self._continuous is not None
-        # A law that is held over its steps has to be asked at each of them.
+        # Efforts that are held have to be computed anew at every control step.
         for count in [steps] if continuous or self._control is None else [1] * steps:
             self._steps += count
             try:
@@ -93,11 +94,15 @@ class HoppingSimulation:
                 return
             self._renew()
         self._external = external
-        wrench = external.force[_PLANE]
-        self._system.push = Push(wrench, external.in_tool_axes) if wrench.any() else None
+        wrench = external.wrench_end_effector
+        self._system.push = (
+            None
+            if wrench is None or not wrench[_PLANE].any()
+            else Push(wrench[_PLANE], external.in_tool_axes)
+        )
 
     def sample(self) -> Sample:
-        """Return what is known now."""
+        """Return the present motion, efforts and port energies."""
         leg, y = self._system.seen(self._hopper.state), self._hopper.state
         force = self._efforts(leg, self._hopper.phase is not Phase.FLIGHT).force
         floor = self._system.floor_force(self._hopper.phase, leg, y)
@@ -106,29 +111,36 @@ class HoppingSimulation:
             acting = acting + self._system.push.at(leg)
         wrench = np.zeros(6)
         wrench[:2], wrench[5] = leg.foot_axes.T @ acting[:2], acting[2]
-        works = dict(zip(self._system.channels, self._hopper.works, strict=True))
-        through = (works["joint"], works["floor"] + works["push"], works["external"])
-        work = {name: float(value) for name, value in zip(PORTS, through, strict=True)}
+        energies = dict(zip(self._system.channels, self._hopper.energies, strict=True))
+        through = (energies["joint"], energies["external"], energies["floor"] + energies["push"])
+        supplied = {name: float(value) for name, value in zip(PORTS, through, strict=True)}
         b = self._leg.model.b
-        return Sample(self.time, leg.q, leg.v, force[b:], wrench, force[:b], work, 0.0)
+        return Sample(self.time, leg.q, leg.v, force[b:], force[:b], wrench, supplied, 0.0)
 
     def is_finite(self) -> bool:
-        """Return whether the state is still one: the integrator has not failed."""
+        """Return whether the state is finite and the integrator has not failed."""
         return not self._broken and isfinite(float(self._hopper.state.sum()))
 
     def _renew(self) -> None:
-        """Ask the controller, also where its law acts by itself: it keeps a record of its own."""
+        """Call the controller, also where its law acts in continuous time, for its own records."""
         self._continuous = None if self._law is None else self._law()
         if self._control is not None:
             leg = self._system.seen(self._hopper.state)
             self._held = self._control(leg.q, leg.v, self.dt)
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
-        b, outside = self._leg.model.b, self._external
-        extra = np.concatenate(
-            [np.zeros(b) if outside.base is None else outside.base, outside.torque]
-        )
         if self._continuous is None:
-            return LegEfforts(self._held + extra, (), 0.0)
-        asked = self._continuous.efforts(leg, stance)
-        return replace(asked, force=asked.force + extra, flows=())
+            efforts = LegEfforts(self._generalised(self._held), (), 0.0)
+        else:
+            efforts = self._continuous.efforts(leg, stance)
+        force = efforts.force + self._generalised(self._external)
+        return replace(efforts, force=force, powers=())
+
+    def _generalised(self, efforts: Actuation | External | None) -> Array:
+        """Return base wrench and joint torques as one generalised force, (nv,)."""
+        force, b = np.zeros(self._leg.model.nv), self._leg.model.b
+        if efforts is not None and efforts.wrench_base is not None:
+            force[:b] = efforts.wrench_base
+        if efforts is not None and efforts.torque is not None:
+            force[b:] = efforts.torque
+        return force

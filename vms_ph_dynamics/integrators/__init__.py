@@ -1,4 +1,4 @@
-"""Time integration that keeps what physics keeps, with the energy that crosses every port."""
+"""Structure-preserving time integration, with the energy supplied through every port."""
 
 from .compiled import COMPILED, has_compiled, native_module
 from .events import Event
@@ -16,6 +16,7 @@ from .stepper import (
     Steppable,
     Stepper,
     StepResult,
+    system_stepper,
 )
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
@@ -45,4 +46,5 @@ __all__ = [
     "rk4_step",
     "rkmk4_step",
     "step_with_retry",
+    "system_stepper",
 ]

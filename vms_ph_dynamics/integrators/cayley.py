@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
-from ..energy.port_energies import PortEnergies
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState, Fall
@@ -29,7 +29,7 @@ from .stepper import StepFailure, StepResult
 
 
 class CayleyState(NamedTuple):
-    """What these schemes carry; symbols as in :class:`CentroidalState`.
+    """The solver state of these schemes; symbols as in :class:`CentroidalState`.
 
     Attributes:
         q: (nq,); the base position is not used.
@@ -51,14 +51,14 @@ class CayleyState(NamedTuple):
 
 
 class Middle(NamedTuple):
-    """What acts in the middle of a step.
+    """The forces and efforts in the middle of a step.
 
     Attributes:
         slope: (n,) ``dT/dq - dV/dq``.
         torque: (r,) moment of the ports about the centre of mass, base axes.
         force: (n,) of the ports on the shape, the centre of mass held.
         push: (k,) force of the ports on the centre of mass, inertial axes.
-        acting: the efforts, and d: where they act; None where nothing does.
+        acting: the efforts, and d: the evaluation there; None where nothing acts.
     """
 
     slope: Array
@@ -70,7 +70,7 @@ class Middle(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What a guess of a step leads to.
+    """The quantities of a step that follow from a guess.
 
     Attributes:
         velocity: (nv, and more behind) in the middle, from the momenta there.
@@ -89,12 +89,12 @@ class Guess(NamedTuple):
 
 
 class CayleyStepper(RobotStepper):
-    """What the schemes share: the frame, the sweep, the solution."""
+    """The common part of the schemes: the frame, the sweep, the solution."""
 
     order = 2
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        """Take a robot in any form.
+        """Make the scheme for a robot in any form.
 
         Raises:
             ModelError: it is in a fluid.
@@ -109,7 +109,7 @@ class CayleyStepper(RobotStepper):
         """Return the angular momentum (r,) that belongs to the velocity in the middle."""
 
     def _correction(self, multiplier: float, reach: Array) -> Array:
-        """Return what is taken from the joint momenta in the step, (n,).
+        """Return the correction subtracted from the joint momenta in the step, (n,).
 
         Args:
             multiplier: found along with the velocity in the middle, rad/s or m/s.
@@ -118,14 +118,14 @@ class CayleyStepper(RobotStepper):
         return self.robot.nothing[self.model.b :]
 
     def _multiplier(self, x: CayleyState, end: CayleyState, guess: Guess) -> float:
-        """Return the multiplier that a guess asks for."""
+        """Return the multiplier that belongs to a guess."""
         return 0.0
 
     def _polished(self, end: CayleyState, reach: Array) -> CayleyState:
-        """Return the end of a step with the rounding of the solution taken away.
+        """Return the end of a step with the rounding of the solution corrected.
 
         Raises:
-            StepFailure: there is more to take away than rounding.
+            StepFailure: there is more to correct than rounding.
         """
         return end
 
@@ -149,31 +149,31 @@ class CayleyStepper(RobotStepper):
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(solver_state.q, solver_state.angular)
         # Of the parabola, the velocity in the middle is the mean one.
-        drift = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
+        mean_fall = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
-            centre_velocity = drift if free else unknown[nv + 1 :]
+            centre_velocity = mean_fall if free else unknown[nv + 1 :]
             return self._sweep(
                 solver_state, None if free else ports, t, dt, l0, unknown, centre_velocity
             )
 
-        centre = np.zeros(0) if free else drift
+        centre = np.zeros(0) if free else mean_fall
         try:
             found = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
         except StepFailure:
             if not solver_state.past.times:
                 raise
-            # What was foreseen from the past (across a jump, or a change of step) may be no guess.
+            # An extrapolation across a jump, or a change of step, may be no usable guess.
             fresh = self._guess(solver_state._replace(past=Past()), t, dt)
             found = solve(sweep, np.concatenate([fresh, centre]))
         end, middle, reach = found.end
         end = self._polished(end, reach)
-        works = PortEnergies()
+        energies = PowerQuadrature()
         if middle.acting is not None:
-            works.add(middle.acting, middle.d, dt)
+            energies.add(middle.acting, middle.d, dt)
         past = solver_state.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
         return StepResult(
-            end._replace(past=past), works.supplied, works.dissipated, found.iterations
+            end._replace(past=past), energies.supplied, energies.dissipated, found.iterations
         )
 
     def _sweep(
@@ -186,7 +186,7 @@ class CayleyStepper(RobotStepper):
         unknown: Array,
         centre_velocity: Array,
     ) -> Sweep:
-        """Return what a guess leads to: velocity in the middle, multiplier, centre velocity."""
+        """Return the next guess: velocity in the middle, multiplier, centre-of-mass velocity."""
         robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
         y = unknown[:nv]
         turn = dt * y[k:b]
@@ -215,7 +215,7 @@ class CayleyStepper(RobotStepper):
         following: Array = np.empty(len(unknown))
         following[:nv] = self.middle_inertia.velocity(momentum)
         if len(unknown) > nv + 1:
-            # A constant push over the step: half of what it adds to the velocity is the mean.
+            # A constant force over the step: the mean of the velocity it adds is half of the end.
             gain = (0.5 * dt / robot.mass) * middle.push
             following[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + gain
             if middle.push.any():
@@ -224,7 +224,7 @@ class CayleyStepper(RobotStepper):
         here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
         following[nv] = multiplier = self._multiplier(x, end, here)
         if multiplier != unknown[nv]:
-            # The newer multiplier is taken at once: the sweeps contract twice as fast.
+            # The newer multiplier is used at once: the sweeps contract twice as fast.
             pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
             momentum[b:] = 0.5 * (x.pi + pi)
             following[:nv] = self.middle_inertia.velocity(momentum)
@@ -255,7 +255,7 @@ class CayleyStepper(RobotStepper):
         force = acting.external_force(d)
         if not k:
             return Middle(slope, force[:0], force, force[:0], acting, d)
-        # The motion of the centre of mass is left out: what a force does at a fixed centre of mass.
+        # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
         around = force[k:] - self.middle_inertia.coupling().T @ force[:k] / robot.mass
         return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
 

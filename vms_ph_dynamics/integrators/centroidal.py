@@ -1,9 +1,9 @@
-"""A robot seen from its centre of mass: what falls and what turns are told apart.
+"""A robot seen from its centre of mass, with the motion of that split off.
 
-A uniform gravity moves the centre of mass along a parabola and does nothing else to a robot that
-nothing holds. In the frame that falls with the centre of mass the linear momentum is zero, and what
-is left is a robot on a base that only turns: angular momentum about the centre of mass, shape, and
-their energy. Everything here is exact, whatever the scheme that uses it.
+A uniform gravity moves the centre of mass along a parabola and does nothing else to a robot that no
+external force acts on. In the frame that falls with the centre of mass the linear momentum is zero,
+and the remaining system is a robot on a base that only turns: angular momentum about the centre of
+mass, shape, and their energy. Everything here is exact, whatever the scheme that uses it.
 
 On a planar base this holds for gravity within the plane; gravity across it acts on the joints, as
 all of it does on a fixed base.
@@ -28,8 +28,8 @@ class Fall(NamedTuple):
     """A parabola, known from the last instant at which a port acted.
 
     Not summed step by step: a million equal summands leave a million roundings of the same sign.
-    A time may be given as an instant and what has passed since: of a step added to a long time and
-    taken from it again, the digits are lost that tell thrust from weight.
+    A time may be given as an instant and the time passed since: adding a step to a long time and
+    subtracting it again would lose the digits that distinguish thrust from weight.
 
     Attributes:
         since: that instant, s.
@@ -55,14 +55,14 @@ class Fall(NamedTuple):
         return self.linear / self.mass + ((t - self.since) + passed) * self.gravity
 
     def pushed(self, t: float, displacement: Array, impulse: Array, passed: float = 0.0) -> "Fall":
-        """Return the parabola from then on, after an impulse and what it has moved by then."""
+        """Return the parabola from then on, after an impulse and the displacement by it."""
         linear = self.mass * self.velocity_at(t, passed) + impulse
         centre = self.centre_at(t, passed) + displacement
         return Fall(t + passed, centre, linear, self.mass, self.gravity)
 
 
 class CentroidalState(NamedTuple):
-    """A motion in the frame of the centre of mass, the motion of that, and what is conserved.
+    """A motion around the centre of mass, the motion of that, and the conserved quantities.
 
     With k = 3 on a floating, 2 on a planar and 0 on a fixed base, and r = b - k:
 
@@ -71,7 +71,7 @@ class CentroidalState(NamedTuple):
         v: (nv,) velocity, less that of the centre of mass.
         fall: the motion of the centre of mass.
         angular: (r,) angular momentum about the centre of mass in inertial axes, kg m^2/s.
-        energy: internal: kinetic energy of ``v`` and the potential of what does not fall, J.
+        energy: internal: kinetic energy of ``v`` and :meth:`Centroidal.potential`, J.
         t: s.
     """
 
@@ -89,7 +89,7 @@ class Locked(NamedTuple):
     Attributes:
         inverse: (b,b) inverse of the locked inertia in the base frame.
         lever: (k,) from the base to the centre of mass, base axes.
-        momentum: (b,) of the motion asked for, base frame.
+        momentum: (b,) of the given motion, base frame.
         kinetic: energy of that motion, J.
     """
 
@@ -107,16 +107,17 @@ class Centroidal:
         k: dimensions of the motion of the centre of mass; r: of the turning of the base.
         mass: kg.
         fall: (k,) acceleration of gravity that the centre of mass follows, m/s^2.
-        acceleration: (q, v, force) -> (nv,) with the gravity that does not fall.
-        integrate: as :meth:`VMSModel.integrate`, by the shortest way.
+        acceleration: (q, v, force) -> (nv,), with the gravity that the centre of mass does not
+            follow.
+        integrate: as :meth:`VMSModel.integrate`, without checks.
         nothing: (nv,) zeros.
     """
 
     def __init__(self, model: VMSModel, gravity: bool) -> None:
-        """Take a robot.
+        """Split the motion of a robot.
 
         Raises:
-            ModelError: it is in a fluid, where the centre of mass plays no such part.
+            ModelError: it is in a fluid, whose added mass does not move with the centre of mass.
         """
         if model.fluid is not None:
             raise ModelError(
@@ -130,7 +131,7 @@ class Centroidal:
         field = np.array(model.gravity) if gravity else np.zeros(3)
         self.fall = field[: self.k].copy()
         field[: self.k] = 0.0
-        self._pin = model._pin.copy()
+        self._pin = model.pinocchio
         self._pin.gravity.linear = field
         self._data = self._pin.createData()
         self.has_potential = bool(field.any())
@@ -199,7 +200,7 @@ class Centroidal:
         return np.linalg.solve(d.M, force - d.C @ v)
 
     def shape_slope(self, q: Array, v: Array) -> Array:
-        """Return ``dT/dq - dV/dq`` at fixed velocity, (n,), V the potential that does not fall."""
+        """Return ``dT/dq - dV/dq`` at fixed velocity, (n,), V being :meth:`potential`."""
         b = self.model.b
         if self.model.is_plain:
             slope = v.dot(pin.computeCoriolisMatrix(self._pin, self._data, q, v))[b:]
@@ -210,16 +211,16 @@ class Centroidal:
     def weight(self, q: Array) -> Array:
         """Return the gradient of :meth:`potential`, (nv,)."""
         full = pin.computeGeneralizedGravity(
-            self._pin, self._data, self.model.full_configuration(q)
+            self._pin, self._data, self.model.tree.full_configuration(q)
         )
-        projection = self.model.projection
+        projection = self.model.tree.projection
         return full if projection is None else projection.T @ full
 
     def potential(self, q: Array) -> float:
         """Return the potential of the gravity that the centre of mass does not follow, J."""
         if not self.has_potential:
             return 0.0
-        full = self.model.full_configuration(q)
+        full = self.model.tree.full_configuration(q)
         return float(pin.computePotentialEnergy(self._pin, self._data, full))
 
     def energy(self, q: Array, v: Array) -> float:
@@ -244,7 +245,7 @@ class Centroidal:
         if self.k == 3:
             body = data.Ycrb[1]
             return Locked(body.inverse(), body.lever, data.h[1].vector, kinetic)
-        inverse = self.model.locked_inverse(data)
+        inverse = self.model.tree.locked_inverse(data)
         assert inverse is not None
         return Locked(inverse, data.Ycrb[1].lever[:2], data.h[1].vector[[0, 1, 5]], kinetic)
 

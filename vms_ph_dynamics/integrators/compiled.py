@@ -1,4 +1,4 @@
-"""Schemes that are also there in C++, many steps at a time, behind the same interface."""
+"""Schemes that exist in C++ as well, many steps at a time, behind the same interface."""
 
 from copy import copy
 from types import ModuleType
@@ -8,7 +8,7 @@ from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
 from ..errors import ModelError, StateError
 from ..model import VMSModel
-from ..structure import Form, PHState, Ports
+from ..structure import PORTS, Form, PHState, Ports
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
 from .prediction import Past
@@ -17,11 +17,9 @@ from .step import Acting
 from .stepper import MultiStepResult, SolverState, StepFailure, StepResult
 
 COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
-"""Names of the schemes that there are in C++."""
+"""Names of the schemes that exist in C++."""
 
-_PORTS = ("torque", "wrench_base", "wrench_end_effector")
-
-# Steps that are taken before Python is asked whether the user wants to end: some tenth of a second.
+# Steps between two checks for an interrupt by the user: some tenth of a second.
 _AT_ONCE = 10_000
 
 
@@ -40,10 +38,10 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Args:
         name: of the scheme.
         inner: the scheme in Python.
-        native: True to insist on the compiled one, False to refuse it, None to take what there is.
+        native: True requires the compiled one, False excludes it, None uses it where it exists.
 
     Raises:
-        ModelError: one is insisted on that does not exist.
+        ModelError: ``native=True``, and there is no compiled one.
     """
     if native is False:
         return inner
@@ -52,10 +50,10 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     if reason is None:
         try:
             return CompiledStepper(name, inner, module)
-        except ValueError as error:  # the core's ModelError: it knows fewer robots
+        except ValueError as error:  # the ModelError of C++, which covers fewer robots
             reason = str(error)
     if native:
-        raise ModelError(f"native=True: {reason}; without it the scheme in Python is taken")
+        raise ModelError(f"native=True: {reason}; without it the scheme in Python is used")
     return inner
 
 
@@ -70,23 +68,25 @@ def _obstacle(name: str, model: VMSModel, module: ModuleType | None) -> str | No
 
 
 class CompiledStepper(RobotStepper):
-    """A scheme in C++, for efforts that are held; where they are a function, the one in Python.
+    """A scheme in C++ for held efforts; for efforts as a function, the one in Python.
 
-    Both carry the same, so that one run may have both.
+    Both have the same solver state, so that one run may alternate between them.
     """
 
     def __init__(self, name: str, inner: RobotStepper, module: Any) -> None:
-        """Take a scheme in Python and its name."""
+        """Wrap a scheme in Python, by its name."""
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
         self._inner, self._native = inner, module
-        self._robot = module.Model(self.model._pin.saveToString(), self.model.end_effector)
+        self._robot = module.Model(
+            self.model.tree.pinocchio.saveToString(), self.model.end_effector
+        )
         self._core = module.Scheme(self._robot, name, inner.gravity)
         self._free = module.Ports(self._robot)
         self._has_past = name != "projected_rk4"
 
     def begin(self, state: PHState, t: float) -> SolverState:
-        """Return what the core carries."""
+        """Return the solver state in C++."""
         return self._core.begin(state.q, self.form.velocity(state), t)
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
@@ -98,10 +98,10 @@ class CompiledStepper(RobotStepper):
         if not isinstance(ports, Ports):
             part = self._inner.step(self._to_python(solver_state), ports, t, dt)
             return part._replace(solver_state=self._to_core(part.solver_state, solver_state))
-        after, books = self._core.step(solver_state, self._held(ports), t, dt)
-        if books.failed:
-            raise StepFailure(books.reason)
-        return _advance(after, books)
+        after, result = self._core.step(solver_state, self._held(ports), t, dt)
+        if result.failed:
+            raise StepFailure(result.reason)
+        return _step_result(after, result)
 
     def multi_step(
         self, solver_state: SolverState, ports: Acting, t0: float, dt: float, first: int, steps: int
@@ -109,13 +109,13 @@ class CompiledStepper(RobotStepper):
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports):
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        after, books, taken = self._core.run(
+        after, result, count = self._core.run(
             solver_state, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
         )
-        if taken == 0:
-            # The first of them fails: by itself it says why.
+        if count == 0:
+            # The first of them fails; taken alone it gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        return MultiStepResult(_advance(after, books), taken)
+        return MultiStepResult(_step_result(after, result), count)
 
     def _held(self, ports: Ports) -> Any:
         self.checked(ports)
@@ -162,11 +162,11 @@ class CompiledStepper(RobotStepper):
         return core
 
 
-def _advance(after: SolverState, books: Any) -> StepResult:
-    supplied = dict(zip(_PORTS, books.supplied, strict=True))
-    return StepResult(after, supplied, books.dissipated, books.iterations)
+def _step_result(after: SolverState, result: Any) -> StepResult:
+    supplied = dict(zip(PORTS, result.supplied, strict=True))
+    return StepResult(after, supplied, result.dissipated, result.iterations)
 
 
 def has_compiled(name: str, form: Form) -> bool:
-    """Return whether a scheme is there in C++, installed and for this robot."""
+    """Return whether a scheme is installed in C++ and covers this robot."""
     return _obstacle(name, form.model, native_module()) is None

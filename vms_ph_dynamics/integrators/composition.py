@@ -11,10 +11,10 @@ FRACTIONS = (_OUTER, _OUTER, 1.0 - 4.0 * _OUTER, _OUTER, _OUTER)
 
 
 class Suzuki(RobotStepper):
-    """A symmetric scheme of order two, taken five times to a step of order four.
+    """A symmetric scheme of order two, composed of five steps to one of order four.
 
-    The middle one of the five goes back in time. What the inner scheme keeps is kept (M. Suzuki,
-    Physics Letters A 146, 1990).
+    The middle one of the five goes back in time. The invariants of the inner scheme are preserved
+    (M. Suzuki, Physics Letters A 146, 1990).
     """
 
     order = 4
@@ -24,7 +24,7 @@ class Suzuki(RobotStepper):
         self._inner = inner
 
     def begin(self, state: PHState, t: float) -> SolverState:
-        """Return what the inner scheme carries."""
+        """Return the solver state of the inner scheme."""
         return self._inner.begin(state, t)
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
@@ -38,8 +38,8 @@ class Suzuki(RobotStepper):
         for fraction in FRACTIONS:
             part = self._inner.step(solver_state, ports, t, fraction * dt)
             solver_state, t = part.solver_state, t + fraction * dt
-            for name, work in part.supplied.items():
-                supplied[name] = supplied.get(name, 0.0) + work
+            for name, energy in part.supplied.items():
+                supplied[name] = supplied.get(name, 0.0) + energy
             dissipated += part.dissipated
             iterations += part.iterations
         return StepResult(solver_state, supplied, dissipated, iterations)

@@ -11,8 +11,8 @@ from .stepper import StepFailure
 
 # Energy differences below this share of the energies involved are rounding.
 _ROUNDING = 8 * np.finfo(float).eps
-# What the solution leaves of the energy is taken away while that changes the speed by less than a
-# thousandth; else it waits in the books for the next step.
+# The energy error of the solution is corrected while that changes the speed by less than a
+# thousandth; else it is kept in the solver state for the next step.
 _SMALL = 1e-3
 _WAITING = 1e-9
 
@@ -29,7 +29,7 @@ class DiscreteGradient(LieMidpoint):
 
     To the slope of the energy along the shape comes ``c D dq / (dq . D dq)``, with dq the joint
     motion in the step, D the inertia of every joint by itself with all joints at zero, and c such
-    that the energy changes by the works of the ports (O. Gonzalez, Journal of Nonlinear Science 6,
+    that the energy changes by the port energies (O. Gonzalez, Journal of Nonlinear Science 6,
     1996). It is of second order, so the order and the symmetry of the midpoint rule stay.
     """
 
@@ -54,7 +54,7 @@ class DiscreteGradient(LieMidpoint):
         k, b, nv = self.robot.k, self.model.b, self.model.nv
         energy, scale, _ = self._energy(end.q, guess.l1, end.pi)
         y = guess.velocity
-        # The energy that the midpoint rule misses: it vanishes with dq, for any guess.
+        # The energy error of the midpoint rule: it vanishes with dq, for any guess.
         missed = (
             energy
             - x.energy.value

@@ -11,13 +11,13 @@ _LIMIT = 100
 
 @dataclass(frozen=True)
 class Event:
-    """Something that takes place when ``value(t, state)`` crosses zero.
+    """An event, which takes place when ``value(t, state)`` crosses zero.
 
-    The step in which it does ends there, and the next one begins: forces that set in or end at the
-    event keep the order of the scheme.
+    The step ends at the event and the next one begins there: forces that begin or end at the event
+    keep the order of the scheme.
 
     Attributes:
-        name: what it is called in the trajectory.
+        name: in the trajectory.
         value: such as the height of a foot above the floor, m.
         direction: which crossings count: upwards, downwards or both.
         terminal: whether the run ends with it.

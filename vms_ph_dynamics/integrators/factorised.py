@@ -17,12 +17,12 @@ class Factorised:
         self._robot = robot
         self._model = robot.model
         self._plain = robot.model.is_plain
-        self._pin: Any = robot.model._pin
+        self._pin: Any = robot.model.tree.pinocchio
         self._data = self._pin.createData()
         self._matrix: Array = np.zeros((0, 0))
 
     def at(self, q: Array) -> None:
-        """Take a configuration (nq,)."""
+        """Factorise at a configuration (nq,)."""
         if self._plain:
             self._matrix = pin.crba(self._pin, self._data, q)
             pin.cholesky.decompose(self._pin, self._data)

@@ -1,4 +1,4 @@
-"""Solving for the velocity in the middle: fixed point where it contracts, Newton elsewhere."""
+"""Solver for the velocity in the middle of a step: fixed point where it contracts, else Newton."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,11 +23,11 @@ _SHORTEST = 1.0 / 64.0
 
 
 class Sweep(NamedTuple):
-    """What a guess of the unknown leads to.
+    """The result of one evaluation of the step from a guess of the unknown.
 
     Attributes:
         unknown: the next guess; a solution leads to itself.
-        end: whatever the step ends with.
+        end: the end of the step.
     """
 
     unknown: Array
@@ -35,7 +35,7 @@ class Sweep(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """A solution and the number of sweeps it took."""
+    """A solution and the number of sweeps to it."""
 
     unknown: Array
     end: Any
@@ -43,7 +43,7 @@ class Solution(NamedTuple):
 
 
 def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
-    """Return the unknown that ``sweep`` leads to itself.
+    """Return the fixed point of ``sweep``.
 
     Raises:
         StepFailure: neither iteration converges.
@@ -67,7 +67,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
     y = guess
     result = sweep(y)
     residual: Array = result.unknown - y
-    # A kink of a force within the step can make full steps circle around it: they are shortened.
+    # Full steps may cycle around a kink of a force within the step: they are shortened.
     for step_count in range(1, _NEWTON_LIMIT + 1):
         size = _size(y) + _size(residual)
         if _size(residual) <= _TOLERANCE * size + _FLOOR:

@@ -1,4 +1,4 @@
-"""The one way to run a system: steps, events, the audit, and steps that fail."""
+"""Integration of a system over time: steps, events, the energy audit, and steps that fail."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import frozen
-from ..errors import ModelError, StateError
+from ..errors import StateError
 from ..structure import Form, Ports
 from .events import Event, locate
-from .retry import multi_step_with_retry, step_with_retry
+from .retry import HALVINGS, RetriedStep, multi_step_with_retry, step_with_retry
 from .schemes import make_stepper
 from .step import Acting
-from .stepper import Observation, SolverState, Steppable, Stepper, StepResult
+from .stepper import Observation, SolverState, Stepper, StepResult, system_stepper
 from .trajectory import Audit, FailedStep, Occurrence, Trajectory
 
 
@@ -28,33 +28,37 @@ def integrate(
     native: bool | None = None,
     events: Sequence[Event] = (),
     every: int = 1,
+    halvings: int = HALVINGS,
     t0: float = 0.0,
 ) -> Trajectory:
     """Integrate a system over ``steps`` steps of ``dt``.
 
-    A step that fails (an iteration that does not converge, a state that is not finite) is noted in
-    the trajectory and taken again in two halves, these if need be in halves again.
+    A step that fails (an iteration that does not converge, a state that is not finite) is recorded
+    in the trajectory and repeated as two halves, each of which may be halved again.
 
     Args:
         form: the robot in one of its forms; a system of another kind that has schemes of its own,
-            as the equations of :mod:`vms_ph_dynamics.ephs`; or whatever a stepper is for.
+            as the equations of :mod:`vms_ph_dynamics.ephs`; or any system that comes with a
+            stepper.
         x0: state at ``t0``.
         ports: efforts, held or as a function of time and state; None where nothing acts but
             gravity.
         dt: s; may be negative.
         steps: how many.
         scheme: a name out of :data:`SCHEMES` or of those of the system, or a stepper.
-        native: whether the scheme runs in C++: True and False insist, None takes it where it is
-            installed and there is one for the scheme and the robot. Held efforts then run without
-            returning to Python between records; the results are the same to rounding.
-        events: looked for at every step.
-        every: records every so many steps; the audit sums up what lies between.
+        native: whether the scheme runs in C++: True requires it, False excludes it, None uses it
+            where it is installed and exists for the scheme and the robot. With held efforts the run
+            does not return to Python between records; the results are the same to rounding.
+        events: located at every step.
+        every: number of steps between records; the audit sums over the steps between two records.
+        halvings: how many times a step that fails is halved before the run ends with an error.
         t0: s.
 
     Raises:
         IntegrationError: a step fails however short it is.
         StateError: a wrong state, or a step or count that makes no sense.
-        ModelError: a scheme that is not for this robot, or a system that has no schemes.
+        OptionError: there is no scheme of this name.
+        ModelError: a scheme that does not cover this robot, or a system that has no schemes.
             With ``native=True`` also where there is no compiled one.
     """
     if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
@@ -66,7 +70,7 @@ def integrate(
         scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme, native)
     )
     ports = stepper.nothing if ports is None else ports
-    run = _Run(stepper, ports, tuple(events), stepper.begin(x0, t0), t0)
+    run = _Run(stepper, ports, tuple(events), halvings, stepper.begin(x0, t0), t0)
     for k in range(0, steps, every):
         run.go(t0, dt, k, min(k + every, steps))
         run.record()
@@ -78,18 +82,13 @@ def integrate(
 def _stepper(
     form: Any, x0: Any, ports: Any, t0: float, scheme: str, native: bool | None
 ) -> Stepper:
-    if isinstance(form, Steppable):
-        return form.stepper(scheme)
     if not isinstance(form, Form):
-        raise ModelError(
-            "integrate takes a robot in one of its forms, the equations that ephs.assemble gives, "
-            f"or a stepper as the scheme; given: {type(form).__name__} and the scheme '{scheme}'"
-        )
+        return system_stepper(form, scheme)
     return make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
 
 
 def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
-    """Whether gravity acts; on the way the ports at the start are looked at."""
+    """Return whether gravity acts, after a check of the ports at the start."""
     if ports is None:
         return True
     acting: Any = ports(t0, form.checked_state(x0)) if callable(ports) else ports
@@ -98,7 +97,7 @@ def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
             "ports are a Ports, or a function of time and state that returns one; given: "
             f"{'a function that returns ' if callable(ports) else ''}{acting!r}"
         )
-    with np.errstate(over="ignore"):  # efforts may be so large that the steps fail, and say so
+    with np.errstate(over="ignore"):  # efforts may be so large that the steps fail
         return Ports.checked(form.model, acting).gravity
 
 
@@ -109,6 +108,7 @@ class _Run:
     stepper: Stepper
     ports: Any
     events: tuple[Event, ...]
+    halvings: int
     solver_state: SolverState
     t: float
     ended: bool = False
@@ -119,7 +119,7 @@ class _Run:
     occurrences: list[Occurrence] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     seen: list[Observation] = field(default_factory=list)
-    books: list[tuple[Mapping[str, float], float, int]] = field(default_factory=list)
+    balances: list[tuple[Mapping[str, float], float, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.times.append(self.t)
@@ -127,55 +127,67 @@ class _Run:
         self.values = self._values(self.t, self.solver_state)
 
     def go(self, t0: float, dt: float, first: int, end: int) -> None:
-        """Take the steps from one up to another, or to an event that ends the run."""
+        """Integrate from one step up to another, or to an event that ends the run."""
         while first < end and not self.ended:
             if self.events:
                 self._step(t0 + first * dt, dt, t0 + (first + 1) * dt)
                 first += 1
                 continue
-            advance, taken, notes = multi_step_with_retry(
-                self.stepper, self.solver_state, self.ports, t0, dt, first, end - first
+            result, count, failures = multi_step_with_retry(
+                self.stepper,
+                self.solver_state,
+                self.ports,
+                t0,
+                dt,
+                first,
+                end - first,
+                self.halvings,
             )
-            first += taken
-            self._accept(advance, notes, t0 + first * dt)
+            first += count
+            self._accept(result, failures, t0 + first * dt)
 
     def _step(self, t: float, dt: float, end: float) -> None:
-        """Take one step, in parts where events take place."""
+        """Integrate one step, divided at the events."""
         while not self.ended:
-            advance, notes = step_with_retry(self.stepper, self.solver_state, self.ports, t, dt)
-            reached, happened = self._first_crossing(advance, t, dt)
+            result, failures = self._try(t, dt)
+            reached, happened = self._first_crossing(result, t, dt)
             if happened:
-                advance, notes = step_with_retry(
-                    self.stepper, self.solver_state, self.ports, t, reached
-                )
-                self._accept(advance, notes, t + reached)
-                self._note(happened)
+                result, failures = self._try(t, reached)
+                self._accept(result, failures, t + reached)
+                self._record_events(happened)
                 t, dt = t + reached, end - (t + reached)
                 if abs(dt) > 1e-12 * abs(end - t + reached):
                     continue
                 return
-            self._accept(advance, notes, end)
+            self._accept(result, failures, end)
             return
 
+    def _try(self, t: float, dt: float) -> RetriedStep:
+        return step_with_retry(
+            self.stepper, self.solver_state, self.ports, t, dt, halvings=self.halvings
+        )
+
     def record(self) -> None:
-        """Note what can be seen now, and the books since the last time."""
+        """Record the observation now, and the energy balance since the last record."""
         self.times.append(self.t)
         self.seen.append(self.stepper.observe(self.solver_state))
-        self.books.append((self.supplied, self.dissipated, self.iterations))
+        self.balances.append((self.supplied, self.dissipated, self.iterations))
         self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
 
     def trajectory(self) -> Trajectory:
-        """Return what was recorded."""
+        """Return the recorded trajectory."""
         energy = np.array([seen.energy for seen in self.seen])
-        names = dict.fromkeys(name for supplied, _, _ in self.books for name in supplied)
+        names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
         audit = Audit(
             frozen(np.diff(energy)),
             {
-                name: frozen(np.array([supplied.get(name, 0.0) for supplied, _, _ in self.books]))
+                name: frozen(
+                    np.array([supplied.get(name, 0.0) for supplied, _, _ in self.balances])
+                )
                 for name in names
             },
-            frozen(np.array([dissipated for _, dissipated, _ in self.books])),
-            np.array([iterations for _, _, iterations in self.books], dtype=np.int64),
+            frozen(np.array([dissipated for _, dissipated, _ in self.balances])),
+            np.array([iterations for _, _, iterations in self.balances], dtype=np.int64),
         )
         return Trajectory(
             frozen(np.array(self.times)),
@@ -189,13 +201,13 @@ class _Run:
             self.ports,
         )
 
-    def _accept(self, advance: StepResult, notes: Sequence[FailedStep], t: float) -> None:
-        self.solver_state, self.t = advance.solver_state, t
-        for name, work in advance.supplied.items():
-            self.supplied[name] = self.supplied.get(name, 0.0) + work
-        self.dissipated += advance.dissipated
-        self.iterations = max(self.iterations, advance.iterations)
-        self.failures += notes
+    def _accept(self, result: StepResult, failures: Sequence[FailedStep], t: float) -> None:
+        self.solver_state, self.t = result.solver_state, t
+        for name, energy in result.supplied.items():
+            self.supplied[name] = self.supplied.get(name, 0.0) + energy
+        self.dissipated += result.dissipated
+        self.iterations = max(self.iterations, result.iterations)
+        self.failures += failures
         if self.events:
             self.values = self._values(t, self.solver_state)
 
@@ -206,17 +218,17 @@ class _Run:
         return [float(event.value(t, state)) for event in self.events]
 
     def _first_crossing(
-        self, advance: StepResult, t: float, dt: float
+        self, result: StepResult, t: float, dt: float
     ) -> tuple[float, tuple[Event, ...]]:
-        """Return when, after ``t``, events take place first, and which."""
-        ends = self._values(t + dt, advance.solver_state)
+        """Return the time after ``t`` at which events take place first, and these events."""
+        ends = self._values(t + dt, result.solver_state)
         first, happened = dt, []
         for i, event in enumerate(self.events):
             if not event.crossed(self.values[i], ends[i]):
                 continue
 
             def value(s: float, i: int = i) -> float:
-                reached, _ = step_with_retry(self.stepper, self.solver_state, self.ports, t, s)
+                reached, _ = self._try(t, s)
                 return self._values(t + s, reached.solver_state)[i]
 
             when = locate(value, self.values[i], ends[i], dt)
@@ -226,7 +238,7 @@ class _Run:
                 happened.append(event)
         return first, tuple(happened)
 
-    def _note(self, happened: Sequence[Event]) -> None:
+    def _record_events(self, happened: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state
         self.occurrences += [Occurrence(event.name, self.t, state) for event in happened]
         self.ended = any(event.terminal for event in happened)

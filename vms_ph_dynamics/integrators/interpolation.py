@@ -21,7 +21,7 @@ def hermite(
         form: gives the rates.
         before: at ``t``.
         after: at ``t + dt``.
-        ports: what acts; taken as continuous over the step.
+        ports: the efforts; assumed continuous over the step.
         t: s.
         dt: s.
     """

@@ -18,7 +18,7 @@ def base_rotation(base: str, q: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return the vector product of (3,) vectors; np.cross takes ten times as long."""
+    """Return the vector product of (3,) vectors; ten times as fast as np.cross."""
     x, y, z = a.tolist()
     u, v, w = b.tolist()
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
@@ -34,7 +34,7 @@ def commutator(base: str, x: Array, y: Array) -> Array:
 def inverse_differential(base: str, u: Array, v: Array) -> Array:
     """Return the rate of ``u`` for which ``exp(u)`` has the body velocity ``v``, (nv,).
 
-    ``v + [u, v]/2 + [u, [u, v]]/12`` in the base part: what is left out is of fifth order in u.
+    ``v + [u, v]/2 + [u, [u, v]]/12`` in the base part, up to terms of fifth order in u.
     """
     b = {"planar": 3, "floating": 6}[base]
     once = commutator(base, u[:b], v[:b])

@@ -1,4 +1,4 @@
-"""A guess for the next step from the ones before it."""
+"""Extrapolation of the unknown of an implicit step from the steps before it."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Past(NamedTuple):
         return len(self.times) == _POINTS
 
     def with_point(self, t: float, value: Array) -> "Past":
-        """Return the past with one more point, the oldest forgotten."""
+        """Return the past with one more point, the oldest dropped."""
         keep = [i for i, time in enumerate(self.times) if time != t][1 - _POINTS :]
         return Past((*(self.times[i] for i in keep), t), (*(self.values[i] for i in keep), value))
 

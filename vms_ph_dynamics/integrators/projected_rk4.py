@@ -1,11 +1,11 @@
-"""Runge-Kutta in velocities, then back to the momentum and the energy that physics keeps."""
+"""Runge-Kutta in velocities, followed by a projection on the momentum and the energy balance."""
 
 from math import isfinite
 
 import numpy as np
 
 from ..arrays import Array
-from ..energy.port_energies import PortEnergies
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..structure import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState
@@ -16,22 +16,22 @@ from .robot_stepper import RobotStepper
 from .step import Acting
 from .stepper import StepFailure, StepResult
 
-_NO_WORK = PortEnergies()
+_NO_ENERGY = PowerQuadrature()
 
 
 class ProjectedRK4(RobotStepper):
     """Fourth-order Runge-Kutta with the momentum map and the power balance exact.
 
-    The step is taken in velocities, through the articulated-body algorithm, in the frame of the
+    The state is integrated in velocities, with the articulated-body algorithm, in the frame of the
     falling centre of mass. Also integrated are the centre of mass, the momenta in inertial axes and
-    the energy, advanced by the impulses and works of the ports; the motion is then put back on them
-    (:func:`project`). The energy changes by exactly the works that are reported.
+    the energy, advanced by the impulses and port energies; the motion is then projected back on
+    them (:func:`project`). The energy changes by exactly the port energies that are reported.
     """
 
     order = 4
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        """Take a robot in any form.
+        """Make the scheme for a robot in any form.
 
         Raises:
             ModelError: it is in a fluid.
@@ -54,19 +54,19 @@ class ProjectedRK4(RobotStepper):
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
-            ahead, works = solver_state._replace(t=t + dt), _NO_WORK
+            ahead, energies = solver_state._replace(t=t + dt), _NO_ENERGY
             q, v = self._free(solver_state.q, solver_state.v, dt)
         else:
-            q, v, ahead, works = self._forced(solver_state, ports, t, dt)
+            q, v, ahead, energies = self._forced(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
         q, v, dropped = project(self.robot, q, v, ahead, dt)
         if dropped:
             ahead = ahead._replace(energy=ahead.energy.plus(-dropped))
-        return StepResult(CentroidalState(q, v, *ahead[2:]), works.supplied, works.dissipated)
+        return StepResult(CentroidalState(q, v, *ahead[2:]), energies.supplied, energies.dissipated)
 
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        """Take the step where no port acts: no rate depends on the pose of the base then."""
+        """Return the end of a step without port efforts; no rate depends on the base pose."""
         robot, half = self.robot, 0.5 * dt
         integrate, acceleration, nothing = robot.integrate, robot.acceleration, robot.nothing
         a1 = acceleration(q, v, nothing)
@@ -85,9 +85,9 @@ class ProjectedRK4(RobotStepper):
 
     def _forced(
         self, x: CentroidalState, ports: Acting, t: float, dt: float
-    ) -> tuple[Array, Array, CentroidalState, PortEnergies]:
+    ) -> tuple[Array, Array, CentroidalState, PowerQuadrature]:
         robot, model, k = self.robot, self.model, self.robot.k
-        works = PortEnergies()
+        energies = PowerQuadrature()
         rate: Array = np.zeros(model.nv)
         a = mean = mean_a = rate
         impulse: Array = np.zeros(k)
@@ -104,7 +104,7 @@ class ProjectedRK4(RobotStepper):
             rate = inverse_differential(model.base, u, v) if k and lead else v
             mean = mean + weight * rate
             mean_a = mean_a + weight * a
-            works.add(acting, d, weight * dt)
+            energies.add(acting, d, weight * dt)
             if k:
                 rotation = base_rotation(model.base, q)
                 push = rotation @ force[:k]
@@ -113,22 +113,22 @@ class ProjectedRK4(RobotStepper):
                 turn = turn + weight * dt * (moment + robot.moment(q[:k], push))
                 if stage < 3:
                     thrust = thrust + (dt * dt / 6.0) * push
-        ahead = self._carried_on(x, works, t, dt, impulse, turn, thrust / robot.mass)
-        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, works
+        ahead = self._advanced(x, energies, t, dt, impulse, turn, thrust / robot.mass)
+        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, energies
 
     def _acting_in_space(
         self, ports: Acting, t: float, s: float, q: Array, v: Array, x: CentroidalState
     ) -> tuple[Ports, Evaluation]:
-        """Return what acts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
+        """Return the efforts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
         if self.robot.k:
             centre, velocity = x.fall.centre_at(x.t, s), x.fall.velocity_at(x.t, s)
             q, v = self.robot.inertial(q, v, centre, velocity)
         return self.acting(ports, t + s, q, v), Evaluation(self.model, q, v)
 
-    def _carried_on(
+    def _advanced(
         self,
         x: CentroidalState,
-        works: PortEnergies,
+        energies: PowerQuadrature,
         t: float,
         dt: float,
         impulse: Array,
@@ -138,8 +138,8 @@ class ProjectedRK4(RobotStepper):
         """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
         robot = self.robot
         if robot.k == 0:
-            return x._replace(energy=x.energy.plus(works.net), t=t + dt)
-        # What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
+            return x._replace(energy=x.energy.plus(energies.net), t=t + dt)
+        # The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
         speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot.mass)
@@ -149,5 +149,5 @@ class ProjectedRK4(RobotStepper):
             fall = fall.pushed(x.t, displacement, impulse, dt)._replace(since=t + dt)
         angular = x.angular + turn - robot.moment(displacement, impulse)
         return CentroidalState(
-            x.q, x.v, fall, angular, x.energy.plus(works.net - to_centre), t + dt
+            x.q, x.v, fall, angular, x.energy.plus(energies.net - to_centre), t + dt
         )

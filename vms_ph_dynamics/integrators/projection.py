@@ -1,4 +1,4 @@
-"""Back to the conserved momentum and energy after a step that kept them only nearly."""
+"""Projection on the conserved momentum and energy after a step that kept them only nearly."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -10,30 +10,30 @@ from ..evaluation import Evaluation
 from .centroidal import Centroidal, CentroidalState
 from .stepper import StepFailure
 
-# A step is trusted while its energy is right to this share of the shape's: more is no error
-# that a projection may mend but a step that is too long.
+# A step is accepted while its energy is right to this share of the energy of the shape: a larger
+# error is that of a step that is too long, which no projection may hide.
 _TRUSTED = 0.01
 
 # Energy differences below this share of the energies involved are rounding: some units in the
 # last place, as sums over a few tens of terms leave.
 _ROUNDING = 8 * np.finfo(float).eps
 
-# A shape that stands still can take no energy. What it should have taken then waits in the books
-# for a later step, up to this share of the energies involved.
+# A shape at rest cannot take up energy. The difference is then kept in the solver state for a later
+# step, up to this share of the energies involved.
 _WAITING = 1e-7
 _ITERATIONS = 8
 
-# Slower than this, m/s, nothing moves. Forces that balance at rest leave less energy by rounding in
-# every step, always of the same sign; it is dropped, lest it adds up.
+# Slower than this, m/s, counts as rest. Forces in equilibrium leave a rounding error of the energy
+# in every step, always of the same sign; it is dropped so that it does not accumulate.
 _REST = 1e-9
 
 
 class Projected(NamedTuple):
-    """A motion with the momentum and the energy asked for.
+    """A motion with the prescribed momentum and energy.
 
     Attributes:
         q: (nq,); v: (nv,).
-        dropped: energy that is taken off the books, J.
+        dropped: rounding of the energy that is dropped from the solver state, J.
     """
 
     q: Array

@@ -1,8 +1,11 @@
 """Radau IIA collocation of any odd number of stages: L-stable, for motions with stiff contacts.
 
 The order is ``2 s - 1`` for s stages. The collocation polynomial gives the state within a step, and
-the same nodes and weights integrate powers to works. After E. Hairer and G. Wanner, "Solving
+the same nodes and weights integrate powers to energies. After E. Hairer and G. Wanner, "Solving
 Ordinary Differential Equations II", IV.8.
+
+Not ``scipy.integrate.Radau``: it has order five alone, port powers would enlarge its Newton system,
+and it interpolates at events instead of ending a step there, so that the balance would not close.
 """
 
 from collections.abc import Callable
@@ -86,7 +89,7 @@ class CollocationStep:
         before: (N,) the state at the start.
         rates: (s,N) rates of the state at the nodes.
         nodes: (s,N) the states there.
-        power: what the step integrates along, of the phase that the step is in, W.
+        power: the powers integrated along with the state, in the phase of the step, W.
         tableau: of the scheme.
     """
 
@@ -105,7 +108,7 @@ class CollocationStep:
 
     @cached_property
     def powers(self) -> Array:
-        """The powers at the nodes, (s,P), W; found when first asked for, as few steps are kept."""
+        """The powers at the nodes, (s,P), W; computed on first use, as few steps are kept."""
         return np.array([self.power(y) for y in self.nodes])
 
     @cached_property
@@ -114,7 +117,7 @@ class CollocationStep:
         return self.before + self.length * (self.tableau.A[-1] @ self.rates)
 
     @cached_property
-    def works(self) -> Array:
+    def energies(self) -> Array:
         """The powers integrated over the step, (P,), J."""
         return self.length * (self.tableau.A[-1] @ self.powers)
 
@@ -122,8 +125,8 @@ class CollocationStep:
         """Return the state at a part of the step, by the collocation polynomial, (N,)."""
         return self.before + self.length * (self.tableau.weights_up_to(part) @ self.rates)
 
-    def works_until(self, part: float) -> Array:
-        """Return the works up to a part of the step, (P,)."""
+    def energies_until(self, part: float) -> Array:
+        """Return the powers integrated up to a part of the step, (P,), J."""
         return self.length * (self.tableau.weights_up_to(part) @ self.powers)
 
 
@@ -155,7 +158,7 @@ class RadauStepper:
 
         Args:
             rate: the motion.
-            powers: what is integrated along it, by the same nodes.
+            powers: integrated along with the state, with the same nodes.
             state: (N,).
             time: s.
             scale: (N,) the size of each entry of the state; the error is measured against it.
@@ -176,7 +179,7 @@ class RadauStepper:
         self.evaluations = 0
 
     def restart(self, state: Array, first_step: float) -> None:
-        """Go on from another state, after an event that changed the motion."""
+        """Continue from another state, after an event that changed the motion."""
         self.state, self._h = state.copy(), first_step
         self._jacobian, self._factored, self._last = None, None, None
 
@@ -252,7 +255,7 @@ class RadauStepper:
                     return z
                 if contraction >= 1.0:
                     break
-            # Far below the tolerance, so that the balance of works is that of the scheme.
+            # Far below the tolerance, so that the energy balance is that of the scheme.
             left = norm * contraction / (1.0 - contraction) if contraction else norm
             if left <= 1e-4 * self._tolerance or norm == 0.0:
                 if contraction > 0.1:

@@ -1,4 +1,4 @@
-"""Steps that fail are taken again in halves, and it is said."""
+"""Steps with retry: one that fails is repeated as two halves, and the failure is recorded."""
 
 from typing import Any, NamedTuple
 
@@ -7,21 +7,21 @@ import numpy as np
 from .stepper import IntegrationError, SolverState, StepFailure, Stepper, StepResult
 from .trajectory import FailedStep
 
-# A step is halved at most so many times: to a thousandth.
-_HALVINGS = 10
+HALVINGS = 10
+"""A step is halved at most so many times: to a thousandth."""
 
 
 class RetriedStep(NamedTuple):
-    """A step, and the failures on the way to it."""
+    """A step, and the failed attempts before it."""
 
-    advance: StepResult
+    result: StepResult
     failures: tuple[FailedStep, ...]
 
 
 class RetriedMultiStep(NamedTuple):
-    """Several steps together, how many, and the failures on the way to them."""
+    """Several steps together, their number, and the failed attempts before them."""
 
-    advance: StepResult
+    result: StepResult
     steps: int
     failures: tuple[FailedStep, ...]
 
@@ -34,6 +34,7 @@ def multi_step_with_retry(
     dt: float,
     first: int,
     steps: int,
+    halvings: int = HALVINGS,
 ) -> RetriedMultiStep:
     """Return one step or more, the first from ``t0 + first dt``; see :meth:`Stepper.multi_step`.
 
@@ -46,8 +47,9 @@ def multi_step_with_retry(
                 *stepper.multi_step(solver_state, ports, t0, dt, first, steps), ()
             )
     except StepFailure:
-        advance, failures = step_with_retry(stepper, solver_state, ports, t0 + first * dt, dt)
-        return RetriedMultiStep(advance, 1, failures)
+        t = t0 + first * dt
+        result, failures = step_with_retry(stepper, solver_state, ports, t, dt, halvings)
+        return RetriedMultiStep(result, 1, failures)
 
 
 def step_with_retry(
@@ -56,7 +58,7 @@ def step_with_retry(
     ports: Any,
     t: float,
     dt: float,
-    halvings: int = _HALVINGS,
+    halvings: int = HALVINGS,
 ) -> RetriedStep:
     """Return a step of ``dt`` s from time ``t``, in parts where it does not succeed as a whole.
 
@@ -64,26 +66,26 @@ def step_with_retry(
         IntegrationError: it fails even after that many halvings.
     """
     try:
-        # A step that leaves the finite numbers is found out by the scheme.
+        # The schemes check that a step stays within the finite numbers.
         with np.errstate(over="ignore", invalid="ignore"):
             return RetriedStep(stepper.step(solver_state, ports, t, dt), ())
     except StepFailure as failure:
-        note = FailedStep(t, dt, str(failure))
-    if halvings == 0:
-        raise IntegrationError(
-            f"the step at t={t:.9g} s fails even at dt={dt:.3g} s: {note.reason}"
-        )
+        if halvings == 0:
+            raise IntegrationError(
+                f"the step at t={t:.9g} s fails even at dt={dt:.3g} s: {failure}"
+            ) from failure
+        failed = FailedStep(t, dt, str(failure))
     first, before = step_with_retry(stepper, solver_state, ports, t, 0.5 * dt, halvings - 1)
     second, after = step_with_retry(
         stepper, first.solver_state, ports, t + 0.5 * dt, 0.5 * dt, halvings - 1
     )
     supplied = dict(first.supplied)
-    for name, work in second.supplied.items():
-        supplied[name] = supplied.get(name, 0.0) + work
+    for name, energy in second.supplied.items():
+        supplied[name] = supplied.get(name, 0.0) + energy
     both = StepResult(
         second.solver_state,
         supplied,
         first.dissipated + second.dissipated,
         max(first.iterations, second.iterations),
     )
-    return RetriedStep(both, (note, *before, *after))
+    return RetriedStep(both, (failed, *before, *after))

@@ -3,7 +3,7 @@
 from math import isfinite
 
 from ..arrays import Array
-from ..energy.port_energies import PortEnergies
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..structure import Form, PHState, Ports
@@ -34,7 +34,7 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
         StepFailure: the motion leaves the finite numbers.
     """
     model = form.model
-    works = PortEnergies()
+    energies = PowerQuadrature()
     q, z, qdot, zdot = x.q, x.z, 0.0 * x.q, 0.0 * x.z
     mean_q, mean_z = qdot, zdot
     for lead, weight in STAGES:
@@ -46,9 +46,9 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
         qdot = coordinate_rate(model, q, v)
         mean_q = mean_q + weight * qdot
         mean_z = mean_z + weight * zdot
-        works.add(acting, Evaluation(model, on, v), weight * dt)
+        energies.add(acting, Evaluation(model, on, v), weight * dt)
     q, z = x.q + dt * mean_q, x.z + dt * mean_z
-    return Step(PHState(_normalised(model, q), z), works.supplied, works.dissipated)
+    return Step(PHState(_normalised(model, q), z), energies.supplied, energies.dissipated)
 
 
 def _normalised(model: VMSModel, q: Array) -> Array:

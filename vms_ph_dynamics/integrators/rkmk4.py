@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..arrays import Array
-from ..energy.port_energies import PortEnergies
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..structure import Form, PHState
 from .moving_base import inverse_differential
@@ -26,7 +26,7 @@ def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float)
     """
     model = form.model
     moving = model.base != "fixed"
-    works = PortEnergies()
+    energies = PowerQuadrature()
     rate: Array = np.zeros(model.nv)
     zdot = 0.0 * x.z
     mean, mean_z = rate, zdot
@@ -38,9 +38,9 @@ def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float)
         rate = inverse_differential(model.base, u, v) if moving else v
         mean = mean + weight * rate
         mean_z = mean_z + weight * zdot
-        works.add(acting, Evaluation(model, stage.q, v), weight * dt)
+        energies.add(acting, Evaluation(model, stage.q, v), weight * dt)
     end = PHState(model.integrate(x.q, dt * mean), x.z + dt * mean_z)
-    return Step(end, works.supplied, works.dissipated)
+    return Step(end, energies.supplied, energies.dissipated)
 
 
 class RKMK4(RK4):

@@ -1,4 +1,4 @@
-"""What the schemes for robots share: observations, checks, states between steps."""
+"""The common part of the schemes for robots: observations, checks, states between steps."""
 
 from abc import abstractmethod
 

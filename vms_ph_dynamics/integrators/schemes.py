@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from ..errors import StateError
+from ..errors import OptionError
 from ..model import VMSModel
 from ..structure import Form
 from .compiled import compiled
@@ -35,24 +35,28 @@ def make_stepper(
         name: out of :data:`SCHEMES`.
         form: the robot.
         gravity: whether it acts.
-        native: whether the scheme runs in C++: True and False insist, None takes it where it is
-            installed and there is one for the scheme and the robot.
+        native: whether the scheme runs in C++: True requires it, False excludes it, None uses it
+            where it is installed and exists for the scheme and the robot.
 
     Raises:
-        StateError: there is no scheme of this name.
-        ModelError: the scheme is not for this robot, or ``native=True`` and not there in C++.
+        OptionError: there is no scheme of this name.
+        ModelError: the scheme does not cover this robot, or does not exist in C++ with
+            ``native=True``.
     """
     try:
         kind = SCHEMES[name]
     except KeyError:
-        raise StateError(f"there is no scheme '{name}'; there are {', '.join(SCHEMES)}") from None
-    return compiled(name, kind(form, gravity), native)
+        raise OptionError(f"there is no scheme '{name}'; there are {', '.join(SCHEMES)}") from None
+    stepper = compiled(name, kind(form, gravity), native)
+    stepper.name = name
+    return stepper
 
 
 def default_scheme(model: VMSModel) -> str:
-    """Return the name of the scheme to take where there is no reason for another.
+    """Return the name of the default scheme for a robot.
 
-    Projected Runge-Kutta: of the explicit ones the most accurate at a step, and its books close;
-    for a robot in a fluid, whose centre of mass plays no part of its own, RKMK4.
+    Projected Runge-Kutta is the most accurate of the explicit schemes and closes the energy
+    balance. It does not cover robots in a fluid, whose centre of mass does not move on a parabola;
+    for them the default is RKMK4.
     """
     return "projected_rk4" if model.fluid is None else "rkmk4"

@@ -1,4 +1,4 @@
-"""What one integration step gives."""
+"""The result of one integration step of a form."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Step:
     Attributes:
         state: at the end of the step.
         supplied: energy into the robot at every port, J, by the scheme's own quadrature.
-        dissipated: energy that friction took, J.
+        dissipated: energy dissipated by friction, J.
     """
 
     state: PHState

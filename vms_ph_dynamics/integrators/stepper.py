@@ -1,30 +1,31 @@
-"""What a time-stepping scheme is: a state it carries, steps of it, and what can be seen of it."""
+"""The interface of a time-stepping scheme: its solver state, its steps, its observations."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..arrays import Array
-from ..errors import VmsPhError
+from ..errors import ModelError, VmsPhError
 
-# What a scheme carries from step to step is its own business.
 SolverState = Any
+"""The state that a scheme keeps from step to step; its type is that of the scheme."""
 
 
 class StepFailure(VmsPhError):
-    """A step that did not succeed; :func:`integrate` tries it again in halves."""
+    """A step that did not succeed; :func:`integrate` tries it again as two halves."""
 
 
 class IntegrationError(VmsPhError):
-    """A step that fails however short it is."""
+    """A step that fails however short it is; its cause is the last :class:`StepFailure`."""
 
 
 class StepResult(NamedTuple):
-    """What one step of a scheme gives.
+    """The result of one step of a scheme.
 
     Attributes:
-        solver_state: the state after it, as the scheme carries it.
+        solver_state: the state of the scheme after it.
         supplied: energy into the system at every port, J, by the scheme's own quadrature.
         dissipated: energy that was dissipated, J, by the same.
         iterations: of an implicit scheme; 0 for explicit ones.
@@ -37,18 +38,23 @@ class StepResult(NamedTuple):
 
 
 class MultiStepResult(NamedTuple):
-    """What several steps of a scheme give: all of them together, and how many they were."""
+    """The result of several steps of a scheme.
 
-    advance: StepResult
+    Attributes:
+        result: of all of them together.
+        steps: how many they were.
+    """
+
+    result: StepResult
     steps: int
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What can be seen of a solver_state state, computed from configuration and velocity.
+    """The observable quantities of a solver state, computed from configuration and velocity.
 
     Attributes:
-        state: as users of the system know it; a :class:`PHState` for the forms of a robot.
+        state: in the coordinates of the system; a :class:`PHState` for the forms of a robot.
         energy: J.
         spatial_momentum: about the origin of the inertial frame, in its axes; (b,) for robots,
             empty for a system that has none.
@@ -66,20 +72,22 @@ Interpolant = Callable[[float], Any]
 class Stepper(ABC):
     """A scheme applied to one system; :func:`integrate` drives it.
 
-    A system of another kind (a composite one, a partial differential equation) takes part by a
+    A system of another kind (a composite one, a partial differential equation) is integrated by a
     stepper of its own: only the steppers know what the system and the ports are.
 
     Attributes:
+        name: of the scheme; empty for one that is not made by name.
         order: of convergence.
-        nothing: the ports where nothing is said of them.
+        nothing: the ports where none are given.
     """
 
+    name: str = ""
     order: int
     nothing: Any = None
 
     @abstractmethod
     def begin(self, state: Any, t: float) -> SolverState:
-        """Return what the scheme carries at a state at time ``t``, s."""
+        """Return the solver state of a state at time ``t``, s."""
 
     @abstractmethod
     def step(self, solver_state: SolverState, ports: Any, t: float, dt: float) -> StepResult:
@@ -94,8 +102,8 @@ class Stepper(ABC):
     ) -> MultiStepResult:
         """Return the result of several steps, the first from ``t0 + first dt``; at least of one.
 
-        A scheme that is faster in bulk takes up to ``steps`` of them, and stops before one that
-        does not succeed.
+        A scheme that is faster in bulk does up to ``steps`` of them, and stops before one that does
+        not succeed.
 
         Raises:
             StepFailure: the first did not succeed; nothing has changed.
@@ -104,7 +112,7 @@ class Stepper(ABC):
 
     @abstractmethod
     def observe(self, solver_state: SolverState) -> Observation:
-        """Return what can be seen."""
+        """Return the observable quantities of a solver state."""
 
     @abstractmethod
     def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
@@ -113,11 +121,30 @@ class Stepper(ABC):
 
 @runtime_checkable
 class Steppable(Protocol):
-    """A system of another kind that brings schemes of its own; :func:`integrate` asks for them."""
+    """A system of another kind with schemes of its own, for :func:`integrate`."""
 
     def stepper(self, scheme: str) -> Stepper:
         """Return the scheme of this name for the system.
 
         Raises:
-            StateError: there is none.
+            OptionError: there is none.
         """
+
+
+@singledispatch
+def system_stepper(system: Any, scheme: str) -> Stepper:
+    """Return the scheme of this name for a system of another kind than the forms of a robot.
+
+    A system either has a method ``stepper``, see :class:`Steppable`, or the package of its schemes
+    registers a function for its class, ``@system_stepper.register``.
+
+    Raises:
+        OptionError: the system has no scheme of this name.
+        ModelError: the system has no schemes.
+    """
+    if isinstance(system, Steppable):
+        return system.stepper(scheme)
+    raise ModelError(
+        "integrate takes a robot in one of its forms, the equations that ephs.assemble gives, "
+        f"or a stepper as the scheme; given: {type(system).__name__} and the scheme '{scheme}'"
+    )

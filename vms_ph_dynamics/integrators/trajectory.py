@@ -1,4 +1,4 @@
-"""What a run gives: states, energies, momenta, and the books of every step."""
+"""The record of a run: states, energies, momenta, and the energy balance of every interval."""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from .stepper import Stepper
 
 @dataclass(frozen=True)
 class Audit:
-    """Where the energy went between one recorded instant and the next; arrays of length N.
+    """The energy balance between one recorded instant and the next; arrays of length N.
 
     Attributes:
         stored: change of the energy, computed from configuration and velocity alone, J.
-        supplied: energy that every port brought, by the scheme's own quadrature, J.
-        dissipated: energy that was dissipated, by the same, J.
-        iterations: the most that a step of the interval took; 0 for explicit schemes.
+        supplied: energy supplied through every port, by the quadrature of the scheme, J.
+        dissipated: energy dissipated, by the same quadrature, J.
+        iterations: the largest number in a step of the interval; 0 for explicit schemes.
     """
 
     stored: Array
@@ -31,16 +31,16 @@ class Audit:
 
     @property
     def residual(self) -> Array:
-        """``stored - supplied + dissipated``: what the scheme misses, (N,), J."""
+        """``stored - supplied + dissipated``: the unaccounted energy, (N,), J."""
         return self.stored - sum(self.supplied.values(), 0.0 * self.stored) + self.dissipated
 
 
 @dataclass(frozen=True)
 class FailedStep:
-    """A step that did not succeed and was taken again in halves.
+    """A step that did not succeed and was repeated as two halves.
 
     Attributes:
-        t: where it began, s.
+        t: when it began, s.
         dt: its length, s.
         reason: in words.
     """
@@ -52,7 +52,7 @@ class FailedStep:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An event that took place.
+    """An event that took place in a run.
 
     Attributes:
         event: its name.
@@ -74,9 +74,9 @@ class Trajectory:
         states: at these instants; of a robot :class:`PHState`.
         energy: (N+1,) computed from configuration and velocity, not taken from the scheme, J.
         spatial_momentum: (N+1,b) about the inertial origin, in inertial axes.
-        audit: the books between the instants.
-        events: what took place, in order.
-        failures: steps that were tried again, in order; empty for a smooth run.
+        audit: the energy balance between the instants.
+        events: that took place, in order.
+        failures: steps that were repeated as halves, in order; empty for a smooth run.
     """
 
     t: Array
@@ -88,6 +88,21 @@ class Trajectory:
     failures: tuple[FailedStep, ...]
     _stepper: Stepper
     _ports: Any
+
+    def __repr__(self) -> str:
+        """Return steps, duration, scheme and the largest residual of the energy balance."""
+        residual = np.abs(self.audit.residual).max(initial=0.0)
+        parts = [
+            f"{len(self.t) - 1} intervals",
+            f"{self.t[0]:g} to {self.t[-1]:g} s",
+            f"scheme {self._stepper.name or type(self._stepper).__name__}",
+            f"largest audit residual {residual:.1e} J",
+        ]
+        if self.events:
+            parts.append(f"{len(self.events)} events")
+        if self.failures:
+            parts.append(f"{len(self.failures)} failed steps")
+        return f"Trajectory({', '.join(parts)})"
 
     @property
     def q(self) -> Array:

@@ -1,1 +1,20 @@
-"""What builds a robot: joints and their limits, mimic joints, inertia, links."""
+"""What a robot is made of: joints and their limits, mimic joints, inertia, links and frames."""
+
+from .inertia import check_inertia
+from .joint_table import JointTable
+from .joints import Base
+from .kinematic_tree import KinematicTree
+from .kinematics import Kinematics
+from .links import Edge, LinkTree
+from .mimic import Mimic
+
+__all__ = [
+    "Base",
+    "Edge",
+    "JointTable",
+    "KinematicTree",
+    "Kinematics",
+    "LinkTree",
+    "Mimic",
+    "check_inertia",
+]

@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -15,12 +15,24 @@ from .mimic import Mimic, read_mimics, resolve_mimics
 _INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 
 
+class BuiltRobot(NamedTuple):
+    """What a URDF gives.
+
+    Attributes:
+        pinocchio: a ``pinocchio.Model``.
+        mimics: those of its joints that mimic others, by name.
+    """
+
+    pinocchio: Any
+    mimics: dict[str, Mimic]
+
+
 def build(
     xml: str,
     base: str,
     gravity: Sequence[float],
     locked_joints: Iterable[str] | Mapping[str, float],
-) -> tuple[Any, dict[str, Mimic]]:
+) -> BuiltRobot:
     """Return a Pinocchio model and the mimics among its joints.
 
     The arguments are those of :meth:`VMSModel.from_urdf`.
@@ -48,11 +60,11 @@ def build(
     model.gravity.linear = vector(gravity, 3, "gravity")
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(xml), locked)
-    return _lock(model, locked), mimics
+    return BuiltRobot(_lock(model, locked), mimics)
 
 
 def _check_inertials(xml: str) -> None:
-    """Refuse what the parser leaves out with no more than a line on stderr."""
+    """Check the inertials; the URDF parser drops incomplete ones with a line on stderr."""
     for link in ET.fromstring(xml).findall("link"):
         inertial, name = link.find("inertial"), link.get("name")
         if inertial is None:

@@ -1,4 +1,4 @@
-"""What a rigid body's inertia must satisfy, and what a robot's mass matrix must."""
+"""Checks of the inertia of a rigid body and of the mass matrix of a robot."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _SAMPLES = 5
 
 
 def check_inertia(name: str, mass: float, rotational: Array) -> None:
-    """Refuse an inertia that no rigid body can have.
+    """Check that a rigid body can have this inertia.
 
     A massless frame (mass and inertia zero) and a point mass (inertia zero) pass.
 
@@ -53,11 +53,11 @@ def check_bodies(model: Any) -> None:
 
 
 def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
-    """Refuse a model whose mass matrix is positive definite nowhere.
+    """Check that the mass matrix of a model is positive definite somewhere.
 
-    Tried at the neutral and a few more configurations; a chain that ends in a massless body, or a
-    point mass on its own joint axis, is singular at all of them. A robot of point masses may be
-    singular at some, as a leg is that has drawn its foot into its hip.
+    The neutral and a few more configurations are tried. A chain that ends in a massless body, or a
+    point mass on its own joint axis, is singular at all of them; a robot of point masses may be
+    singular at some, for instance a leg whose foot coincides with its hip.
 
     Args:
         model: a ``pinocchio.Model``.

@@ -1,4 +1,4 @@
-"""What is known of the joints of a robot, in the order of the joint rates."""
+"""Names, limits and friction of the joints of a robot, in the order of the joint rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class JointTable:
 
 
 def joint_table(model: Any, joints: Sequence[int], projection: Array | None = None) -> JointTable:
-    """Return what a Pinocchio model knows of some of its joints.
+    """Return the table of some joints of a Pinocchio model.
 
     Args:
         model: a ``pinocchio.Model``.

@@ -1,4 +1,4 @@
-"""Which Pinocchio joints the theory covers, and what base a model has."""
+"""The Pinocchio joints that the theory covers, and the kinds of base."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -15,6 +15,10 @@ BASE_DIMENSION: dict[str, int] = {"fixed": 0, "planar": 3, "floating": 6}
 
 # The linear part of a base configuration, which no quantity but the potential depends on.
 BASE_POSITION: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
+
+# A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
+# single precision on a wire leaves 1e-7.
+NORM_TOLERANCE = 1e-6
 
 _BASE_JOINTS = {"JointModelFreeFlyer": "floating", "JointModelPlanar": "planar"}
 
@@ -70,7 +74,7 @@ def base_of(model: Any) -> Base:
 
 
 def check_joints(model: Any) -> None:
-    """Refuse joints that the theory does not cover, by name.
+    """Check that the theory covers every joint.
 
     Args:
         model: a ``pinocchio.Model``.

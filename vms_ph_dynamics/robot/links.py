@@ -6,12 +6,12 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..model import VMSModel
+from .kinematic_tree import KinematicTree
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A link and the link it hangs on; ``moves`` tells whether the joint between them does."""
+    """A link and its parent; ``moves`` is whether the joint between them moves."""
 
     parent: str
     child: str
@@ -26,9 +26,9 @@ class LinkTree:
         edges: every other link with its parent, parents first.
     """
 
-    def __init__(self, model: VMSModel) -> None:
-        self._model = model
-        frames = model._pin.frames
+    def __init__(self, tree: KinematicTree) -> None:
+        self._tree = tree
+        frames = tree.pinocchio.frames
         self._pairs: list[tuple[int, int]] = []
         edges, roots = [], []
         for i, frame in enumerate(frames):
@@ -52,8 +52,9 @@ class LinkTree:
         Args:
             q: (nq,) configuration.
         """
-        model, data = self._model, self._model.workspace()
-        pin.framesForwardKinematics(model._pin, data, model.full_configuration(q))
+        tree = self._tree
+        data = tree.data()
+        pin.framesForwardKinematics(tree.pinocchio, data, tree.full_configuration(q))
         placements = data.oMf
         return np.array(
             [pin.SE3ToXYZQUAT(placements[up].actInv(placements[i])) for up, i in self._pairs]

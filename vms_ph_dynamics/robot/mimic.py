@@ -8,7 +8,7 @@ there. With joint positions ``q_full = S y + c`` the terms of the full model are
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,18 @@ class Mimic:
     offset: float = 0.0
 
 
+class ResolvedMimics(NamedTuple):
+    """Mimics without chains.
+
+    Attributes:
+        mimics: those that are left, each of a joint that moves by itself.
+        locked: all joints to lock, with their positions.
+    """
+
+    mimics: dict[str, Mimic]
+    locked: dict[str, float]
+
+
 def read_mimics(xml: str) -> dict[str, Mimic]:
     """Return the mimic tags of a URDF text by the name of the joint that follows."""
     found = {}
@@ -40,14 +52,8 @@ def read_mimics(xml: str) -> dict[str, Mimic]:
     return found
 
 
-def resolve_mimics(
-    mimics: Mapping[str, Mimic], locked: Mapping[str, float]
-) -> tuple[dict[str, Mimic], dict[str, float]]:
+def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> ResolvedMimics:
     """Follow chains of mimics to joints that move by themselves, and lock those of locked ones.
-
-    Returns:
-        The mimics that are left, each of a joint that moves by itself; and all joints to lock with
-        their positions.
 
     Raises:
         ModelError: a circle of joints that mimic each other.
@@ -69,7 +75,7 @@ def resolve_mimics(
             held[name] = multiplier * locked[at] + offset
         else:
             left[name] = Mimic(at, multiplier, offset)
-    return left, held
+    return ResolvedMimics(left, held)
 
 
 class Projection:
@@ -81,7 +87,7 @@ class Projection:
     """
 
     def __init__(self, model: Any, mimics: Mapping[str, Mimic]) -> None:
-        """Take resolved mimics.
+        """Build the map for resolved mimics.
 
         Raises:
             ModelError: an unknown joint, or a continuous joint that mimics or is mimicked.

@@ -1,5 +1,5 @@
 """Simulated robots with a controller in the loop."""
 
-from .simulation import PORTS, Control, External, Sample, Simulation
+from .simulation import Actuation, Control, External, Sample, Simulation
 
-__all__ = ["PORTS", "Control", "External", "Sample", "Simulation"]
+__all__ = ["Actuation", "Control", "External", "Sample", "Simulation"]

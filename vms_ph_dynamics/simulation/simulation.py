@@ -1,42 +1,55 @@
 """A simulated robot with a controller in its loop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
+from typing import Protocol
 
 import numpy as np
 
 from ..arrays import Array
 from ..effects.friction import Friction
 from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
-from ..structure import Form, PHState, Ports
+from ..structure import PORTS, Form, PHState, Ports
 
-Control = Callable[[Array, Array, float], Array]
-"""A control law as the loop sees it: (q, v, dt) -> (nv,) base wrench, then joint torques."""
 
-PORTS = ("torque", "wrench_end_effector", "wrench_base")
+class Actuation(Protocol):
+    """The efforts of a controller; a ``vms_ph_controllers.Command`` is one."""
+
+    @property
+    def torque(self) -> Array:
+        """(n,) joint torques, N m or N."""
+
+    @property
+    def wrench_base(self) -> Array:
+        """(b,) wrench on the base in the base frame, linear first, N and N m."""
+
+
+Control = Callable[[Array, Array, float], Actuation]
+"""A controller in the loop: from q (nq,), v (nv,) and the step (s) to its efforts."""
 
 
 @dataclass(frozen=True)
 class External:
-    """What acts from outside until told otherwise.
+    """The efforts that act from outside until they are replaced; None where nothing acts.
 
     Attributes:
         torque: (n,) added to the controller's, N m or N.
-        force: (6,) wrench at the end effector's origin, N and N m.
-        in_tool_axes: whether ``force`` is given in the axes of the end effector, or of the world.
-        base: (b,) added to the controller's base wrench, in the base frame; None for none.
+        wrench_base: (b,) added to the controller's, in the base frame, N and N m.
+        wrench_end_effector: (6,) at the end effector's origin, N and N m.
+        in_tool_axes: whether ``wrench_end_effector`` is given in the axes of the end effector, or
+            of the world.
     """
 
-    torque: Array
-    force: Array
+    torque: Array | None = None
+    wrench_base: Array | None = None
+    wrench_end_effector: Array | None = None
     in_tool_axes: bool = True
-    base: Array | None = None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known at one instant.
+    """The motion, the efforts and the port energies at one instant.
 
     Efforts that jump at this instant are given as the mean of both sides: the trapezoidal rule over
     samples then integrates them without error from the jumps.
@@ -45,20 +58,30 @@ class Sample:
         time: simulated time, s.
         q: (nq,); v: (nv,).
         torque: (n,) all joint torques together.
-        wrench: (6,) at the end effector in its own axes.
         wrench_base: (b,) at the base in its own axes.
-        work: energy through each of :data:`PORTS` since the last reset, J.
-        dissipated: energy taken by friction since then, J.
+        wrench_end_effector: (6,) at the end effector in its own axes.
+        port_energy: supplied through each of :data:`PORTS` since the last reset, J.
+        dissipated: energy dissipated by friction since then, J.
     """
 
     time: float
     q: Array
     v: Array
     torque: Array
-    wrench: Array
     wrench_base: Array
-    work: dict[str, float]
+    wrench_end_effector: Array
+    port_energy: Mapping[str, float]
     dissipated: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Efforts:
+    """All efforts that act together; the wrench at the end effector is None where there is none."""
+
+    torque: Array
+    wrench_base: Array
+    wrench_end_effector: Array | None
+    in_tool_axes: bool
 
 
 class Simulation:
@@ -66,7 +89,7 @@ class Simulation:
 
     Attributes:
         dt: integrator and control step, s.
-        resets: how often it went back to the start.
+        resets: how often it was reset to the start.
         failures: steps since then that did not succeed as a whole and were taken in halves.
     """
 
@@ -86,32 +109,31 @@ class Simulation:
             form: of the robot.
             q: (nq,) where to start, also after a reset.
             dt: integrator and control step, s.
-            control: the law in the loop; None leaves the joints to the external torques.
+            control: the controller in the loop; None for external efforts alone.
             friction: whether the joints' viscous friction acts.
-            scheme: of :data:`.integrators.SCHEMES`; the usual one when None.
+            scheme: of :data:`.integrators.SCHEMES`; the default of the robot when None.
             native: whether it runs in C++, see :func:`.integrators.integrate`.
 
         Raises:
-            StateError: there is no such scheme.
-            ModelError: the scheme is not for this robot.
+            OptionError: there is no such scheme.
+            ModelError: the scheme does not cover this robot.
         """
         self._form, self._home, self.dt = form, q, dt
         self._control = control
         self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
-        model = form.model
-        self._external = External(np.zeros(model.n), np.zeros(6), base=np.zeros(model.b))
+        self._external = External()
         self.resets = -1
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start, at rest, with the works at zero."""
+        """Return to the start, at rest, with all port energies at zero."""
         model = self._form.model
         start = self._form.state(self._home, np.zeros(model.nv))
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
         self._steps, self.failures, self._broken = 0, 0, False
-        self._work = dict.fromkeys(PORTS, 0.0)
+        self._port_energy = dict.fromkeys(PORTS, 0.0)
         self._dissipated = 0.0
         self.resets += 1
         self._acting = self._efforts()
@@ -149,39 +171,46 @@ class Simulation:
             self._steps += 1
             self.failures += len(failures)
             for name in PORTS:
-                self._work[name] += step.supplied[name]
+                self._port_energy[name] += step.supplied[name]
             self._dissipated += step.dissipated
             if k == steps - 1:
                 self._external = external
             self._acting = self._efforts()
 
     def sample(self) -> Sample:
-        """Return what is known now."""
-        torque = 0.5 * (self._before.torque + self._acting.torque)
-        wrench = 0.5 * (self._tool_wrench(self._before) + self._tool_wrench(self._acting))
-        assert self._before.base is not None
-        assert self._acting.base is not None
-        base = 0.5 * (self._before.base + self._acting.base)
+        """Return the present motion, efforts and port energies."""
+        before, acting = self._before, self._acting
         return Sample(
-            self.time, self._q, self._v, torque, wrench, base, dict(self._work), self._dissipated
+            self.time,
+            self._q,
+            self._v,
+            0.5 * (before.torque + acting.torque),
+            0.5 * (before.wrench_base + acting.wrench_base),
+            0.5 * (self._tool_wrench(before) + self._tool_wrench(acting)),
+            dict(self._port_energy),
+            self._dissipated,
         )
 
     def is_finite(self) -> bool:
-        """Return whether the state is still one: no step has failed however short it was."""
+        """Return whether the state is finite and no step has failed at every length."""
         return not self._broken and isfinite(self._q.sum() + self._v.sum())
 
-    def _efforts(self) -> External:
-        outside, b = self._external, self._form.model.b
-        torque = outside.torque
-        base = np.zeros(b) if outside.base is None else outside.base
+    def _efforts(self) -> _Efforts:
+        """Return the external efforts and those of the controller together."""
+        outside, model = self._external, self._form.model
+        torque = np.zeros(model.n) if outside.torque is None else outside.torque
+        base = np.zeros(model.b) if outside.wrench_base is None else outside.wrench_base
         if self._control is not None:
-            effort = self._control(self._q, self._v, self.dt)
-            torque, base = torque + effort[b:], base + effort[:b]
-        return External(torque, outside.force, outside.in_tool_axes, base)
+            command = self._control(self._q, self._v, self.dt)
+            torque, base = torque + command.torque, base + command.wrench_base
+        wrench = outside.wrench_end_effector
+        if wrench is not None and not wrench.any():
+            wrench = None
+        return _Efforts(torque, base, wrench, outside.in_tool_axes)
 
-    def _ports(self, efforts: External) -> Ports | Callable[[float, PHState], Ports]:
-        wrench = efforts.force if efforts.force.any() else None
-        base = efforts.base if self._form.model.b else None
+    def _ports(self, efforts: _Efforts) -> Ports | Callable[[float, PHState], Ports]:
+        wrench = efforts.wrench_end_effector
+        base = efforts.wrench_base if self._form.model.b else None
         if wrench is None or efforts.in_tool_axes:
             return Ports(efforts.torque, base, wrench, friction=self._friction)
 
@@ -191,10 +220,11 @@ class Simulation:
 
         return turned
 
-    def _tool_wrench(self, efforts: External) -> Array:
-        if efforts.in_tool_axes or not efforts.force.any():
-            return efforts.force
-        return self._in_tool_axes(self._q, efforts.force)
+    def _tool_wrench(self, efforts: _Efforts) -> Array:
+        wrench = efforts.wrench_end_effector
+        if wrench is None:
+            return np.zeros(6)
+        return wrench if efforts.in_tool_axes else self._in_tool_axes(self._q, wrench)
 
     def _in_tool_axes(self, q: Array, wrench: Array) -> Array:
         model = self._form.model

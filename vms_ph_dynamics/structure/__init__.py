@@ -1,19 +1,26 @@
 """Port-Hamiltonian forms of a robot: energy, momenta, interconnection and ports."""
 
-from .decoupled import DecoupledForm
+from .checks import StructureCheck, structure_checks
+from .decoupled import DecoupledForm, TransformedWrenches
 from .decoupled_evaluation import DecoupledEvaluation
-from .dirac import DiracStructure
+from .dirac import DiracStructure, compose, direct_product
 from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
 from .form import Form
-from .ports import Ports, PowerBalance
+from .free_floating import FreeFloating, FreeFloatingEvaluation
+from .linearization import Linearization, linearize
+from .momenta import Momenta, momenta
+from .ports import PORTS, Ports, PowerBalance
 from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
 from .state import PHRate, PHState
+from .subsystems import base_structure, coupled_structure, manipulator_structure, wrench_junction
 from .task_coupling import TaskCoupling
-from .task_evaluation import OperationalSpace, TaskEvaluation, TaskPower
+from .task_evaluation import TaskEvaluation
 from .task_space import TaskSpaceForm
+from .task_terms import OperationalSpace, TaskPower, TaskTerms
 
 __all__ = [
+    "PORTS",
     "BaseShapeEnergy",
     "CanonicalForm",
     "DecoupledEvaluation",
@@ -21,6 +28,10 @@ __all__ = [
     "DiracStructure",
     "Energy",
     "Form",
+    "FreeFloating",
+    "FreeFloatingEvaluation",
+    "Linearization",
+    "Momenta",
     "OperationalSpace",
     "PHRate",
     "PHState",
@@ -28,10 +39,22 @@ __all__ = [
     "PowerBalance",
     "RegularJacobian",
     "StandardForm",
+    "StructureCheck",
     "TaskCoupling",
     "TaskEnergy",
     "TaskEvaluation",
     "TaskPower",
     "TaskSpaceForm",
+    "TaskTerms",
+    "TransformedWrenches",
     "WholeEnergy",
+    "base_structure",
+    "compose",
+    "coupled_structure",
+    "direct_product",
+    "linearize",
+    "manipulator_structure",
+    "momenta",
+    "structure_checks",
+    "wrench_junction",
 ]

@@ -1,4 +1,4 @@
-"""What the theory promises of a model, as numbers that vanish; no ROS in here."""
+"""Identities of the theory, evaluated for a model: each number vanishes but for rounding."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class StructureCheck:
     """A number that is zero but for rounding.
 
     Attributes:
-        name: what it is, in words.
+        name: the identity, as a sentence about its violation.
         value: relative to the size of what it is made of.
         limit: it must not exceed.
     """
@@ -84,10 +84,9 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
 
 
 def _against_aba(model: VMSModel, d: Evaluation, ports: Ports, zdot: Array) -> float:
-    pin_model = model.pinocchio
-    data = pin_model.createData()
+    tree = d.tree
     force = ports.force(d) + d.g
-    acceleration = pin.aba(pin_model, data, d.q_origin, d.v, force)
+    acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
     # d(M v)/dt, the base momentum in axes that turn with the base.
     literal = d.M @ acceleration + (d.C + d.C.T) @ d.v
     return _relative(literal - zdot, literal)

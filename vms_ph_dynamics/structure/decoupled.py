@@ -1,5 +1,7 @@
 """The inertially decoupled form: locked velocity and shape."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pinocchio as pin
 
@@ -11,6 +13,18 @@ from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .standard import with_ports
 from .state import PHRate, PHState
+
+
+class TransformedWrenches(NamedTuple):
+    """Efforts conjugate to locked velocity and joint rates [A (73)].
+
+    Attributes:
+        w_hat: (b,) ``wrench_base`` itself.
+        tau_hat: (n,) ``torque - A^T wrench_base``.
+    """
+
+    w_hat: Array
+    tau_hat: Array
 
 
 class DecoupledForm(Form):
@@ -72,12 +86,12 @@ class DecoupledForm(Form):
 
     def transformed_wrenches(
         self, x: PHState, wrench_base: Array, torque: Array
-    ) -> tuple[Array, Array]:
+    ) -> TransformedWrenches:
         """Return ``(w_hat, tau_hat) = (w, tau - A^T w)``, conjugate to (v_hat, qdot) [A (73)]."""
         a = self.evaluation(x).A
-        return wrench_base, torque - a.T @ wrench_base
+        return TransformedWrenches(wrench_base, torque - a.T @ wrench_base)
 
-    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, (pdot, pi_hat_dot))``; see :meth:`Form.rate_arrays`.
 
         (59) in three lines, without A, L, B or any derivative tensor:
@@ -90,24 +104,25 @@ class DecoupledForm(Form):
         if b == 0:
             v = velocity_of_momentum(model, q, z)
             d = Evaluation(model, q, v)
-            return v, v.dot(d.C) + ports.force(d)
-        data = model.workspace()
-        upper = pin.crba(model._pin, data, model.at_origin(q))
-        inverse = model.locked_inverse(data)
+            return PHRate(v, v.dot(d.C) + ports.force(d))
+        tree = model.tree
+        data = tree.data()
+        upper = pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        inverse = tree.locked_inverse(data)
         assert inverse is not None
         coupling = upper[:b, b:].T.copy()
         v_hat = inverse.dot(z[:b])
         conjugate = z.copy()
         conjugate[b:] += coupling.dot(v_hat)
-        pin.cholesky.decompose(model._pin, data)
-        v = pin.cholesky.solve(model._pin, data, conjugate)
+        pin.cholesky.decompose(tree.pinocchio, data)
+        v = pin.cholesky.solve(tree.pinocchio, data, conjugate)
         d = Evaluation(model, q, v)
         coriolis = d.C
         # Mdot (v_hat, 0), for Mdot = C + C^T.
         drift = coriolis[:, :b].dot(v_hat) + v_hat.dot(coriolis[:b])
         rate = v.dot(coriolis) + ports.force(d)
         rate[b:] += coupling.dot(inverse.dot(drift[:b] - rate[:b])) - drift[b:]
-        return v, rate
+        return PHRate(v, rate)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(pdot, qdot, pi_hat_dot)``, (b+2n,)."""
@@ -119,11 +134,11 @@ class DecoupledForm(Form):
         a = Evaluation(self.model, q, 0.0 * z).A
         return np.concatenate([z[:b], z[b:] + a.T @ z[:b]])
 
-    def _rate_by_terms(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def _rate_by_terms(self, q: Array, z: Array, ports: Ports) -> PHRate:
         b = self.model.b
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         drift = (d.C + d.C.T)[:, :b] @ d.v_hat
         rate = d.C.T @ v + ports.force(d)
         rate[b:] += d.A.T @ (drift[:b] - rate[:b]) - drift[b:]
-        return v, rate
+        return PHRate(v, rate)

@@ -12,7 +12,7 @@ from .standard import lie_poisson
 class DecoupledEvaluation:
     """An immutable snapshot of the matrices of [A, section 5.2 and 6]; each on first use.
 
-    Slow on purpose: these are the derivative tensors and matrices that the rates do without. All
+    Slow: these are the derivative tensors and matrices that the rates of the form do not need. All
     arrays are read-only.
     """
 
@@ -109,7 +109,7 @@ class DecoupledEvaluation:
 
     @cached_property
     def P_b(self) -> Array:
-        """Half the rate of the locked inertia, (b,b) [A (79)]."""
+        """Half of the rate of the locked inertia, (b,b) [A (79)]."""
         d, b = self.d, self.d.model.b
         return frozen(0.5 * np.einsum("kij,k->ij", d.dM[:, :b, :b], d.v[b:]))
 

@@ -12,7 +12,7 @@ class Energy(ABC):
     @property
     @abstractmethod
     def kinetic(self) -> float:
-        """Of the whole motion, J."""
+        """Kinetic energy of the whole motion, J."""
 
     @property
     def total(self) -> float:
@@ -29,7 +29,7 @@ class WholeEnergy(Energy):
 
     @property
     def kinetic(self) -> float:
-        """Of the whole motion, J."""
+        """Kinetic energy of the whole motion, J."""
         return self.whole
 
 
@@ -43,7 +43,7 @@ class BaseShapeEnergy(Energy):
 
     @property
     def kinetic(self) -> float:
-        """Of the whole motion, J."""
+        """Kinetic energy of the whole motion, J."""
         return self.kinetic_base + self.kinetic_shape
 
 
@@ -57,5 +57,5 @@ class TaskEnergy(Energy):
 
     @property
     def kinetic(self) -> float:
-        """Of the whole motion, J."""
+        """Kinetic energy of the whole motion, J."""
         return self.kinetic_task + self.kinetic_null

@@ -1,4 +1,4 @@
-"""What every port-Hamiltonian form of a robot has in common."""
+"""The interface of the port-Hamiltonian forms of a robot."""
 
 from abc import ABC, abstractmethod
 
@@ -17,9 +17,9 @@ class Form(ABC):
     """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
 
     H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms hold no
-    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are found
-    without any derivative tensor; the matrices of the source are there to be looked at, and as the
-    oracle of the rates in the tests.
+    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are computed
+    without any derivative tensor; the matrices of the source are offered for inspection, and are
+    the oracle of the rates in the tests.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -50,7 +50,7 @@ class Form(ABC):
         """Return the Dirac structure as a matrix from efforts to flows; it is skew-symmetric."""
 
     @abstractmethod
-    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(qdot, zdot)`` without checking anything, for integrators."""
 
     @abstractmethod
@@ -81,8 +81,7 @@ class Form(ABC):
             StateError: a state or effort of the wrong shape, or not finite.
         """
         x = self.checked_state(x)
-        qdot, zdot = self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
-        return PHRate(qdot, zdot)
+        return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return where the power at the ports goes; its residual is zero but for rounding.
@@ -110,8 +109,9 @@ class Form(ABC):
 def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
     """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
     if model.is_plain:
-        data = model.workspace()
-        pin.crba(model._pin, data, model.at_origin(q))
-        pin.cholesky.decompose(model._pin, data)
-        return pin.cholesky.solve(model._pin, data, momentum)
+        tree = model.tree
+        data = tree.data()
+        pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        pin.cholesky.decompose(tree.pinocchio, data)
+        return pin.cholesky.solve(tree.pinocchio, data, momentum)
     return np.linalg.solve(Evaluation(model, q, 0.0 * momentum).M, momentum)

@@ -26,7 +26,7 @@ class FreeFloating:
     """A robot with a floating base in the terms of [E]."""
 
     def __init__(self, model: VMSModel) -> None:
-        """Take a robot.
+        """Create the description of a robot.
 
         Raises:
             ModelError: its base is not floating, or it is in a fluid.
@@ -35,7 +35,7 @@ class FreeFloating:
             where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
             raise ModelError(f"free-floating means a floating base in space; given: {where}")
         self.model = model
-        base = model.pinocchio.inertias[1]
+        base = model.tree.pinocchio.inertias[1]
         self.base_centre = frozen(np.array(base.lever))
 
     def evaluate(self, q: Array, v: Array) -> "FreeFloatingEvaluation":
@@ -126,9 +126,9 @@ class FreeFloatingEvaluation:
     @cached_property
     def r_g(self) -> Array:
         """Centre of mass of the system in the inertial frame, (3,), m."""
-        model = self.d.model
-        q = model.full_configuration(self.d.q)
-        return frozen(np.array(pin.centerOfMass(model._pin, model.workspace(), q)))
+        tree = self.d.tree
+        q = tree.full_configuration(self.d.q)
+        return frozen(np.array(pin.centerOfMass(tree.pinocchio, tree.data(), q)))
 
     @cached_property
     def r_0g(self) -> Array:
@@ -246,5 +246,5 @@ class FreeFloatingEvaluation:
     @cached_property
     def _tool_jacobian(self) -> Array:
         d = self.d
-        local = d.frame_jacobian(d.model._end_effector_id, pin.LOCAL_WORLD_ALIGNED)
+        local = d.frame_jacobian(d.model.end_effector_id, pin.LOCAL_WORLD_ALIGNED)
         return local @ self.from_inertial

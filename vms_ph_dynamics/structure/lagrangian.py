@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, frozen
-from ..groups import SE2, SE3
+from ..groups import base_group
 from ..model import VMSModel
 from .decoupled_evaluation import DecoupledEvaluation
 
@@ -58,7 +58,7 @@ def structure_constants(model: VMSModel) -> Array:
     """Return c with ``[e_I, e_J] = c[K,I,J] e_K`` of the base algebra, (b,b,b) [A, after (92)]."""
     if model.base == "fixed":
         return np.zeros((0, 0, 0))
-    group = SE2() if model.base == "planar" else SE3()
+    group = base_group(model.base)
     return np.stack([group.ad(e) for e in np.eye(group.dimension)], axis=1)
 
 

@@ -8,8 +8,10 @@ import pinocchio as pin
 from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
-from ..groups import SE2, SE3
-from . import Form, PHState, Ports
+from ..groups import base_group
+from .form import Form
+from .ports import Ports
+from .state import PHState
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,7 @@ def linearize(form: Form, x: PHState, ports: Ports) -> Linearization:
     a = np.zeros((2 * nv, 2 * nv))
     # Errors in the base frame are carried along by the base's motion.
     if model.base != "fixed":
-        group = SE2() if model.base == "planar" else SE3()
-        a[:b, :b] = -group.ad(v[:b])
+        a[:b, :b] = -base_group(model.base).ad(v[:b])
     a[:nv, nv:] = np.eye(nv)
     a[nv:, :nv] = -np.linalg.solve(d.M, by_q)
     a[nv:, nv:] = -np.linalg.solve(d.M, by_v)
@@ -71,17 +72,16 @@ def linearize(form: Form, x: PHState, ports: Ports) -> Linearization:
 
 def _inverse_dynamics(d: Evaluation, acceleration: Array, ports: Ports) -> tuple[Array, Array]:
     """Return the derivatives of the inverse dynamics by configuration and velocity, (nv,nv)."""
-    model, data = d.model, d.model.workspace()
+    tree, data = d.tree, d.tree.data()
     forces = pin.StdVec_Force()
-    forces.extend([pin.Force.Zero() for _ in range(model._pin.njoints)])
+    forces.extend([pin.Force.Zero() for _ in range(tree.pinocchio.njoints)])
     if ports.wrench_end_effector is not None:
-        frame = model._pin.frames[model._end_effector_id]
+        frame = tree.pinocchio.frames[d.model.end_effector_id]
         wrench = pin.Force(ports.wrench_end_effector)
         forces[frame.parentJoint] = frame.placement.act(wrench)
-    q, v, a = d.q_origin, model.full_velocity(d.v), model.full_velocity(acceleration)
-    by_q, by_v, _ = pin.computeRNEADerivatives(model._pin, data, q, v, a, forces)
+    q, v, a = d.q_origin, d.v_full, tree.full_velocity(acceleration)
+    by_q, by_v, _ = pin.computeRNEADerivatives(tree.pinocchio, data, q, v, a, forces)
     by_q, by_v = by_q.copy(), by_v.copy()
     if not ports.gravity:
-        by_q -= pin.computeGeneralizedGravityDerivatives(model._pin, data, q)
-    p = model.projection
-    return (by_q, by_v) if p is None else (p.T @ by_q @ p, p.T @ by_v @ p)
+        by_q -= pin.computeGeneralizedGravityDerivatives(tree.pinocchio, data, q)
+    return tree.projected(by_q), tree.projected(by_v)

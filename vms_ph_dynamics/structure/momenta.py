@@ -1,6 +1,7 @@
 """The momentum of the whole robot in the axes of the inertial frame."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -28,45 +29,36 @@ class Momenta:
     spatial: Array
 
 
+class SpatialVector(NamedTuple):
+    """The linear and the angular part of a twist or a momentum, (3,) each."""
+
+    linear: Array
+    angular: Array
+
+
 def momenta(d: Evaluation) -> Momenta:
     """Return the momentum of the whole robot, on any base.
 
     On a moving base ``spatial = Ad_{h^-1}^T p`` [A (45)]; on a fixed or planar base it also has the
     parts that the base's support takes up.
     """
-    model, data = d.model, d.model.workspace()
-    moving = model.full_velocity(d.v)
-    about_centre = pin.computeCentroidalMomentum(model._pin, data, d.q_origin, moving)
+    model, data = d.model, d.tree.data()
+    about_centre = pin.computeCentroidalMomentum(d.tree.pinocchio, data, d.q_origin, d.v_full)
     momentum, centre = np.array(about_centre.vector), np.array(data.com[0])
     size = BASE_POSITION[model.base]
     if model.fluid is not None:
-        momentum = momentum + _of_added_mass(d, centre)
+        momentum = momentum + model.fluid.momentum(d, centre)
     centre[:size] += d.q[:size]
     about_origin = momentum[3:] + np.cross(centre, momentum[:3])
     spatial = np.concatenate([momentum[:3], about_origin])
     return Momenta(frozen(centre), frozen(momentum), frozen(spatial))
 
 
-def in_space(b: int, value: Array) -> tuple[Array, Array]:
+def in_space(b: int, value: Array) -> SpatialVector:
     """Return a twist or momentum of the base, (0,), (3,) or (6,), as two vectors in space."""
     if b == 6:
-        return value[:3], value[3:]
+        return SpatialVector(value[:3], value[3:])
     if b == 3:
-        return np.array([value[0], value[1], 0.0]), np.array([0.0, 0.0, value[2]])
-    return np.zeros(3), np.zeros(3)
-
-
-def _of_added_mass(d: Evaluation, centre: Array) -> Array:
-    """Return the momentum of the added mass about ``centre``, seen from the base's position."""
-    model, total = d.model, np.zeros(6)
-    assert model.fluid is not None
-    size = BASE_POSITION[model.base]
-    for body in model.fluid.bodies:
-        pose = d.placement(body.link)
-        place = pose[:3, 3].copy()
-        place[:size] -= d.q[:size]
-        own = body.added_mass @ (d.jacobian(body.link) @ d.v)
-        linear = pose[:3, :3] @ own[:3]
-        total[:3] += linear
-        total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
-    return total
+        linear, angular = np.array([value[0], value[1], 0.0]), np.array([0.0, 0.0, value[2]])
+        return SpatialVector(linear, angular)
+    return SpatialVector(np.zeros(3), np.zeros(3))

@@ -1,8 +1,23 @@
 """A smooth orthonormal basis of the null space of a task."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..arrays import Array
+
+
+class AlignedBasis(NamedTuple):
+    """A basis of a null space and how near it is to its reference.
+
+    Attributes:
+        basis: Z (nv-m,nv), orthonormal rows.
+        alignment: the smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z
+            breaks.
+    """
+
+    basis: Array
+    alignment: float
 
 
 def orthonormal_null_space(jacobian: Array) -> Array:
@@ -13,11 +28,8 @@ def orthonormal_null_space(jacobian: Array) -> Array:
     return np.linalg.svd(jacobian)[2][jacobian.shape[0] :]
 
 
-def aligned_basis(basis: Array, reference: Array) -> tuple[Array, float]:
+def aligned_basis(basis: Array, reference: Array) -> AlignedBasis:
     """Return the orthonormal basis Z of the same space that is closest to a reference basis.
-
-    And how close it is: the smallest singular value of ``Zref Z^T``, 1 at the reference and 0 where
-    Z breaks.
 
     ``Z = (B B^T)^-1/2 B`` with ``B = Zref (I - J^+ J)``: smooth in the configuration as long as the
     smallest singular value of ``Zref Z^T`` is positive. Equivalently, ``Zref Z^T`` is symmetric and
@@ -28,7 +40,7 @@ def aligned_basis(basis: Array, reference: Array) -> tuple[Array, float]:
         reference: Zref (nv-m,nv), orthonormal rows.
     """
     left, values, right = np.linalg.svd(reference @ basis.T)
-    return (left @ right) @ basis, float(values[-1])
+    return AlignedBasis((left @ right) @ basis, float(values[-1]))
 
 
 class Eigenbasis:
@@ -81,7 +93,7 @@ def null_space_rate_transpose(
 ) -> Array:
     """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
 
-    The transpose of :func:`null_space_rate`, which spares its evaluation along every direction.
+    The transpose of :func:`null_space_rate`, which replaces its evaluation along every direction.
 
     Args:
         pseudo_inverse: J^+ (nv,m).

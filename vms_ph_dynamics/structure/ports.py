@@ -1,16 +1,19 @@
-"""What acts on the robot from outside, and the balance of the power it brings."""
+"""The power ports of a robot: efforts that act on it, and the balance of their power."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array, vector
 from ..effects.friction import Friction
 from ..errors import StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
+
+PORTS = ("torque", "wrench_base", "wrench_end_effector")
+"""The names of a robot's power ports, in the order in which they stand everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Ports:
             StateError: wrong shape, or not finite.
         """
 
-        def effort(value: Any, size: int, name: str) -> Array | None:
+        def effort(value: npt.ArrayLike | None, size: int, name: str) -> Array | None:
             return None if value is None else vector(value, size, name)
 
         if ports.friction is not None and len(ports.friction.viscous) != model.n:
@@ -90,29 +93,30 @@ class Ports:
         """Return the power into the robot at every port, W."""
         b, v = d.model.b, d.v
         torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
-        return {
-            "torque": 0.0 if torque is None else float(torque @ v[b:]),
-            "wrench_base": 0.0 if base is None else float(base @ v[:b]),
-            "wrench_end_effector": 0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
-        }
+        powers = (
+            0.0 if torque is None else float(torque @ v[b:]),
+            0.0 if base is None else float(base @ v[:b]),
+            0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+        )
+        return dict(zip(PORTS, powers, strict=True))
 
     def dissipated(self, d: Evaluation) -> float:
-        """Return the power that friction and drag take, W; never negative."""
-        lost = 0.0
+        """Return the power dissipated by friction and drag, W; never negative."""
+        dissipated = 0.0
         if self.friction is not None:
             rates = d.v[d.model.b :]
-            lost -= float(rates @ self.friction.force(rates))
+            dissipated -= float(rates @ self.friction.force(rates))
         if self.drag and d.model.fluid is not None:
-            lost -= float(d.v @ d.model.fluid.drag(d))
-        return lost
+            dissipated -= float(d.v @ d.model.fluid.drag(d))
+        return dissipated
 
 
 @dataclass(frozen=True, slots=True)
 class PowerBalance:
     """Where the power goes: ``stored = sum(supplied) - dissipated + residual``, all in W.
 
-    ``stored`` is the time derivative of the Hamiltonian along the motion, found from its gradient;
-    the residual is therefore a check, at the level of rounding for a sound model.
+    ``stored`` is the time derivative of the Hamiltonian along the motion, computed from its
+    gradient; the residual is therefore a check, and at the level of rounding for a correct model.
     """
 
     stored: float
@@ -121,5 +125,5 @@ class PowerBalance:
 
     @property
     def residual(self) -> float:
-        """What the balance misses, W."""
+        """``stored - sum(supplied) + dissipated``, W."""
         return self.stored - sum(self.supplied.values()) + self.dissipated

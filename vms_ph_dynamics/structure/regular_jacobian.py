@@ -60,7 +60,7 @@ class RegularJacobian:
         ever faster as s goes to zero.
 
         Raises:
-            StateError: a singular value is zero, and with it the direction of a row lost.
+            StateError: a singular value is zero, and with it a row without direction.
         """
         if self.is_regular:
             return jacobian_rate

@@ -1,28 +1,25 @@
 """The standard form: momenta conjugate to the base twist and the joint rates."""
 
-from abc import abstractmethod
-
 import numpy as np
 
 from ..arrays import Array
 from ..errors import ModelError
 from ..evaluation import Evaluation
-from ..groups import SE2, SE3
+from ..groups import base_group
 from ..model import VMSModel
 from .energy import WholeEnergy
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .state import PHRate, PHState
 
-_BASE_GROUP = {"planar": SE2(), "floating": SE3()}
 
+class StandardForm(Form):
+    """A robot on any base, in the momenta conjugate to base twist and joint rates [A (47)-(50)].
 
-class _ConjugateForm(Form):
-    """Forms in the momenta ``z = (p, pi) = M(q) v``; both public ones share all of this."""
-
-    @abstractmethod
-    def __init__(self, model: VMSModel) -> None:
-        super().__init__(model)
+    The momenta are ``z = (p, pi) = M(q) v``; gradient and structure are laid out as
+    ``(p, q, pi)``. On a fixed base these are Hamilton's equations [A (23), D (3)]:
+    ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
+    """
 
     def state(self, q: Array, v: Array) -> PHState:
         """Return the state ``(q, M(q) v)``; see :meth:`Form.state`."""
@@ -77,7 +74,7 @@ class _ConjugateForm(Form):
             self.model.evaluate(x.q, np.zeros(self.model.nv)).J_end_effector,
         )
 
-    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, C^T v + force)``; see :meth:`Form.rate_arrays`.
 
         The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
@@ -85,7 +82,7 @@ class _ConjugateForm(Form):
         """
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
-        return v, v.dot(d.C) + ports.force(d)
+        return PHRate(v, v.dot(d.C) + ports.force(d))
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(pdot, qdot, pidot)``, (b+2n,)."""
@@ -93,25 +90,15 @@ class _ConjugateForm(Form):
         return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
 
 
-class StandardForm(_ConjugateForm):
-    """A robot on any base, in the momenta conjugate to base twist and joint rates [A (47)-(50)].
-
-    The momenta are ``z = (p, pi)``; gradient and structure are laid out as ``(p, q, pi)``. On a
-    fixed base the form is the canonical one.
-    """
+class CanonicalForm(StandardForm):
+    """The standard form of an arm on a fixed base; it refuses a base that moves."""
 
     def __init__(self, model: VMSModel) -> None:
-        super().__init__(model)
+        """Create the form of a robot.
 
-
-class CanonicalForm(_ConjugateForm):
-    """Hamilton's equations of an arm on a fixed base [A (23), D (3)].
-
-    The momenta are ``z = pi = M(q) qdot``; gradient and structure are laid out as ``(q, pi)``:
-    ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
-    """
-
-    def __init__(self, model: VMSModel) -> None:
+        Raises:
+            ModelError: its base moves.
+        """
         if model.base != "fixed":
             raise ModelError(
                 f"the canonical form is that of a fixed base; '{model.name}' has a {model.base} "
@@ -124,7 +111,7 @@ def lie_poisson(model: VMSModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
     if model.base == "fixed":
         return np.zeros((0, 0))
-    return _BASE_GROUP[model.base].lie_poisson(p)
+    return base_group(model.base).lie_poisson(p)
 
 
 def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:

@@ -1,6 +1,7 @@
 """States of a port-Hamiltonian system, and how they change."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..arrays import Array
 
@@ -18,8 +19,7 @@ class PHState:
     z: Array
 
 
-@dataclass(frozen=True, slots=True)
-class PHRate:
+class PHRate(NamedTuple):
     """The time derivative of a :class:`PHState`.
 
     Attributes:

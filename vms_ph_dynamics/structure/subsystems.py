@@ -1,4 +1,4 @@
-"""The Dirac structures of arm and base alone, and what joins them [A, sections 3 to 5].
+"""The Dirac structures of arm and base, and their interconnection [A, sections 3 to 5].
 
 That of a robot on a moving base is the product of both, nothing exchanged between them, with a
 wrench at the end effector brought to both: base and arm are coupled by their inertia alone.
@@ -24,7 +24,7 @@ def manipulator_structure(d: Evaluation) -> DiracStructure:
 
     Returns:
         Ports ``q``, ``pi``, ``potential_joints`` and ``torque`` of size n, and
-        ``end_effector`` of size 6.
+        ``wrench_end_effector`` of size 6.
     """
     b, n = d.model.b, d.model.n
     on_momentum = np.hstack([-np.eye(n), np.eye(n), d.J_end_effector[:, b:].T])
@@ -42,7 +42,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
     the last flow without the sign.
 
     Returns:
-        Ports ``p``, ``potential_base`` and ``base``, of size b each.
+        Ports ``p``, ``potential_base`` and ``wrench_base``, of size b each.
     """
     b = d.model.b
     unit, zero = np.eye(b), np.zeros((b, b))
@@ -53,7 +53,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
 
 
 def wrench_junction(jacobian: Array, on: Mapping[str, int], wrench: str) -> DiracStructure:
-    """Return what brings a wrench to several ports at once, beside what else acts there.
+    """Return the structure that applies a wrench to several ports, in addition to their efforts.
 
     The efforts of the inner ports are ``e_on = e + J_on^T W``; flows are shared, and the twist at
     the wrench is ``sum J_on f_on``. The efforts are constrained: there is no matrix from efforts to
@@ -89,8 +89,8 @@ def coupled_structure(form: StandardForm, x: PHState) -> DiracStructure:
     """Return the Dirac structure of a robot on any base, with named ports [A fig. 5].
 
     Returns:
-        Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``base``,
-        ``torque`` and ``end_effector``, in this order.
+        Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``wrench_base``,
+        ``torque`` and ``wrench_end_effector``, in this order.
     """
     b, n = form.model.b, form.model.n
     sizes = {"p": b, "q": n, "pi": n, "potential_base": b, "potential_joints": n}

@@ -1,7 +1,6 @@
-"""The derivative terms of the task-space form: what couples task, null space and shape."""
+"""The derivative terms of the task-space form: the coupling of task, null space and shape."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,9 +8,7 @@ from ..arrays import Array, frozen
 from ..evaluation import Evaluation
 from .null_space import Eigenbasis, null_space_rate, null_space_rate_transpose
 from .standard import lie_poisson
-
-if TYPE_CHECKING:
-    from .task_evaluation import TaskEvaluation
+from .task_terms import TaskTerms
 
 
 class TaskCoupling:
@@ -19,13 +16,14 @@ class TaskCoupling:
 
     All derivatives are exact and, on a moving base, along velocities in the base frame.
     :attr:`E` and :attr:`G` are the matrices of the source; :attr:`E_v`, :attr:`E_transpose_eta`
-    and :attr:`G_eta` are what they do to the motion, without them. All arrays are read-only.
+    and :attr:`G_eta` are their products with the velocities, computed without the matrices. All
+    arrays are read-only.
 
     Raises:
         StateError: from every term, where the task Jacobian has lost rank.
     """
 
-    def __init__(self, t: "TaskEvaluation") -> None:
+    def __init__(self, t: TaskTerms) -> None:
         self._t = t
         # Velocity in the null space, and along it: v = u + n.
         self._n = t.Z.T @ t.nu

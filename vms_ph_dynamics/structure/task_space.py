@@ -13,7 +13,8 @@ from .null_space import orthonormal_null_space
 from .ports import Ports
 from .standard import StandardForm
 from .state import PHRate, PHState
-from .task_evaluation import TaskEvaluation, TaskPower
+from .task_evaluation import TaskEvaluation
+from .task_terms import TaskPower
 
 # Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
 # the position of an arm of a metre, 1 % of all configurations are below it.
@@ -45,7 +46,7 @@ class TaskSpaceForm(Form):
         basis: Array | None = None,
         singular_below: float = SINGULAR,
     ) -> None:
-        """Take a task of full row rank.
+        """Build the form of a task of full row rank.
 
         Args:
             model: the robot.
@@ -144,7 +145,7 @@ class TaskSpaceForm(Form):
         ports = np.hstack([-self.input_map(x), to_momenta])
         return np.block([[j, ports], [-ports.T, np.zeros((2 * nv, 2 * nv))]])
 
-    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> tuple[Array, Array]:
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(qdot, zdot)``; see :meth:`Form.rate_arrays`.
 
         Raises:
@@ -152,7 +153,7 @@ class TaskSpaceForm(Form):
         """
         t = self._at(q, z)
         v, momentum_rate = self._standard.rate_arrays(q, t.d.momentum, ports)
-        return v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate
+        return PHRate(v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate)
 
     def task_power(self, x: PHState, ports: Ports) -> TaskPower:
         """Return the power of all that acts but gravity, at the task and null-space port [D (30)].

@@ -14,6 +14,8 @@ from .code import numeric, source
 from .hoppers import SymbolicHopper, prismatic_hopper, revolute_frame_angle, revolute_hopper
 from .motion import Motion
 from .planar import (
+    LinearPart,
+    LinkInertia,
     adjoint,
     coefficients,
     frame_angle,
@@ -30,7 +32,9 @@ from .planar import (
 from .robot import Link, SymbolicRobot
 
 __all__ = [
+    "LinearPart",
     "Link",
+    "LinkInertia",
     "Motion",
     "SymbolicHopper",
     "SymbolicRobot",

@@ -4,7 +4,7 @@ Names in brackets are those of the table. Twists are linear first, body velociti
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -16,6 +16,27 @@ Expression = Any
 
 S = sp.ImmutableMatrix([[0, -1], [1, 0]])
 """The quarter turn, the basis of so(2)."""
+
+
+class LinkInertia(NamedTuple):
+    """The inertia of a link.
+
+    Attributes:
+        matrix: Lambda_j (3,3).
+        mass: of the link.
+        centre: of mass, (2,1).
+    """
+
+    matrix: Matrix
+    mass: Expression
+    centre: Matrix
+
+
+class LinearPart(NamedTuple):
+    """``vector = matrix variables + rest``."""
+
+    matrix: Matrix
+    rest: Matrix
 
 
 def rotation(theta: Expression) -> Matrix:
@@ -73,16 +94,13 @@ def link_inertia(
     centres: Sequence[Sequence[Expression]],
     masses: Sequence[Expression],
     inertias: Sequence[Expression],
-) -> tuple[Matrix, Expression, Matrix]:
+) -> LinkInertia:
     """Return inertia, mass and centre of a link of several bodies [massmatrix_Lambda_j; B (4.9)].
 
     Args:
         centres: (x, y) of each in the link's frame.
         masses: of each.
         inertias: of each about its own centre.
-
-    Returns:
-        Lambda_j (3,3), its mass, and its centre of mass (2,1).
     """
     total, centre, matrix = sp.Integer(0), sp.zeros(2, 1), sp.zeros(3, 3)
     for place, m, inertia in zip(centres, masses, inertias, strict=True):
@@ -92,10 +110,10 @@ def link_inertia(
         matrix[:2, 2] += m * S * o
         matrix[2, :2] += (m * S * o).T
         matrix[2, 2] += inertia + m * (o.T * o)[0]
-    return matrix, total, centre / total
+    return LinkInertia(matrix, total, centre / total)
 
 
-def coefficients(vector: Matrix, variables: Sequence[Expression]) -> tuple[Matrix, Matrix]:
+def coefficients(vector: Matrix, variables: Sequence[Expression]) -> LinearPart:
     """Return M and r with ``vector = M variables + r`` [vec2mat].
 
     Of products of variables one is put into M; which one is arbitrary, as in the table.
@@ -109,7 +127,7 @@ def coefficients(vector: Matrix, variables: Sequence[Expression]) -> tuple[Matri
             left = left.subs(variable, 0)
         rows.append(row)
         rest.append(left)
-    return sp.Matrix(rows), sp.Matrix(rest)
+    return LinearPart(sp.Matrix(rows), sp.Matrix(rest))
 
 
 def row12(matrix: Matrix) -> Matrix:

@@ -10,6 +10,7 @@ import sympy as sp
 from .motion import Motion
 from .planar import (
     Expression,
+    LinkInertia,
     Matrix,
     S,
     adjoint,
@@ -54,7 +55,7 @@ class SymbolicRobot:
     """
 
     def __init__(self, links: Sequence[Link], foot: Sequence[Expression] = (0, 0)) -> None:
-        """Take the links from the base on, and where the foot is in the last of them."""
+        """Build the robot from its links, base first, and the foot in the last of them."""
         self._links = tuple(links)
         self.motion = Motion.of(len(self._links) - 1)
         self.g = sp.Symbol("g", positive=True)
@@ -67,7 +68,7 @@ class SymbolicRobot:
         self.foot = self.poses[-1] * self._foot
 
     @cached_property
-    def _inertias(self) -> list[tuple[Matrix, Expression, Matrix]]:
+    def _inertias(self) -> list[LinkInertia]:
         return [
             link_inertia(link.centres, link.masses, link.inertias or (0,) * len(link.masses))
             for link in self._links

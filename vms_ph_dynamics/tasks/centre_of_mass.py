@@ -18,27 +18,23 @@ class CentreOfMassTask(Task):
 
     def value(self, d: Evaluation) -> Array:
         """Return the position of the centre of mass in the inertial frame, (3,), m."""
-        model = self.model
-        full = model.full_configuration(d.q)
-        return pin.centerOfMass(model._pin, model.workspace(), full).copy()
+        tree = d.tree
+        full = tree.full_configuration(d.q)
+        return pin.centerOfMass(tree.pinocchio, tree.data(), full).copy()
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (3,nv)."""
-        model = self.model
-        full = pin.jacobianCenterOfMass(model._pin, model.workspace(), d.q_origin)
-        return self._independent(full)
+        tree = d.tree
+        full = pin.jacobianCenterOfMass(tree.pinocchio, tree.data(), d.q_origin)
+        return tree.columns(full)
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (3,nv).
 
         The linear rows of the centroidal momentum matrix are ``m J``.
         """
-        model = self.model
+        tree = d.tree
         full = pin.computeCentroidalMapTimeVariation(
-            model._pin, model.workspace(), d.q_origin, model.full_velocity(d.v)
+            tree.pinocchio, tree.data(), d.q_origin, d.v_full
         )
-        return self._independent(full[:3] / model.total_mass)
-
-    def _independent(self, full: Array) -> Array:
-        p = self.model.projection
-        return full @ p if p is not None else full.copy()
+        return tree.columns(full[:3] / tree.total_mass)

@@ -26,7 +26,7 @@ class DistanceTask(Task):
     def __init__(
         self, model: VMSModel, frame: str | None = None, to: str | Sequence[float] = (0, 0, 0)
     ) -> None:
-        """Take two points.
+        """Create the task of two points.
 
         Args:
             model: the robot.

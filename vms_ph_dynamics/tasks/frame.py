@@ -28,7 +28,7 @@ class FrameTask(Task):
     _rows: slice
 
     def __init__(self, model: VMSModel, frame: str | None = None) -> None:
-        """Take ``frame``, the model's end effector when None.
+        """Create the task of ``frame``, the model's end effector when None.
 
         Raises:
             ModelError: no such frame.
@@ -36,7 +36,7 @@ class FrameTask(Task):
         super().__init__(model)
         self.frame = model.end_effector if frame is None else frame
         self._frame_id = model.frame_id(self.frame)
-        index = np.arange(model.pinocchio.nv)
+        index = np.arange(model.tree.pinocchio.nv)
         # by_k[j,k]: moving joint k carries joint j along; the joints of a base all carry it.
         self._by_k = (index[None, :] <= index[:, None]) | (index[None, :] < model.b)
 
@@ -59,7 +59,7 @@ class FrameTask(Task):
         """
         # All joints of Pinocchio's model: columns of joints that mimic others do not turn alike.
         full = pin.computeFrameJacobian(
-            self.model._pin, self.model.workspace(), d.q_origin, self._frame_id, _AXES
+            d.tree.pinocchio, d.tree.data(), d.q_origin, self._frame_id, _AXES
         )
         turning = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []
@@ -70,5 +70,5 @@ class FrameTask(Task):
         if self._rows.stop == 6:
             blocks.append((turning @ full[3:]).transpose(1, 2, 0) * self._by_k)
         gradient = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-        p = self.model.projection
+        p = d.tree.projection
         return gradient if p is None else np.einsum("ajk,jp,kq->apq", gradient, p, p)

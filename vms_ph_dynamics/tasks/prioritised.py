@@ -25,7 +25,7 @@ class PrioritisedTask(Task):
     """
 
     def __init__(self, *parts: Task) -> None:
-        """Take tasks of one robot, the most important first.
+        """Order tasks of one robot, the most important first.
 
         Raises:
             ModelError: none, tasks of different robots, or more dimensions than the robot has.

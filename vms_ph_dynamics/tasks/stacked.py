@@ -9,14 +9,14 @@ from .task import Task
 
 
 class StackedTask(Task):
-    """``eta`` is that of several tasks, one below the other, none before another.
+    """``eta`` is that of several tasks, one below the other, with equal priority.
 
     Attributes:
         parts: the tasks.
     """
 
     def __init__(self, *parts: Task) -> None:
-        """Take tasks of one robot.
+        """Stack tasks of one robot.
 
         Raises:
             ModelError: none, tasks of different robots, or more dimensions than the robot has.

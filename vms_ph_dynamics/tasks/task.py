@@ -1,4 +1,4 @@
-"""What a differential task is."""
+"""The interface of a differential task."""
 
 from abc import ABC, abstractmethod
 

@@ -1,4 +1,4 @@
-"""What a scalar field, or one element of an array or sequence, may be.
+"""Types of a scalar field, or of one element of an array or sequence.
 
 The rules and the wording of the assertions are those of the Python classes that ROS 2 generates
 with field checks on. A real ROS 2 with checks off aborts the process on a wrong type instead.

@@ -1,4 +1,4 @@
-"""Where the definitions of all interfaces come from, and the CDR bytes they stand for.
+"""The store of all interface definitions, and conversion to and from CDR bytes.
 
 Standard messages come from the type store of rosbags, standard services from texts of ours, and
 the interfaces of a package of ours from its msg and srv folders.
@@ -32,7 +32,7 @@ _defaults: dict[str, dict[str, Any]] = dict(STANDARD_DEFAULTS)
 
 
 def add_package(package: str, share: Path) -> None:
-    """Let the interfaces of a package come from the msg and srv folders of its share."""
+    """Read the interfaces of a package from the msg and srv folders of its share."""
     _shares[package] = share
 
 
@@ -73,7 +73,7 @@ def type_hash(typename: str) -> str:
 
 
 def set_factory(typename: str, factory: Callable[..., Any]) -> None:
-    """Let deserialisation of a type build its results by a function of the field values."""
+    """Build the deserialised messages of a type by a function of the field values."""
     _store().types[typename] = factory
 
 
@@ -83,7 +83,7 @@ def serialize(wire_message: object, typename: str) -> bytes:
 
 
 def deserialize(data: bytes, typename: str) -> Any:
-    """What the factory of a type makes of CDR bytes."""
+    """Deserialise CDR bytes with the factory of a type."""
     return _store().deserialize_cdr(data, typename)
 
 

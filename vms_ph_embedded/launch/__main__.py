@@ -52,7 +52,7 @@ def main(
 
 
 def show(description: LaunchDescription) -> str:
-    """What a launch would do, as text."""
+    """The actions of a launch, as text."""
     lines = [f"warning: {warning}" for warning in description.warnings]
     for step in description.steps:
         if isinstance(step, ProcessDescription):

@@ -1,4 +1,4 @@
-"""What is known while a launch file is carried out: variables, environment, namespace, files."""
+"""State while a launch file is evaluated: variables, environment, namespace, files."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -59,7 +59,7 @@ class Context:
         return self.files[-1]
 
     def without_variables(self) -> "Context":
-        """What is known before anything is carried out: packages and environment only."""
+        """The state before anything is evaluated: packages and environment only."""
         return Context(self.find_share, self.resolve, environment=self.environment)
 
     def next_name(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a launch file comes to, once every variable and condition is decided: plain values.
+"""The content of a launch file with every variable and condition evaluated, as plain values.
 
 Nothing here runs anything. A test, ``--print`` and the supervisor read the same description.
 """

@@ -1,6 +1,6 @@
 """A launch file as a tree of tags that know their line and column.
 
-The tree is what the XML says and nothing more; what tags and attributes mean is decided elsewhere.
+The tree holds the XML only; the meaning of tags and attributes is decided elsewhere.
 ``xml.etree`` forgets positions, so the expat parser underneath it is used directly.
 """
 
@@ -37,7 +37,7 @@ class Element:
         return None if attribute is None else attribute.text
 
     def at(self, name: str) -> Location:
-        """Where an attribute stands; the tag itself where it is not given."""
+        """The place of an attribute; that of the tag where it is not given."""
         attribute = self.attributes.get(name)
         return self.location if attribute is None else attribute.location
 
@@ -127,7 +127,7 @@ class _Builder:
         )
 
     def _attribute_places(self, start: Location) -> dict[str, Location]:
-        """Where each attribute of the tag that begins here stands; expat tells only the tag."""
+        """The place of each attribute of the tag that begins here; expat reports only the tag."""
         begin = self._parser.CurrentByteIndex
         places: dict[str, Location] = {}
         position = begin

@@ -1,4 +1,4 @@
-"""What can be wrong with a launch file, and where."""
+"""Errors in a launch file, with their place."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -7,8 +7,8 @@
 
 Exactly one space stands between arguments. A ``$`` that no parenthesis follows is text. The
 character after a backslash is text, whatever it is; the backslash itself then vanishes. Inside
-quotes, the arguments of a nested substitution cannot be quoted again: quotes are plain characters
-there, as in ``ros2 launch``.
+quotes, the arguments of a nested substitution cannot be quoted again: quotes are ordinary
+characters there, as in ``ros2 launch``.
 """
 
 import re

@@ -26,7 +26,7 @@ from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDe
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import ManagedProcess, ProcessStatus, State
 
-# How often to look after what no event tells: ends of processes where the kernel has no pidfd,
+# Period of polling for what has no event: ends of processes where the kernel has no pidfd,
 # and of groups that have outlived the process that led them.
 _POLL = 0.05
 _GROUP_POLL = 0.25
@@ -230,7 +230,7 @@ class Launcher:
                 self._start(next(pending))
 
     def _start_supervisor(self) -> None:
-        """See supervisor.py. Without it (no more processes allowed, say) the launch goes on."""
+        """See supervisor.py. Without it (no more processes are allowed) the launch goes on."""
         command = [sys.executable, "-I", "-S", str(Path(supervisor.__file__)), self._token]
         try:
             self._supervisor = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Where the lines of the processes go: the screen, the launch log, logs of their own.
+"""Output of the processes: to the screen, the launch log, logs of their own.
 
 Lines are whole: what a process writes is cut at its newlines and each line is written at once, so
 lines of two processes never mix. A line that does not end is cut after 64 KiB, so that a process
@@ -122,7 +122,7 @@ class Outputs:
                 self._files[name] = path.open("a", encoding="utf-8", errors="replace")
             self._files[name].write(line + "\n")
         except OSError as error:
-            # The launch is worth more than its log: say so once and go on without.
+            # The launch goes on without its log; one warning is printed.
             folder, self._folder = self._folder, None
             self.note("WARNING", "launch", f"no log files below {folder}: {error}")
 

@@ -1,4 +1,4 @@
-"""Where packages keep their files and programs, when the caller has no better knowledge.
+"""Default lookup of the files and programs of packages.
 
 The programs of this project's package are Python modules. They are looked up without importing
 them: their package chooses between a real and the embedded ROS on import, and that choice is the

@@ -24,7 +24,7 @@ _PIPE_CHUNKS = 17
 
 
 class State(enum.Enum):
-    """Where a process is in its life."""
+    """State of a process."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -131,7 +131,7 @@ class ManagedProcess:
         return self._popen is not None and self._popen.poll() is not None
 
     def reap(self) -> None:
-        """Take note of its end; what it has written is read to the end first."""
+        """Record its end; its output is read to the end first."""
         assert self._popen is not None
         for stream in self._streams:
             stream.drain()
@@ -159,7 +159,7 @@ class ManagedProcess:
         return self._popen is not None
 
     def forget_empty_groups(self) -> set[int]:
-        """Forget, and return, the groups in which nobody is left."""
+        """Remove, and return, the groups without processes."""
         led = self._popen.pid if self._popen is not None else None
         # A group's number is not given to anybody else while the group has a member.
         empty = {group for group in self.groups if group != led and not is_inhabited(group)}
@@ -193,7 +193,7 @@ class ManagedProcess:
 
     @property
     def next_signal(self) -> float | None:
-        """When ``escalate`` has something to do."""
+        """Time at which ``escalate`` has something to do."""
         return self._escalation[0][0] if self._escalation else None
 
     def mark_respawning(self) -> None:
@@ -205,7 +205,7 @@ class ManagedProcess:
         self._update(state=State.EXITED)
 
     def close(self) -> None:
-        """Let go of its pipes."""
+        """Close its pipes."""
         for stream in self._streams:
             stream.close()
         self._streams.clear()
@@ -278,7 +278,7 @@ class _Stream:
         return self._descriptor is not None
 
     def close(self) -> None:
-        """Hand over what is left, and let go of the pipe."""
+        """Pass on the rest, and close the pipe."""
         if self._descriptor is not None:
             self._lines.finish()
             self._selector.unregister(self._descriptor)

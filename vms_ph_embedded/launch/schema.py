@@ -1,4 +1,4 @@
-"""Which tags a launch file may contain, with which attributes, and what may stand inside them.
+"""The tags that a launch file may contain, their attributes, and the tags inside them.
 
 The subset that ``ros2 launch`` (Jazzy) and this launcher read with one meaning. The whole file is
 checked before anything of it is carried out, parts that a condition will skip included: a misspelt
@@ -19,7 +19,7 @@ def _words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What one tag accepts.
+    """Attributes and children that one tag accepts.
 
     Args:
         required: Attributes that must be given.

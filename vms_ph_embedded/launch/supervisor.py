@@ -93,7 +93,7 @@ def is_inhabited(group: int) -> bool:
 def _marked(token: str) -> set[int]:
     """Groups of processes that carry the launcher's mark.
 
-    Finds the one process whose start the launcher had no time to tell, and grandchildren that
+    Finds the one process whose start the launcher had no time to report, and grandchildren that
     have left their group. Needs /proc; elsewhere the messages must do.
     """
     mark = f"{TOKEN}={token}".encode()

@@ -62,7 +62,7 @@ def coerce(given: str, kind: Kind, *, lenient: bool = False) -> Value:
         lenient: Keep text that cannot be converted, in lists too: a substitution may yet come.
 
     Raises:
-        ValueError: The text is not of the kind; the message says what it is instead.
+        ValueError: The text is not of the kind; the message names its kind.
     """
     if kind.scalar is str and not kind.is_list:
         return given
@@ -154,7 +154,7 @@ class TypedTemplate:
 
     @property
     def templates(self) -> tuple[grammar.Template, ...]:
-        """What is to be carried out before the value is known."""
+        """The substitutions to evaluate before the value is known."""
         content = self.content if isinstance(self.content, list) else [self.content]
         return tuple(item for item in content if isinstance(item, tuple))
 

@@ -1,4 +1,4 @@
-"""The ROS graph: what DDS discovers, and the node names that ROS tells on a topic of its own."""
+"""The ROS graph: endpoints from DDS discovery, and node names from the ROS discovery topic."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NodeEntry:
 
 
 class Graph:
-    """What a participant knows of all nodes and endpoints, its own included."""
+    """All nodes and endpoints known to a participant, its own included."""
 
     def __init__(self, participant: Participant) -> None:
         self._publications = _Endpoints(participant.entity, BuiltinTopicDcpsPublication)
@@ -74,7 +74,7 @@ class Graph:
         self._others: dict[bytes, list[NodeEntry]] = {}
         self._lock = threading.Lock()
 
-    # What this participant tells the others
+    # Sent to the other participants
 
     def add_node(self, node: NodeEntry) -> None:
         """Announce a node of this participant."""
@@ -89,7 +89,7 @@ class Graph:
         self.announce()
 
     def announce(self) -> None:
-        """Tell the others the nodes and endpoints of this participant."""
+        """Publish the nodes and endpoints of this participant."""
         gid, node_info = (
             message_class("rmw_dds_common/msg/Gid"),
             message_class("rmw_dds_common/msg/NodeEntitiesInfo"),
@@ -109,10 +109,10 @@ class Graph:
             )
             self._writer.write(serialize(message))
 
-    # What the others told
+    # Received from the other participants
 
     def update(self) -> None:
-        """Take in what other participants have told since the last time."""
+        """Read the messages of other participants since the last call."""
         with self._lock:
             while (taken := self._reader.take()) is not None:
                 message = deserialize(taken[0], self._message)
@@ -132,7 +132,7 @@ class Graph:
                 del self._others[gid]
 
     def update_if_told(self) -> None:
-        """Take in what other participants have told, if they have."""
+        """Read the messages of other participants, if there are any."""
         if self.condition.triggered:
             self.update()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let an interrupt wait until the end of the block.
+    """Defer an interrupt to the end of the block.
 
     Cyclone's Python binding describes an endpoint by calling back into Python, and replaces what is
     raised there, a KeyboardInterrupt included, by an error of its own.

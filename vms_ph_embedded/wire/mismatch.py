@@ -17,7 +17,7 @@ _POLICIES = {
 
 
 def watch(endpoint: Reader | Writer) -> None:
-    """Let an endpoint, in a wait set, trigger for such a peer and for nothing else."""
+    """Make an endpoint trigger in a wait set for such a peer and for nothing else."""
     is_reader = isinstance(endpoint, Reader)
     endpoint.entity.status_mask = (
         DDSStatus.RequestedIncompatibleQos if is_reader else DDSStatus.OfferedIncompatibleQos

@@ -1,4 +1,4 @@
-"""How ROS names and types are written in DDS, and back."""
+"""Conversion of ROS names and types to those of DDS, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which request endpoint and which reply endpoint of a service belong together.
+"""Pairs of request and reply endpoints of a service.
 
 A server, and a client, has one endpoint for requests and one for replies, which DDS matches one
 after the other. ROS nodes write the same id into the user data of both, so that the other side can
@@ -21,7 +21,7 @@ _PATIENCE = 0.1  # s; how long a server waits for the reader of a client to whom
 
 
 def new_id(role: str) -> str:
-    """User data that tells a server or client from all others."""
+    """User data that identifies a server or client."""
     return f"{role}={secrets.token_bytes(16).hex('.')};"
 
 

@@ -155,7 +155,7 @@ class Participant:
 
 
 def delete(entity: Entity) -> None:
-    """Delete an entity with all its children now, whoever still holds its Python object."""
+    """Delete an entity with all its children now, even if its Python object is still referenced."""
     entity.__del__()
 
 

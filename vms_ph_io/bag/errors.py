@@ -1,4 +1,4 @@
-"""What can go wrong with a bag."""
+"""Errors of bags."""
 
 from vms_ph_dynamics.errors import VmsPhError
 

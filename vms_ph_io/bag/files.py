@@ -1,4 +1,4 @@
-"""Which files make up a bag."""
+"""The files of a bag."""
 
 import fcntl
 import re

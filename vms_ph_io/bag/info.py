@@ -1,4 +1,4 @@
-"""What is in a bag: found by reading it, so that it holds for a bag that was cut off too."""
+"""The content of a bag, found by reading it, so that it is right for a bag that was cut off too."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,7 @@ class BagInfo:
         is_being_recorded: Whether a recorder is still writing it.
         unreadable_bytes: What was cut off or damaged.
         compression: Of the chunks.
-        ros_distro: Of the recording system; empty when the bag does not tell.
+        ros_distro: Of the recording system; empty when the bag has none.
     """
 
     path: Path

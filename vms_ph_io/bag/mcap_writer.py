@@ -76,7 +76,7 @@ class McapWriter:
         self._begin_chunk()
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         self._size = 0
-        # Tells others, until this process ends, that the file is not finished.
+        # A lock shows others, until this process ends, that the file is not finished.
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
@@ -130,7 +130,7 @@ class McapWriter:
         """Write the current chunk, if it holds anything.
 
         Raises:
-            OSError: The disk is full, say. The chunk is given up; the file is as it was before.
+            OSError: The disk is full, for instance. The chunk is dropped; the file is as before.
         """
         if not self._chunk:
             return
@@ -200,7 +200,8 @@ class McapWriter:
         """Write the summary that seeking readers need, and close the file.
 
         Raises:
-            OSError: The disk is full, say. What was written before can still be read by streaming.
+            OSError: The disk is full, for instance. What was written can still be read by
+                streaming.
         """
         try:
             self.flush()

@@ -1,4 +1,4 @@
-"""What comes out of a bag: messages, and the topics they belong to."""
+"""Messages of a bag, and their topics."""
 
 from dataclasses import dataclass, field
 
@@ -20,6 +20,7 @@ class BagMessage:
         publish_time: When it was sent.
         data: Serialised.
         sequence: A number of the publisher's; 0 for none.
+        decoder: Of the recorded definition; None when the bag holds none.
     """
 
     topic: str
@@ -28,7 +29,7 @@ class BagMessage:
     publish_time: int
     data: bytes = field(repr=False)
     sequence: int = 0
-    _decoder: Decoder | None = field(default=None, repr=False, compare=False)
+    decoder: Decoder | None = field(default=None, repr=False, compare=False)
 
     def decode(self) -> object:
         """The message; its fields are attributes, its arrays are numpy's.
@@ -36,9 +37,9 @@ class BagMessage:
         Raises:
             BagError: The bag holds no definition of the type, or the bytes do not fit it.
         """
-        if self._decoder is None:
+        if self.decoder is None:
             raise BagError(f"the bag holds no definition of {self.type}")
-        return self._decoder(self.data)
+        return self.decoder(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class BagTopic:
     Args:
         name: As in "/joint_states".
         type: As in "sensor_msgs/msg/JointState".
-        hash: Of the type; empty when the bag does not tell.
+        hash: Of the type; empty when the bag has none.
         qos: What its publishers offered.
         serialization_format: Of the messages.
     """

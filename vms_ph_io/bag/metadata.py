@@ -52,7 +52,7 @@ class FileMetadata:
 
 @dataclass(frozen=True, slots=True)
 class BagMetadata:
-    """Everything that ``metadata.yaml`` says.
+    """The content of ``metadata.yaml``.
 
     Args:
         files: In order of time.
@@ -142,7 +142,7 @@ class BagMetadata:
 
     @classmethod
     def read(cls, folder: Path) -> "BagMetadata":
-        """What the file says; versions 4 to 9 are understood.
+        """Read the file; versions 4 to 9 are understood.
 
         Raises:
             BagError: It is missing, or not understood.

@@ -1,4 +1,4 @@
-"""What bags need beside numpy: no ROS distribution brings it, so that its absence must speak."""
+"""The packages that bags need; no ROS distribution has them, so that their absence is reported."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ _PACKAGES = ("mcap", "rosbags")
 
 
 def require_packages() -> None:
-    """Raise a `BagError` that says what to install where a package is missing."""
+    """Raise a `BagError` that names what to install where a package is missing."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise BagError(

@@ -86,7 +86,9 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
         return ()
 
 
-@functools.lru_cache(maxsize=256)  # the topics of a bag mostly say the same, and YAML is slow
+@functools.lru_cache(
+    maxsize=256
+)  # the topics of a bag mostly have equal profiles, and YAML is slow
 def _load(text: str) -> Any:
     return yaml.safe_load(text)
 

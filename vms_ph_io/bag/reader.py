@@ -36,7 +36,7 @@ class BagReader:
         self.is_complete = False
         """Whether every file has its end; known once all messages were read."""
         self.unreadable_bytes = 0
-        """What could not be read; known once all messages were read."""
+        """Number of bytes that could not be read; known once all messages were read."""
         self.compression = "none"
         """Of the chunks; known once all messages were read."""
         self._decoders: dict[tuple[str, str, str, str], Decoder] = {}
@@ -48,7 +48,7 @@ class BagReader:
             topics: The only ones wanted; None: all.
 
         Raises:
-            BagError: A file is not what its name says, or cannot be opened.
+            BagError: A file is not of the format of its name, or cannot be opened.
         """
         for item in self.records():
             if isinstance(item, BagMessage) and (topics is None or item.topic in topics):
@@ -58,7 +58,7 @@ class BagReader:
         """The messages, and each topic of each file once, before its first message.
 
         Raises:
-            BagError: A file is not what its name says, or cannot be opened.
+            BagError: A file is not of the format of its name, or cannot be opened.
         """
         self.is_complete, self.unreadable_bytes = False, 0
         complete = True
@@ -107,7 +107,7 @@ class BagReader:
         return self._decoders[key]
 
     def _from_sqlite(self, path: Path) -> Iterator[BagMessage | BagTopic]:
-        """Left to ``rosbags``. Older files hold no definitions: those of ROS 2 Jazzy are taken."""
+        """Read by ``rosbags``. Older files hold no definitions: those of ROS 2 Jazzy are taken."""
         known = MessageTypes()
         decoders: dict[int, Decoder | None] = {}
         try:

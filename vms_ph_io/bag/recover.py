@@ -1,4 +1,4 @@
-"""Making a bag whole again that was cut off by a kill or a full disk.
+"""Repairs a bag that was cut off by a kill or a full disk.
 
 Nothing is lost on the way: the new file is written beside the old one and brought to the disk
 before it takes the old one's place, in one step; the old one stays as ``*.orig``.
@@ -23,7 +23,7 @@ from vms_ph_io.bag.writer import RECORDING
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What ``recover`` did.
+    """The result of ``recover``.
 
     Args:
         path: The bag that is whole now.
@@ -47,7 +47,7 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
         path: A folder with .mcap files, or one .mcap file.
         output: A folder that does not exist: the bag is written there, and the old one is left
             alone. None: the files that need it are replaced, and ``metadata.yaml`` is written anew;
-            a bag that is whole already is left as it is.
+            a complete bag is left as it is.
 
     Raises:
         BagError: There is no MCAP bag, it is still being recorded, the output exists, or the disk
@@ -64,8 +64,8 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
         return _into(Path(output), source, files, scans)
     except OSError as error:
         raise BagError(
-            f"cannot recover {source}: {error.strerror or error}; the bag is as it was. Make room, "
-            "or name another output"
+            f"cannot recover {source}: {error.strerror or error}; the bag is as it was. Free "
+            "some space, or name another output"
         ) from None
 
 
@@ -82,7 +82,7 @@ def _bag_of(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """What is in one file."""
+    """The content of one file."""
 
     file: FileMetadata
     topics: tuple[TopicMetadata, ...]

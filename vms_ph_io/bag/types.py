@@ -17,7 +17,7 @@ _SEPARATOR = "=" * 80 + "\n"
 
 @dataclass(frozen=True, slots=True)
 class MessageDefinition:
-    """What a bag keeps of a message type, so that anyone can decode it without having the type.
+    """The definition of a message type, as a bag keeps it so that any reader can decode it.
 
     Args:
         type: As in "sensor_msgs/msg/JointState".

@@ -29,7 +29,7 @@ FLUSH_PERIOD = 0.5
 """Seconds; a message is on file at the latest after this time."""
 
 RECORDING = {"vms_ph_state": "recording"}
-"""What ``metadata.yaml`` says while its numbers are not final."""
+"""Entry of ``metadata.yaml`` while its numbers are not final."""
 
 
 class BagWriter:
@@ -216,7 +216,7 @@ class BagWriter:
         while not self._closed.wait(period):
             with self._lock:
                 if self._failure is None and not self._closed.is_set():
-                    # Kept in self._failure: the recording thread is told at its next call.
+                    # Kept in self._failure: the next call of the recording thread raises it.
                     with contextlib.suppress(BagError):
                         self._flush()
 
@@ -256,7 +256,7 @@ class BagWriter:
         try:
             self.close()
         except BagError:
-            if exception is None:  # the first trouble is the one to be told
+            if exception is None:  # the first error is the one to report
                 raise
 
     def _metadata(self, writer: McapWriter, custom: dict[str, str]) -> BagMetadata:
@@ -281,7 +281,7 @@ class BagWriter:
     def _failed(self, error: OSError) -> BagError:
         return BagError(
             f"cannot write to bag {self.folder}: {error.strerror or error}; recording has stopped. "
-            "What was recorded before can be read; make room and start another bag"
+            "What was recorded before can be read; free some space and start another bag"
         )
 
     def _fail(self, error: OSError) -> NoReturn:

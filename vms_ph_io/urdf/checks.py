@@ -1,4 +1,4 @@
-"""What a URDF must satisfy before a model is made of it; what the parser lets pass."""
+"""Checks of a URDF before a model is built from it; the parser itself accepts more."""
 
 import contextlib
 import io
@@ -27,7 +27,7 @@ class UrdfWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Findings:
-    """What is wrong with a URDF: errors forbid a model, warnings do not."""
+    """Findings about a URDF: errors forbid a model, warnings do not."""
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a URDF says a robot looks like."""
+"""The visual shapes of a URDF."""
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The vms-ph command line: one file a command."""
+"""The vms-ph command line, one file for each command."""
 
 import os
 import sys

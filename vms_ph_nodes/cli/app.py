@@ -1,4 +1,4 @@
-"""Puts the commands together."""
+"""The application with all commands."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""vms-ph bag: record, play, look into and mend bags."""
+"""vms-ph bag: record, play, inspect and repair bags."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 app = typer.Typer(
-    help="Record and play bags, look into them, mend those cut off.", no_args_is_help=True
+    help="Record and play bags, show what is in them, repair those cut off.", no_args_is_help=True
 )
 
 _BAG = typer.Argument(help="the folder of a bag, or its .mcap file")
@@ -15,10 +15,10 @@ _BAG = typer.Argument(help="the folder of a bag, or its .mcap file")
 @app.command()
 def info(bag: Path = _BAG) -> None:
     """Show what is in a bag; it may have been cut off."""
-    from vms_ph_io.bag import bag_info
+    from vms_ph_io.bag import bag_info, present_topic, present_type
 
     found = bag_info(bag)
-    state = "complete" if found.is_complete else "cut off: `vms-ph bag recover` mends it"
+    state = "complete" if found.is_complete else "cut off: `vms-ph bag recover` repairs it"
     state = "being recorded" if found.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in found.files)} ({found.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
@@ -28,7 +28,11 @@ def info(bag: Path = _BAG) -> None:
     typer.echo(f"Messages: {found.message_count}")
     for topic in found.topics:
         rate = "" if topic.rate is None else f" at {topic.rate:.1f} Hz"
-        typer.echo(f"  {topic.topic.name} [{topic.topic.type}]: {topic.message_count}{rate}")
+        name, kind = topic.topic.name, topic.topic.type
+        typer.echo(f"  {name} [{kind}]: {topic.message_count}{rate}")
+        present = f"{present_topic(name)} [{present_type(kind)}]"
+        if present != f"{name} [{kind}]":
+            typer.echo(f"    an earlier name; played as {present}")
 
 
 @app.command()
@@ -58,9 +62,9 @@ def play(
     delay: float = typer.Option(0.0, "--delay", "-d", help="before the first message, s", min=0.0),
     start_offset: float = typer.Option(0.0, help="left out at the start, s", min=0.0),
 ) -> None:
-    """Publish what a bag holds, at its pace; with --clock, nodes on use_sim_time follow its time.
+    """Publish the messages of a bag at their times; with --clock, nodes on use_sim_time follow it.
 
-    For instance, energies anew from the recorded states of a robot on a moving base:
+    For instance, to compute energies from the recorded states of a robot on a moving base:
     vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
     --topics /joint_states --topics /odom --topics /robot_description
     """
@@ -90,14 +94,14 @@ def recover(
         None, "--output", "-o", help="new folder; none: in place, the old file kept as *.orig"
     ),
 ) -> None:
-    """Make a bag whole that was cut off by a kill or a full disk."""
-    from vms_ph_io.bag import recover as mend
+    """Repair a bag that was cut off by a kill or a full disk."""
+    from vms_ph_io.bag import recover as repair
 
-    done = mend(bag, output)
+    done = repair(bag, output)
     if not done.rewritten:
-        typer.echo(f"{done.path} is whole already: {done.message_count} messages")
+        typer.echo(f"{done.path} is complete already: {done.message_count} messages")
         return
-    typer.echo(f"{done.path} is whole again: {done.message_count} messages")
+    typer.echo(f"{done.path} is complete again: {done.message_count} messages")
     if done.unreadable_bytes:
         typer.echo(f"{done.unreadable_bytes} bytes could not be read")
     for original in done.originals:

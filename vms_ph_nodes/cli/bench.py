@@ -68,7 +68,7 @@ def _benchmarks() -> "dict[str, Benchmark]":
     """Return all benchmarks by their id: those of the library, and the nodes."""
     from vms_ph_studies.benchmarks import benchmarks
 
-    from ..node.benchmark import BENCHMARK
+    from .bench_nodes import BENCHMARK
 
     return {**benchmarks(), BENCHMARK.id: BENCHMARK}
 

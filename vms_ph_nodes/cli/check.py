@@ -1,4 +1,4 @@
-"""vms-ph check: is a robot description sound, and what is in it."""
+"""vms-ph check: validate a robot description and list its content."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""vms-ph demo: everything at once, to look at."""
+"""vms-ph demo: nodes, live view, web page and bag in one run."""
 
 import importlib.util
 import sys
@@ -31,7 +31,7 @@ def demo(
             "the demo starts its nodes without ROS 2, and is not installed beside one; with "
             f"ROS 2: ros2 launch vms_ph {robot}.launch.xml rviz:=true push_period:=5.0"
         )
-    from .demo_run import Demo, Wishes
+    from .demo_run import Demo, Options
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    sys.exit(Demo(Wishes(robot, headless, seconds, rate, speed, push, port, bag, folder)).run())
+    sys.exit(Demo(Options(robot, headless, seconds, rate, speed, push, port, bag, folder)).run())

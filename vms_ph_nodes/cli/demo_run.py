@@ -1,4 +1,4 @@
-"""The demo: starts the nodes, shows what they say, sums the run up."""
+"""The demo: starts the nodes, shows the live view, prints a summary of the run."""
 
 import os
 import signal
@@ -23,13 +23,13 @@ from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
 
 _HOST = "127.0.0.1"
-_PATIENCE = 30.0  # s to the first energy message, after which the demo gives up
+_PATIENCE = 30.0  # s to wait for the first energy message
 _REFRESH = 0.2  # s between two pictures in the terminal
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What was asked for on the command line."""
+class Options:
+    """The options of the command line."""
 
     robot: str
     headless: bool
@@ -45,43 +45,43 @@ class Wishes:
 class Demo:
     """One run of the demo."""
 
-    def __init__(self, wishes: Wishes) -> None:
+    def __init__(self, options: Options) -> None:
         """Check what can be checked before anything starts.
 
         Raises:
             VmsPhError: unknown robot, no such DDS domain, a port that is taken, or a folder that
                 cannot be used.
         """
-        self._wishes = wishes
+        self._options = options
         self._export = export_line()
         self._console = Console(stderr=False, highlight=False)
-        if wishes.robot in robots.names():
-            robots.get(wishes.robot).path()
-        elif not Path(wishes.robot).is_file():
-            robots.get(wishes.robot)
-        if not wishes.headless:
-            _check_port(wishes.port)
-        self._bag = wishes.folder / "bag"
-        if wishes.bag:
-            _make_folder(wishes.folder)
+        if options.robot in robots.names():
+            robots.get(options.robot).path()
+        elif not Path(options.robot).is_file():
+            robots.get(options.robot)
+        if not options.headless:
+            _check_port(options.port)
+        self._bag = options.folder / "bag"
+        if options.bag:
+            _make_folder(options.folder)
 
     def run(self) -> int:
         """Run to the end and return the exit code."""
-        wishes, begun = self._wishes, time.monotonic()
+        options, begun = self._options, time.monotonic()
         arguments = {
-            "robot": wishes.robot,
-            "rate": str(float(wishes.rate)),
-            "real_time_factor": str(float(wishes.speed)),
-            "push_period": str(float(wishes.push)),
-            "web": str(not wishes.headless).lower(),
-            "port": str(wishes.port),
-            "record": str(wishes.bag).lower(),
+            "robot": options.robot,
+            "rate": str(float(options.rate)),
+            "real_time_factor": str(float(options.speed)),
+            "push_period": str(float(options.push)),
+            "web": str(not options.headless).lower(),
+            "port": str(options.port),
+            "record": str(options.bag).lower(),
             "bag": str(self._bag),
         }
         description = load(
-            find_launch_file(_launch_file_of(wishes.robot)), arguments, find_share=find_share
+            find_launch_file(_launch_file_of(options.robot)), arguments, find_share=find_share
         )
-        log = wishes.folder / "log"
+        log = options.folder / "log"
         launcher = Launcher(description, screen=self._console.out, log_folder=log)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -102,10 +102,10 @@ class Demo:
         return code
 
     def _introduce(self) -> None:
-        wishes, out = self._wishes, self._console.out
-        if not wishes.headless:
-            out(f"page      http://{_HOST}:{wishes.port}")
-        out(f"bag       {self._bag if wishes.bag else 'none'}")
+        options, out = self._options, self._console.out
+        if not options.headless:
+            out(f"page      http://{_HOST}:{options.port}")
+        out(f"bag       {self._bag if options.bag else 'none'}")
         out("another terminal sees these topics after")
         out(f"  {self._export}")
         out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
@@ -117,7 +117,7 @@ class Demo:
         executor = SingleThreadedExecutor()
         executor.add_node(view)
         live = None
-        if self._console.is_terminal and not self._wishes.headless:
+        if self._console.is_terminal and not self._options.headless:
             live = Live(console=self._console, auto_refresh=False, transient=False)
         first: float | None = None
         try:
@@ -132,7 +132,7 @@ class Demo:
                             live.start()
                     elif now - begun > _PATIENCE:
                         break
-                elif self._wishes.seconds and now - first >= self._wishes.seconds:
+                elif self._options.seconds and now - first >= self._options.seconds:
                     break
                 elif live is not None and now - shown >= _REFRESH:
                     live.update(view.render(), refresh=True)
@@ -148,7 +148,7 @@ class Demo:
         return first is not None
 
     def _sum_up(self) -> None:
-        if not self._wishes.bag:
+        if not self._options.bag:
             return
         from vms_ph_io.plots import plot_run
 
@@ -157,7 +157,7 @@ class Demo:
         except VmsPhError as error:
             self._console.print(f"[red]no summary: {error}[/red]")
             return
-        plot = self._wishes.folder / "energy.png"
+        plot = self._options.folder / "energy.png"
         plot_run(run, plot)
         _print_summary(self._console, run)
         self._console.out(f"bag       {self._bag}")
@@ -173,10 +173,9 @@ def _print_summary(console: Console, run: RunRecord) -> None:
     end = {name: values[-1] for name, values in run.power.items()}
     console.out(f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages")
     console.out(f"stored    {end['stored']:+.6f} J")
-    console.out(
-        f"supplied  {end['torque_energy']:+.6f} J by joint torques, "
-        f"{end['wrench_end_effector_energy']:+.6f} J at the end effector"
-    )
+    for port, energies in run.port_energies.items():
+        if run.port_powers[port].any():
+            console.out(f"supplied  {energies[-1]:+.6f} J by {port}")
     console.out(f"friction  {end['dissipated_energy']:.6f} J")
     console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
     console.out(f"unaccounted energy                {run.unaccounted_energy:+.3e} J")

@@ -1,4 +1,4 @@
-"""vms-ph interface: what messages and services are made of."""
+"""vms-ph interface: definitions of messages and services."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""vms-ph launch: a launch file, with ROS 2 or without."""
+"""vms-ph launch: run a launch file, with ROS 2 or without."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ def launch(
     file: str = typer.Argument(help="a *.launch.xml file, or the name of one of ours: panda"),
     show_args: bool = typer.Option(False, "--show-args", "-s", help="list its arguments and end"),
 ) -> None:
-    """Start what a launch file says; arguments as name:=value. Ctrl-C stops all of it.
+    """Start the nodes of a launch file; arguments as name:=value. Ctrl-C stops all of them.
 
     For instance: vms-ph launch panda web:=true push_period:=5.0
     """

@@ -1,4 +1,4 @@
-"""vms-ph node: which nodes there are, and what they publish, subscribe and offer."""
+"""vms-ph node: the running nodes, and what they publish, subscribe and offer."""
 
 import typer
 

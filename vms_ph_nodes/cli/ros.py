@@ -1,4 +1,4 @@
-"""A node for the length of one command."""
+"""A temporary node for one command, and waiting for what it asks."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ PATIENCE = 5.0  # s to wait for something that should be there
 
 @contextmanager
 def short_node() -> "Iterator[Node]":
-    """Give a node that is gone when the command ends; Ctrl-C ends the command quietly.
+    """Yield a node that is destroyed when the command ends; Ctrl-C ends the command silently.
 
     Raises:
         VmsPhError: what was given cannot be the name of a topic or service.
@@ -42,7 +42,7 @@ def short_node() -> "Iterator[Node]":
 
 
 def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
-    """Return what ``look`` sees once it has not changed for ``quiet`` seconds."""
+    """Return the result of ``look`` once it has not changed for ``quiet`` seconds."""
     import rclpy
 
     seen, since, end = look(), time.monotonic(), time.monotonic() + PATIENCE
@@ -55,10 +55,10 @@ def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
 
 
 def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
-    """Return what ``look`` gives as soon as it is something.
+    """Return the result of ``look`` as soon as it is true.
 
     Raises:
-        VmsPhError: it stays nothing; ``missing`` says what that means.
+        VmsPhError: it stays false; ``missing`` is the message.
     """
     import rclpy
 
@@ -75,14 +75,14 @@ def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
     """Call a service and return its response.
 
     Raises:
-        VmsPhError: nobody offers it, or it does not answer.
+        VmsPhError: no node offers it, or it does not answer.
     """
     import rclpy
 
     client = node.create_client(kind, name)
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(
-            f"nobody offers the service {name} (waited {PATIENCE:g} s); "
+            f"no node offers the service {name} (waited {PATIENCE:g} s); "
             "`vms-ph service list` shows those there are"
         )
     future = client.call_async(request)

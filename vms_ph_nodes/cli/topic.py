@@ -97,14 +97,14 @@ def pub(
     message = fill(message_type(), parse(values))
     with short_node() as node:
         name = node.resolve_topic_name(name)
-        nobody = f"nobody subscribes {name}; nothing was published"
+        missing = f"no node subscribes {name}; nothing was published"
         # Before there is a publisher: one of a wrong type would be warned of by all who listen.
-        awaited(node, lambda: node.count_subscribers(name), nobody)
+        awaited(node, lambda: node.count_subscribers(name), missing)
         taken = dict(node.get_topic_names_and_types()).get(name, [])
         if taken and all(load_interface(each, "msg") is not message_type for each in taken):
             raise VmsPhError(f"{name} is a {' and a '.join(taken)}, no {kind}")
         publisher = node.create_publisher(message_type, name, 10)
-        awaited(node, publisher.get_subscription_count, nobody)
+        awaited(node, publisher.get_subscription_count, missing)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
         while True:
             if hasattr(message, "header"):
@@ -160,7 +160,7 @@ def _pause(node: "Node", seconds: float) -> None:
 
 
 def _linger(node: "Node") -> None:
-    """Let a reliable writer hand its last message over before the node goes."""
+    """Wait until a reliable writer has delivered its last message."""
     _pause(node, 0.3)
 
 
@@ -173,7 +173,7 @@ def _names(endpoints: Any) -> list[str]:
 
 
 def _rate(times: "deque[float]", shown: float) -> str:
-    """Return what to say of the messages at ``times``, having last said something at ``shown``."""
+    """Return the report on the messages at ``times``; the last one was printed at ``shown``."""
     if len(times) < 2 or times[-1] < shown:
         return "no new messages"
     steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]

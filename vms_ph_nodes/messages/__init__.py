@@ -1,1 +1,1 @@
-"""Between messages and arrays."""
+"""Conversion between ROS messages and arrays, energies and text."""

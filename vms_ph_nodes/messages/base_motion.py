@@ -28,7 +28,7 @@ _TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """Where a moving base is and how it moves.
+    """Pose and twist of a moving base.
 
     Attributes:
         q: its part of the configuration, [x y cos sin] or [x y z qx qy qz qw].

@@ -1,14 +1,22 @@
-"""Energy and momentum of a state as messages."""
+"""Energy, momentum, port powers and port energies as messages."""
+
+import math
+from collections.abc import Mapping
 
 from geometry_msgs.msg import Point, Twist, Vector3
 from std_msgs.msg import Header
-from vms_ph.msg import Energy, Momentum
+from vms_ph.msg import Energy, Momentum, PortEnergy, Power
 
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.null_space_energy import kinetic_null
+from vms_ph_dynamics.energy.task_exchange import Exchange
 from vms_ph_dynamics.structure.momenta import in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
+
+PORTS = ("torque", "wrench_base", "wrench_end_effector")
+"""The default ports, each a field of Power and PortEnergy; further ones are tool ports."""
 
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
@@ -48,6 +56,51 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
         joint_momentum=d.pi.tolist(),
         shape_momentum=d.pi_hat.tolist(),
     )
+
+
+def to_power(header: Header, flow: Flow, audit: EnergyAudit, exchange: Exchange) -> Power:
+    """Return the port powers of a sample and the energy balance up to it."""
+    tools = _tools(audit.port_energy)
+    return Power(
+        header=header,
+        **{port: flow.power[port] for port in PORTS},
+        tool_names=list(tools),
+        tool_power=[flow.power.get(name, math.nan) for name in tools],
+        dissipated=flow.dissipated,
+        null_to_task=exchange.whole,
+        null_to_task_g12=exchange.through_g12,
+        **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
+        tool_energy=list(tools.values()),
+        dissipated_energy=audit.dissipated,
+        stored=audit.stored,
+        unaccounted_energy=audit.unaccounted_energy,
+        residual=audit.residual,
+        exact_energies=audit.exact,
+    )
+
+
+def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
+    """Return the energy that has crossed each port."""
+    tools = _tools(energies.supplied)
+    return PortEnergy(
+        header=header,
+        **{port: energies.supplied[port] for port in PORTS},
+        tool_names=list(tools),
+        tool_energy=list(tools.values()),
+        dissipated=energies.dissipated,
+        resets=energies.resets,
+    )
+
+
+def from_port_energy(message: PortEnergy) -> PortEnergies:
+    """Return the port energies that a message holds."""
+    supplied = {port: getattr(message, port) for port in PORTS}
+    supplied.update(zip(message.tool_names, message.tool_energy, strict=False))
+    return PortEnergies(supplied, message.dissipated, message.resets)
+
+
+def _tools(by_port: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in by_port.items() if name not in PORTS}
 
 
 def _vector(value: Array) -> Vector3:

@@ -1,4 +1,4 @@
-"""Messages that belong together by their stamp, though they come over different topics."""
+"""Pairing of messages of different topics by their stamp."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 # So many leaders wait at most for companions that do not come at all.
 _PATIENCE = 50
 
-# Companions whose leader was lost are forgotten after so many.
+# Companions without a leader are dropped beyond this number.
 _KEPT = 100
 
 
@@ -27,7 +27,7 @@ class StampPairing:
         self._expected: set[str] = set()
 
     def expect(self, names: set[str]) -> None:
-        """Say which companions have a publisher and are worth waiting for."""
+        """Set the companions that have a publisher and are waited for."""
         self._expected = names & self._waiting.keys()
         self._release()
 

@@ -1,4 +1,4 @@
-"""What the model server answers; arrays are laid out as the srv files say."""
+"""Responses of the model server; the srv files define the layout of the arrays."""
 
 from typing import Any
 
@@ -38,10 +38,10 @@ class ModelAnswers:
     def __init__(self, model: VMSModel) -> None:
         self._model = model
         self._task = PositionTask(model)
-        self._root = LinkTree(model).root
+        self._root = LinkTree(model.tree).root
 
     def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
-        """Say what the model is."""
+        """Return the properties of the model."""
         model = self._model
         response.name, response.base = model.name, model.base
         response.nq, response.nv = model.nq, model.nv
@@ -99,7 +99,7 @@ class ModelAnswers:
         response.poses = [_pose(d.placement(name)) for name in names]
 
     def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
-        """Say whether the structure holds at a state."""
+        """Return the structure checks at a state."""
         found = structure_checks(self._of(request.state))
         response.checks = [check.name for check in found]
         response.values = [check.value for check in found]
@@ -126,7 +126,7 @@ class ModelAnswers:
         q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
         for name in joints.name:
             # Joints that are held (a gripper's, say) are frames; anything else is a slip.
-            if not model._pin.existFrame(name):
+            if not model.tree.has_frame(name):
                 model.joint_index(name)
         return model.evaluate(q, v)
 

@@ -1,4 +1,4 @@
-"""Asking a model server from Python, with arrays in place of messages."""
+"""Client of the model server for Python, with arrays in place of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class ModelClient:
     """Calls the services of a model server; every method waits for the answer."""
 
     def __init__(self, node: Node, server: str = "model_server", patience: float = 5.0) -> None:
-        """Ask through ``node``, which nobody else may be spinning.
+        """Create the clients on ``node``, which must not be spun elsewhere meanwhile.
 
         Args:
             node: makes the clients; its callbacks run while an answer is awaited.
@@ -104,7 +104,7 @@ class ModelClient:
         """Return what the model is.
 
         Raises:
-            VmsPhError: nobody answers, or the server has no robot yet.
+            VmsPhError: no node answers, or the server has no robot yet.
         """
         return self._ask(GetModelInfo, "get_model_info", GetModelInfo.Request())
 
@@ -112,7 +112,7 @@ class ModelClient:
         """Return the terms of the equations of motion at states.
 
         Raises:
-            VmsPhError: nobody answers, or the server refuses a state; with its reason.
+            VmsPhError: no node answers, or the server refuses a state; with its reason.
         """
         request = GetDynamicsBatch.Request(states=list(states))
         a = self._ask(GetDynamicsBatch, "get_dynamics_batch", request)
@@ -144,7 +144,7 @@ class ModelClient:
             aligned: twists in the axes of the inertial frame instead of the frame's own.
 
         Raises:
-            VmsPhError: nobody answers, or the server refuses; with its reason.
+            VmsPhError: no node answers, or the server refuses; with its reason.
         """
         kind = GetJacobian.Request
         axes = kind.ALIGNED if aligned else kind.LOCAL
@@ -174,7 +174,7 @@ class ModelClient:
         client = self._clients[name]
         if not client.wait_for_service(timeout_sec=self._patience):
             raise VmsPhError(
-                f"nobody offers the service {full} (waited {self._patience:g} s); start "
+                f"no node offers the service {full} (waited {self._patience:g} s); start "
                 "model_server, or give the name of its node as server="
             )
         future = client.call_async(request)

@@ -1,1 +1,1 @@
-"""What every node is made of: process, life cycle, parameters, diagnostics."""
+"""Parts of every node: process, life cycle, parameters, diagnostics."""

@@ -1,8 +1,8 @@
-"""Every node's heartbeat on /diagnostics, and its eye on the heartbeats of the others.
+"""The heartbeat of a node on /diagnostics, and supervision of the heartbeats of other nodes.
 
-A killed process stays in DDS discovery for seconds, so absence there says little. Each node
-therefore publishes a status four times a second; when one falls silent, the first (by name) of
-those still alive reports it as an error under the lost node's own name, until it is back.
+A killed process stays in DDS discovery for seconds, so discovery is no sign of life.
+Each node therefore publishes a status four times a second; when one stops, the first (by name) of
+the others reports it as an error under the name of the lost node, until it is back.
 """
 
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ from rclpy.node import Node
 from .rate_statistics import RateStatistics
 
 PERIOD = 0.25  # s between heartbeats
-SILENCE = 1.5  # s after which a node counts as lost; a busy machine delays heartbeats
-QUIET = 2.0  # s without what a node lives on, after which it says so
+TIMEOUT = 1.5  # s after which a node counts as lost; a busy machine delays heartbeats
+NO_INPUT = 2.0  # s without input, after which a node warns
 TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 _SUFFIX = ": vms_ph node"
-_FAREWELL = "stopped"
+_SHUTDOWN = "stopped"
 _REPORTER = "reported by"
 
 
 def node_name(status: DiagnosticStatus) -> str:
-    """Return which node of ours a status is about; empty when it is about something else."""
+    """Return the node of this package that a status is about; empty when there is none."""
     name = status.name
     return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
 
@@ -34,21 +34,21 @@ def node_name(status: DiagnosticStatus) -> str:
 class Health:
     """Publishes the status of a node and watches its peers."""
 
-    def __init__(self, node: Node, lives_on: str = "") -> None:
-        """Begin.
+    def __init__(self, node: Node, input_name: str = "") -> None:
+        """Start the heartbeat.
 
         Args:
             node: whose health it is.
-            lives_on: what the node works on, in words; once :meth:`tick` has been called, it warns
-                when that stays away.
+            input_name: the input of the node, in words; after the first :meth:`tick`, a warning is
+                published when there is none.
         """
         self._node = node
-        self._lives_on = lives_on
+        self._input_name = input_name
         self._rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._level, self._message, self._values = OK, "running", {}
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._heard: dict[str, int] = {}
+        self._last_seen: dict[str, int] = {}
         self._publisher = node.create_publisher(DiagnosticArray, TOPIC, 10)
         node.create_subscription(DiagnosticArray, TOPIC, self._listen, 50)
         node.create_timer(PERIOD, self._beat, clock=self._clock)
@@ -56,24 +56,24 @@ class Health:
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> None:
-        """Set what the next heartbeats say of this node."""
+        """Set the status that the next heartbeats publish."""
         self._level, self._message = level, message
         self._values = dict(values or {})
 
     def tick(self) -> None:
-        """Count one piece of work; the next heartbeats tell how many there are a second."""
+        """Count one cycle; the heartbeats publish the frequency."""
         self._rate.tick()
 
     def announce_shutdown(self) -> None:
-        """Tell the others that this node ends on purpose."""
-        self._publish([self._status(self._name, OK, _FAREWELL)])
+        """Announce to the other nodes that this one ends on purpose."""
+        self._publish([self._status(self._name, OK, _SHUTDOWN)])
 
     def _beat(self) -> None:
         now = self._clock.now().nanoseconds
         statuses = [self._own(now)]
-        silent = {name: (now - at) / 1e9 for name, at in self._heard.items()}
-        lost = {name: seconds for name, seconds in silent.items() if seconds > SILENCE}
-        if self._name == min([self._name, *(n for n in self._heard if n not in lost)]):
+        age = {name: (now - at) / 1e9 for name, at in self._last_seen.items()}
+        lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
+        if self._name == min([self._name, *(n for n in self._last_seen if n not in lost)]):
             statuses += [
                 self._status(
                     name,
@@ -86,12 +86,12 @@ class Health:
         self._publish(statuses)
 
     def _own(self, now: int) -> DiagnosticStatus:
-        frequency, quiet = self._rate.look(now)
+        frequency, idle = self._rate.sample(now)
         if not self._rate.has_begun:
             return self._status(self._name, self._level, self._message, self._values)
         level, message = self._level, self._message
-        if self._lives_on and quiet > QUIET:
-            level, message = max(level, WARN), f"no {self._lives_on} for {quiet:.1f} s"
+        if self._input_name and idle > NO_INPUT:
+            level, message = max(level, WARN), f"no {self._input_name} for {idle:.1f} s"
         values = {**self._values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
@@ -99,14 +99,14 @@ class Health:
         now = self._clock.now().nanoseconds
         for status in message.status:
             name = node_name(status)
-            # What another says of a lost node is not that node's heartbeat.
-            hearsay = any(pair.key == _REPORTER for pair in status.values)
-            if name in ("", self._name) or hearsay:
+            # A report about a lost node is not a heartbeat of that node.
+            is_report = any(pair.key == _REPORTER for pair in status.values)
+            if name in ("", self._name) or is_report:
                 continue
-            if status.message == _FAREWELL:
-                self._heard.pop(name, None)
+            if status.message == _SHUTDOWN:
+                self._last_seen.pop(name, None)
             else:
-                self._heard[name] = now
+                self._last_seen[name] = now
 
     def _status(
         self, name: str, level: bytes, message: str, values: Mapping[str, object] | None = None

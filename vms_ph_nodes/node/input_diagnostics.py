@@ -1,4 +1,4 @@
-"""What a node says of messages it cannot use."""
+"""Warnings about messages that a node cannot use."""
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -7,20 +7,20 @@ from ..messages.conversions import NANOSECONDS
 
 
 class InputDiagnostics:
-    """Says why a message is ignored, but not the same again and again.
+    """Logs why a message is ignored, each reason at most once a second.
 
-    A stream of bad commands would flood the log; the logger's own throttle would swallow a second
-    kind of mistake that follows the first within the same second.
+    A stream of bad commands would flood the log; the logger's own throttle would also suppress a
+    different reason that follows within the same second.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._said, self._when = "", 0
+        self._reported, self._when = "", 0
 
-    def say(self, why: object) -> None:
+    def report(self, why: object) -> None:
         """Warn that a message is ignored, at most once a second for the same reason."""
         text, now = f"ignored: {why}", self._steady.now().nanoseconds
-        if text != self._said or now - self._when >= NANOSECONDS:
-            self._said, self._when = text, now
+        if text != self._reported or now - self._when >= NANOSECONDS:
+            self._reported, self._when = text, now
             self._node.get_logger().warning(text)

@@ -1,4 +1,4 @@
-"""Nodes whose start and stop others may manage, and that start by themselves unless told not to."""
+"""Managed (lifecycle) nodes that become active by themselves by default."""
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
@@ -8,8 +8,8 @@ from .parameters import declare
 class ManagedNode(LifecycleNode):
     """A managed node; ``autostart`` takes it to active at once.
 
-    Whoever makes it calls :meth:`begin` when all it needs is there. ROS 2's own tools manage it
-    (``ros2 lifecycle set /simulator deactivate``), and so do its services without them.
+    Its creator calls :meth:`begin` when all inputs are available. It is managed by the tools of
+    ROS 2 (``ros2 lifecycle set /simulator deactivate``) or by its services.
     """
 
     def __init__(self, name: str) -> None:
@@ -23,16 +23,16 @@ class ManagedNode(LifecycleNode):
             self.trigger_activate()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take note that the node works."""
+        """Mark the node active."""
         self.is_active = True
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take note that the node rests."""
+        """Mark the node inactive."""
         self.is_active = False
         return super().on_deactivate(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take note that the node is at its end."""
+        """Mark the node inactive."""
         self.is_active = False
         return super().on_shutdown(state)

@@ -1,4 +1,4 @@
-"""Declaring parameters as their files say: with type, description, bounds and what may change.
+"""Declares parameters from their files: with type, description, bounds and read-only flag.
 
 A node names its file by the class attribute ``PARAMETERS``: config/parameters/<name>.yaml, in the
 schema of generate_parameter_library, which the C++ side reads too. The gains of a controller are

@@ -1,4 +1,4 @@
-"""From a node class to a process: start, spin, end with an exit code."""
+"""Runs nodes as a process: start, spin, end with an exit code."""
 
 import signal
 import sys
@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 @contextmanager
 def errors_in_one_sentence() -> Iterator[None]:
-    """End the process with one sentence where something is missing that a program imports."""
+    """Print an error of an import as one sentence and end the process with exit code 1."""
     try:
         yield
     except VmsPhError as error:
@@ -30,7 +30,8 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     The exit code is 0 after Ctrl-C or a shutdown asked for, and 1 when a node could not be made;
     the reason is then one sentence on stderr.
     """
-    # ROS's own handlers would end the context before the nodes could announce the shutdown and finish files.
+    # ROS's own handlers would end the context before the nodes could announce their shutdown and
+    # finish their files.
     stopped = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.append(True))

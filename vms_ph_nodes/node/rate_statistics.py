@@ -1,40 +1,40 @@
-"""How often something happens, from a count that is looked at now and then."""
+"""Frequency of an event, from samples of its count."""
 
 from collections import deque
 
 from ..messages.conversions import NANOSECONDS
 
-# Looks that the frequency is taken over: two seconds of heartbeats.
-_LOOKS = 8
+# Samples that the frequency is computed from: two seconds of heartbeats.
+_SAMPLES = 8
 
 
 class RateStatistics:
-    """Counts what happens; tells its frequency and how long nothing has happened."""
+    """Counts events; computes their frequency and the time since the last one."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._looks: deque[tuple[int, int]] = deque(maxlen=_LOOKS + 1)
-        self._moved = 0
+        self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES + 1)
+        self._changed = 0
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has happened at all."""
+        """Whether there has been any event."""
         return self._count > 0
 
     def tick(self) -> None:
-        """Count one."""
+        """Count one event."""
         self._count += 1
 
-    def look(self, now: int) -> tuple[float, float]:
-        """Return frequency (Hz) over the last looks, and for how long (s) nothing has happened.
+    def sample(self, now: int) -> tuple[float, float]:
+        """Return the frequency (Hz) over the last samples, and the time since the last event (s).
 
         Args:
-            now: any clock that does not go back, ns.
+            now: of a monotonic clock, ns.
         """
-        if not self._looks or self._looks[-1][1] != self._count:
-            self._moved = now
-        self._looks.append((now, self._count))
-        begun, counted = self._looks[0]
+        if not self._samples or self._samples[-1][1] != self._count:
+            self._changed = now
+        self._samples.append((now, self._count))
+        begun, counted = self._samples[0]
         passed = (now - begun) / NANOSECONDS
         frequency = (self._count - counted) / passed if passed > 0.0 else 0.0
-        return frequency, (now - self._moved) / NANOSECONDS
+        return frequency, (now - self._changed) / NANOSECONDS

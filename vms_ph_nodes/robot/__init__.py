@@ -1,1 +1,1 @@
-"""The robot as the nodes see it: parameters, motion, topics, references."""
+"""The robot of a node: its description, state, topics, references and external efforts."""

@@ -1,4 +1,4 @@
-"""Disturbances at the end effector now and then, so that there is something to see."""
+"""Periodic disturbances at the end effector."""
 
 import numpy as np
 from rclpy.node import Node
@@ -9,9 +9,9 @@ from ..node.parameters import declare
 
 
 class Disturbances:
-    """The parameters ``push.*`` of the simulator, and the force they stand for.
+    """Force pulses of the parameters ``push.*`` of the simulator.
 
-    The directions take turns: along x, y and z of the world.
+    Their directions alternate between x, y and z of the world.
     """
 
     def __init__(self, node: Node) -> None:

@@ -51,7 +51,7 @@ class ReferenceTopics:
         self._twist: tuple[int, Array, bool] | None = None
 
     def take(self, q: Array) -> Reference:
-        """Return what is wanted now; a pose is told once, a twist until it is too old.
+        """Return the present reference: the last pose, and the last twist until it times out.
 
         Args:
             q: (nq,) configuration, for twists in the frame of the base.
@@ -133,4 +133,4 @@ class ReferenceTopics:
         return None
 
     def _ignore(self, what: str, problem: str) -> None:
-        self._input_diagnostics.say(f"a reference {what} {problem}")
+        self._input_diagnostics.report(f"a reference {what} {problem}")

@@ -1,4 +1,4 @@
-"""The robot as its topics tell it: messages of one stamp put together."""
+"""The state of the robot as received: messages of one stamp put together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ from vms_ph.msg import PortEnergy
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.structure import Ports
 
 from ..messages.base_motion import from_odometry
 from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
+from ..messages.energy_messages import from_port_energy
 from ..messages.pairing import StampPairing
 
 # Sensor data as usual, but deep enough for what a robot publishes while this process is kept from
@@ -28,15 +30,15 @@ _SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass(frozen=True)
 class RobotMotion:
-    """What is known of the robot at one stamp.
+    """State and efforts of the robot at one stamp.
 
     Attributes:
         stamp: of all the messages.
         d: the terms at the configuration and velocity.
         torque: (n,) of the joints, N m or N.
-        wrench: (6,) at the end effector in its own axes; None where nobody tells.
-        wrench_base: (b,) at the base in its own axes; None where nobody tells.
-        work: what the simulator says of the energy through its ports; None where nobody tells.
+        wrench: (6,) at the end effector in its own axes; None where nobody publishes it.
+        wrench_base: (b,) at the base in its own axes; None where nobody publishes it.
+        port_energies: of the simulator; None where nobody publishes them.
     """
 
     stamp: Time
@@ -44,7 +46,7 @@ class RobotMotion:
     torque: Array
     wrench: Array | None
     wrench_base: Array | None
-    work: PortEnergy | None
+    port_energies: PortEnergies | None
 
     def ports(self, friction: Friction | None) -> Ports:
         """Return the efforts at the ports."""
@@ -65,7 +67,7 @@ class MotionListener:
         self._model, self._use, self._refuse = model, use, refuse
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
-            "work": (PortEnergy, "vms_ph/port_energy"),
+            "energies": (PortEnergy, "vms_ph/port_energy"),
         }
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
@@ -87,7 +89,7 @@ class MotionListener:
 
         def expect() -> None:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
-            # Without its odometry nothing can be said of a robot on a moving base.
+            # The state of a robot on a moving base is incomplete without its odometry.
             self._pairing.expect(present | ({"odometry"} if model.b else set()))
 
         expect()
@@ -97,7 +99,7 @@ class MotionListener:
         self,
         message: JointState,
         wrench: WrenchStamped | None,
-        work: PortEnergy | None,
+        energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
         odometry: Odometry | None = None,
     ) -> None:
@@ -115,4 +117,5 @@ class MotionListener:
             self._refuse(f"ignored: {error}")
             return
         d = model.evaluate(q, v)
-        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, work))
+        totals = None if energies is None else from_port_energy(energies)
+        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, totals))

@@ -1,4 +1,4 @@
-"""The robot a node works on: by name, by file, or from the /robot_description topic."""
+"""The robot of a node: by name, by file, or from the robot_description topic."""
 
 from collections.abc import Callable
 from pathlib import Path

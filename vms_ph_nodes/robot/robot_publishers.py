@@ -1,4 +1,4 @@
-"""What a robot tells of itself: joint states, odometry, efforts, transforms."""
+"""The topics of a simulated robot: joint states, odometry, efforts, port energies, transforms."""
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3, WrenchStamped
@@ -12,28 +12,30 @@ from vms_ph.msg import PortEnergy
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
 from ..messages.base_motion import to_odometry
 from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
+from ..messages.energy_messages import to_port_energy
 from ..messages.frames import ODOM, with_prefix
 from ..node.parameters import declare
 from .robot_parameters import LATCHED
 
 
 class RobotPublishers:
-    """The topics of a simulated robot, and the parameters that say how to publish them."""
+    """Publishes the topics of a simulated robot, as its parameters say."""
 
     def __init__(self, node: Node, model: VMSModel, description: str) -> None:
         self._model = model
-        self._links = LinkTree(model)
+        self._links = LinkTree(model.tree)
         self.frame_prefix: str = declare(node, "frame_prefix")
         tf: bool = declare(node, "publish_tf")
         clock: bool = declare(node, "publish_clock")
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
-        self._works = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
+        self._port_energies = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
         self._moves = model.b > 0
         if self._moves:
             self._odometry = node.create_publisher(Odometry, "odom", 10)
@@ -61,20 +63,12 @@ class RobotPublishers:
             self._clock.publish(Clock(clock=stamp))
 
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
-        """Publish all that is known at ``stamp``; the joint states last, they lead the others."""
-        model, work = self._model, sample.work
-        self._works.publish(
-            PortEnergy(
-                header=Header(stamp=stamp),
-                torque=work["torque"],
-                wrench_end_effector=work["wrench_end_effector"],
-                wrench_base=work["wrench_base"],
-                dissipated=sample.dissipated,
-                resets=resets,
-            )
-        )
+        """Publish the sample; the joint states last, as listeners pair the others with them."""
+        model = self._model
+        energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
+        self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
         tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
-        self._wrenches.publish(to_wrench(tool, sample.wrench))
+        self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))

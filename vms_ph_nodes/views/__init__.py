@@ -1,1 +1,1 @@
-"""What people look at: markers, the page's scenes, the view in the terminal."""
+"""Views of the robot: markers, scenes of the web page, the live view of the terminal."""

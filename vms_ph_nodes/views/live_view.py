@@ -1,4 +1,4 @@
-"""What a terminal shows of the running robot: energies, port powers, health."""
+"""The running robot in the terminal: energies, port powers, status of the nodes."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,14 @@ from rich.text import Text
 from vms_ph.msg import ControllerState, Energy, Power
 
 from ..messages.conversions import NANOSECONDS, from_stamp
+from ..messages.energy_messages import PORTS
 from ..node.health import TOPIC, node_name
 
 _STYLES = {DiagnosticStatus.OK: "green", DiagnosticStatus.WARN: "yellow"}
 
 
 class LiveView(Node):
-    """Listens, and gives what there is to show."""
+    """Subscribes to energies, port powers and diagnostics, and renders them as tables."""
 
     def __init__(self) -> None:
         super().__init__("live_view", start_parameter_services=False)
@@ -56,18 +57,18 @@ class LiveView(Node):
 
     def _powers(self) -> Iterator[tuple[str, float]]:
         if self.power is not None:
-            yield "joint torques", self.power.torque
-            yield "end effector", self.power.wrench_end_effector
+            for port in PORTS:
+                yield port, getattr(self.power, port)
+            yield from zip(self.power.tool_names, self.power.tool_power, strict=False)
             yield "friction", -self.power.dissipated
             yield "null space to task", self.power.null_to_task
-            yield "residual", self.power.residual
         if self.control is not None:
             yield "injected damping", -self.control.damping_task - self.control.damping_null
 
     def _nodes(self) -> Table:
         table = Table(title=f"nodes at {self.seconds:.1f} s", title_justify="left")
         table.add_column("node")
-        table.add_column("says")
+        table.add_column("status")
         for name in sorted(self._health):
             status = self._health[name]
             style = _STYLES.get(status.level, "bold red")
@@ -75,7 +76,8 @@ class LiveView(Node):
         if self.control is not None:
             table.add_row("task error", f"{1e3 * self.control.task_error:.2f} mm")
         if self.power is not None:
-            table.add_row("unaccounted energy", f"{self.power.unaccounted_energy:+.1e} J")
+            energy, residual = self.power.unaccounted_energy, self.power.residual
+            table.add_row("unaccounted energy", f"{energy:+.1e} J, residual {residual:+.1e} W")
         return table
 
     def _on_energy(self, message: Energy) -> None:

@@ -7,7 +7,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
+
+from .shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
 
 _SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m
 

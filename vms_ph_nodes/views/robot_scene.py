@@ -20,7 +20,7 @@ class RobotScene:
     """Draws the links of a robot; their poses are set by the name of the link."""
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
-        tree = LinkTree(model)
+        tree = LinkTree(model.tree)
         paths = {tree.root: f"/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}

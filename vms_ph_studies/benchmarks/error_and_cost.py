@@ -121,8 +121,7 @@ def _measure(
 
 def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
     """Return kinetic and potential energy, and the momentum about the inertial origin."""
-    m = model.pinocchio
-    data = model.workspace()
+    m, data = model.tree.pinocchio, model.tree.data()
     kinetic = float(pin.computeKineticEnergy(m, data, q, v))
     potential = float(pin.computePotentialEnergy(m, data, q))
     if model.base == "fixed":

@@ -44,13 +44,15 @@ int run(int count, char** words) {
   priority.sched_priority = std::atoi(words[5]);
   const std::string kind = words[6];
   // Python's thread is made by this one, and gets its priority.
-  if (priority.sched_priority > 0 && pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) {
+  if (priority.sched_priority > 0 &&
+      pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) {
     std::fprintf(stderr, "a real-time priority is not allowed here\n");
     return 3;
   }
   vms_ph::PythonController law(kind, robot);
   if (count - 7 != law.nq()) {
-    std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(), count - 7);
+    std::fprintf(stderr, "the robot has %d numbers in a configuration; given: %d\n", law.nq(),
+                 count - 7);
     return 2;
   }
   Eigen::VectorXd home(law.nq());
@@ -91,7 +93,9 @@ int run(int count, char** words) {
 
 int main(int count, char** words) {
   if (count < 8) {
-    std::fprintf(stderr, "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...\n", words[0]);
+    std::fprintf(stderr,
+                 "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...\n",
+                 words[0]);
     return 2;
   }
   try {

@@ -24,7 +24,8 @@ class Allocation {
  public:
   /// Take the actuators of a robot on a floating or planar base.
   ///
-  /// @throws ModelError  no actuator, a fixed base, or an actuator with an entry that is not finite,
+  /// @throws ModelError  no actuator, a fixed base, or an actuator with an entry that is not
+  /// finite,
   ///                     an axis of length zero, or limits in the wrong order.
   explicit Allocation(const std::vector<Rotor>& rotors, Base base = Base::floating);
 

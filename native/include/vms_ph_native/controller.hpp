@@ -1,6 +1,7 @@
 // What a controller is: from state, reference and time step to a command with its energy.
 #pragma once
 
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -21,7 +22,7 @@ struct RobotState {
   bool is_usable(const Model& model) const noexcept;
 };
 
-/// What is wanted of the robot; what is not there means: stay as you were told before.
+/// The desired motion; an empty field keeps the last reference of that kind.
 struct Reference {
   std::optional<Eigen::Vector3d> position;  ///< of the end effector in the inertial frame, m
   std::optional<Eigen::Vector3d> velocity;  ///< in the inertial frame, m/s
@@ -34,13 +35,45 @@ struct Reference {
 /// How the last update went; the numbers are those of the ControllerState message.
 enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
-/// The energy bookkeeping of one update; energies in J, powers in W. As in vms_ph_controllers.
+/// The fields of ControlEnergy: energies in J, powers in W, named as in the ControllerState message
+/// and in vms_ph_controllers.ControlEnergy, which describe them. Record, bindings, golden files,
+/// Python host and ROS telemetry follow from this one list.
+#define VMS_PH_CONTROL_ENERGY_FIELDS(FIELD) \
+  FIELD(closed_loop_energy)                 \
+  FIELD(shaped_potential)                   \
+  FIELD(kinetic_task)                       \
+  FIELD(kinetic_null)                       \
+  FIELD(kinetic_base)                       \
+  FIELD(kinetic_shape)                      \
+  FIELD(damping_task)                       \
+  FIELD(damping_null)                       \
+  FIELD(damping_base)                       \
+  FIELD(damping_shape)                      \
+  FIELD(reference_power)                    \
+  FIELD(clipped_power)                      \
+  FIELD(routing_power)                      \
+  FIELD(null_to_task)                       \
+  FIELD(tank_level)                         \
+  FIELD(unaccounted_energy)
+
+/// The energy record of one update.
 struct ControlEnergy {
-  double closed_loop = 0.0, shaped_potential = 0.0;
-  double kinetic_task = 0.0, kinetic_null = 0.0, kinetic_base = 0.0, kinetic_shape = 0.0;
-  double damping_task = 0.0, damping_null = 0.0, damping_base = 0.0, damping_shape = 0.0;
-  double reference_power = 0.0, clipped_power = 0.0, routing_power = 0.0, null_to_task = 0.0;
-  double tank_level = 0.0, generated = 0.0;
+#define VMS_PH_FIELD(name) double name = 0.0;
+  VMS_PH_CONTROL_ENERGY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+};
+
+/// A field of ControlEnergy by its name.
+struct ControlEnergyField {
+  const char* name;
+  double ControlEnergy::* value;
+};
+
+/// All fields, in the order of the record.
+inline constexpr ControlEnergyField kControlEnergyFields[] = {
+#define VMS_PH_FIELD(name) {#name, &ControlEnergy::name},
+    VMS_PH_CONTROL_ENERGY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
 };
 
 struct Command {
@@ -48,10 +81,11 @@ struct Command {
   Eigen::VectorXd torque;       ///< (n,) N m or N
   ControlEnergy energy;
   Status status = Status::ok;
-  const char* reason = "";  ///< in words, empty when all is well; never freed before the controller
+  const char* reason = "";  ///< one sentence or empty; lives as long as the controller
   double task_error = 0.0;  ///< distance between task and reference, m
-  double smallest_singular_value = std::numeric_limits<double>::infinity();  ///< of the task Jacobian
-  double authority = 1.0;                ///< share of the potential in force, in [0, 1]
+  double smallest_singular_value =
+      std::numeric_limits<double>::infinity();  ///< of the task Jacobian
+  double authority = 1.0;                       ///< share of the potential in force, in [0, 1]
 };
 
 /// A number that a user can set, with its bounds.
@@ -67,7 +101,7 @@ class Controller {
  public:
   virtual ~Controller() = default;
 
-  /// Forget everything and hold the present pose; false for a state that is not one of the robot.
+  /// Clear all history and hold the present pose; false for a state that is not one of the robot.
   virtual bool reset(const RobotState& state) noexcept = 0;
 
   /// The command for a state.
@@ -78,10 +112,10 @@ class Controller {
   virtual const Command& update(const RobotState& state, const Reference& reference,
                                 double dt) noexcept = 0;
 
-  /// Know that the safe output has acted for a while since the last update.
+  /// Note that updates were missed: the safe output has acted since the last one.
   ///
-  /// Hosts say so before the next one. A law that keeps books of energy must not take for its own
-  /// what the robot did meanwhile.
+  /// Hosts call it before the next update. A law that integrates energies must not attribute to its
+  /// own command what the robot did meanwhile.
   virtual void missed_updates() noexcept {}
 
   /// The gains with their present values, for hosts that expose them as parameters.

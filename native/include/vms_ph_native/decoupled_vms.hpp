@@ -26,8 +26,8 @@ struct DecoupledVmsGains : OutputGains {
 
 /// Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
 ///
-/// The law makes H_cl = 1/2 e^T M e + V_b(h) + V_m(q) of the velocity error e fall by the damping of
-/// the error's locked velocity e_b + A e_m and of its shape part e_m. It is that of
+/// The law makes H_cl = 1/2 e^T M e + V_b(h) + V_m(q) of the velocity error e fall by the damping
+/// of the error's locked velocity e_b + A e_m and of its shape part e_m. It is that of
 /// vms_ph_controllers/laws/decoupled_vms.py, where it is explained.
 class DecoupledVMSController final : public Controller {
  public:
@@ -42,13 +42,13 @@ class DecoupledVMSController final : public Controller {
   /// Hold the present pose; of the state only the configuration counts.
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
 
-  /// Put the minimum of the shaped energy at a configuration (nq,), at once; false for what is not a
-  /// configuration of the robot, and nothing is changed then.
+  /// Put the minimum of the shaped energy at a configuration (nq,), at once; false for what is not
+  /// a configuration of the robot, and nothing is changed then.
   bool set_minimum(const Eigen::VectorXd& q) noexcept;
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void missed_updates() noexcept override { output_.lose(); }
+  void missed_updates() noexcept override { output_.missed_updates(); }
 
   std::vector<Gain> gains() const override { return DecoupledVmsGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {

@@ -32,19 +32,21 @@ class EnergySplit {
   Model model_;
   Evaluation at_;
   Matrix3V task_;
-  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3> weighted_;
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> weighted_;
   Eigen::LLT<MatrixV> factor_;
   Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen_;
   Energies energies_;
 };
 
-/// Power through the ports in W and its integrals in J; positive into the robot.
+/// Power through the ports in W and the energy balance in J; positive power flows into the robot.
 struct PowerBalance {
-  double torque = 0.0, base = 0.0, dissipated = 0.0;
+  double torque = 0.0, wrench_base = 0.0, dissipated = 0.0;
   double torque_energy = 0.0, wrench_base_energy = 0.0, dissipated_energy = 0.0;
   double stored = 0.0;    ///< total energy less that of the first sample
   double residual = 0.0;  ///< W, since the last sample
-  double unaccounted_energy() const { return stored - torque_energy - wrench_base_energy + dissipated_energy; }
+  double unaccounted_energy() const {
+    return stored - torque_energy - wrench_base_energy + dissipated_energy;
+  }
 };
 
 /// Integrates the powers of samples by the trapezoidal rule, as energy_audit.py does.
@@ -53,7 +55,7 @@ class PowerAudit {
   /// @param friction  the viscous friction of the URDF dissipates.
   PowerAudit(const Model& model, bool friction);
 
-  /// Begin anew with the next sample.
+  /// Start again with the next sample.
   void reset() noexcept;
 
   /// Account for a sample.
@@ -68,7 +70,7 @@ class PowerAudit {
 
  private:
   struct Rates {
-    double torque, base;
+    double torque, wrench_base;
   };
   Rates rates(const RobotState& state, const Command& command) const noexcept;
 

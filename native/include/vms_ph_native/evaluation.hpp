@@ -12,7 +12,7 @@ namespace vms_ph {
 /// is until the next set(). Nothing but the constructor takes memory. The model must outlive it.
 class Evaluation {
  public:
-  /// @throws ModelError  a robot with more than `max_velocities` freedoms.
+  /// @throws ModelError  a robot with more than `kMaxVelocities` freedoms.
   explicit Evaluation(const Model& model);
 
   /// Go to a configuration (nq,) and a velocity (nv,); both must be finite, and are copied.

@@ -1,4 +1,4 @@
-// A Python controller that is stood in for, as long as it does not answer.
+// A fallback that compensates gravity while a Python controller does not answer.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,9 @@
 
 namespace vms_ph {
 
-/// The host's safe output is what was right for the last state that Python answered. Held for
-/// longer it lets go of an arm that stands upright: within a second the least motion grows to a
-/// fall. There is a model here, so that weight is balanced where the robot is, and it is slowed
-/// down to rest.
+/// The host's safe output balances gravity at the last state that Python answered. Held for longer
+/// it does not stabilise an upright arm, which falls within a second. The fallback has a model: it
+/// balances gravity at the present state and brakes the robot to rest.
 class GravityCompensatingFallback final : public Controller {
  public:
   /// @param model  the robot that the law was made for; must outlive this.
@@ -36,7 +35,7 @@ class GravityCompensatingFallback final : public Controller {
   const Model& model_;
   std::unique_ptr<PythonController> law_;
   Evaluation d_;
-  Command steady_;
+  Command fallback_;
 };
 
 }  // namespace vms_ph

@@ -1,4 +1,4 @@
-// What an effort that was held over a sample has left of a store of energy.
+// The energy recovered over a sample during which an effort was held.
 #pragma once
 
 #include "vms_ph_native/evaluation.hpp"
@@ -6,33 +6,33 @@
 
 namespace vms_ph {
 
-/// Remembers what acts from one state to the next, and settles it there.
+/// Remembers the effort held from one state to the next and the energy stored at the first.
 ///
-/// The work of an effort that is held is f^T (q_next - q), exactly. Where the safe output came in
-/// between, unseen, nobody knows how far each of the two efforts has acted.
+/// The work of an effort that is held is f^T (q_next - q), exactly. Where the safe output acted in
+/// updates that were missed, the share of each of the two efforts is unknown.
 class HeldSample {
  public:
   explicit HeldSample(const Model& model);
 
-  /// Begin anew; there is nothing to settle.
-  void forget() noexcept { holds_ = lost_ = false; }
+  /// Forget the sample.
+  void forget() noexcept { holds_ = missed_ = false; }
 
-  /// Remember the efforts (nv,) from a state on, and what is stored there, J.
+  /// Remember the efforts (nv,) held from a state on, and the energy stored there, J.
   void hold(const Evaluation& d, const VectorV& force, double store) noexcept;
 
-  /// Know that the safe output (nv,) has taken the place of what was held.
-  void lose(const VectorV& instead) noexcept;
+  /// Note that the safe output (nv,) has replaced the effort held.
+  void missed_updates(const VectorV& safe) noexcept;
 
-  /// What of the store is neither there at the new state nor spent as work, J.
+  /// Stored energy before, less stored energy now, less the work done in between, J.
   ///
-  /// Over what was not seen nothing is earned, and the dearer of both efforts is paid for.
-  double left_over(const Evaluation& d, double store) noexcept;
+  /// After missed updates the larger work of both efforts counts, and the result is not positive.
+  double recovered_energy(const Evaluation& d, double store) noexcept;
 
  private:
   const Model& model_;
-  bool holds_ = false, lost_ = false;
+  bool holds_ = false, missed_ = false;
   VectorQ q_;
-  VectorV force_, instead_, way_;
+  VectorV force_, safe_, way_;
   double store_ = 0.0;
 };
 

@@ -1,4 +1,4 @@
-// Joint positions that move smoothly to where they are told to go.
+// Joint positions that move smoothly to a target.
 #pragma once
 
 #include "vms_ph_native/sizes.hpp"

@@ -12,7 +12,8 @@
 
 namespace vms_ph {
 
-/// What a user gave cannot be used; the message says what was given, what is accepted and what to do.
+/// What a user gave cannot be used; the message says what was given, what is accepted and what to
+/// do.
 class ModelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -48,8 +49,8 @@ class Model {
   const pinocchio::Model& pinocchio() const { return model_; }
   const std::string& name() const { return model_.name; }
   Base base() const { return base_; }
-  int b() const { return b_; }    ///< dimension of the base velocity: 0, 3 or 6
-  int n() const { return n_; }    ///< number of joints
+  int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
+  int n() const { return n_; }  ///< number of joints
   int nq() const { return model_.nq; }
   int nv() const { return model_.nv; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }

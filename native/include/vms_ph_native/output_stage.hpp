@@ -43,7 +43,7 @@ class OutputStage {
   void restart(Evaluation& d) noexcept;
 
   /// Know that the safe output acts, while nobody sees the robot.
-  void lose() noexcept;
+  void missed_updates() noexcept;
 
   /// The safe output at a state, for a law that wants what is not finite.
   const Command& refuse(Evaluation& d) noexcept;
@@ -60,7 +60,7 @@ class OutputStage {
 
  private:
   void hold(Evaluation& d) noexcept;
-  void say(const Reason& part) noexcept;
+  void add_reason(const Reason& part) noexcept;
 
   const int b_, n_;
   const Eigen::VectorXd& effort_;

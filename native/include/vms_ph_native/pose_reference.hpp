@@ -1,4 +1,4 @@
-// A pose that moves smoothly to where it is told to go, with its velocity and acceleration.
+// A pose that moves smoothly to a target, with its velocity and acceleration.
 #pragma once
 
 #include "vms_ph_native/se3.hpp"
@@ -23,10 +23,10 @@ class PoseReference {
   /// @param dt         s.
   void advance(const Twist* twist, double speed, double turn, double quickness, double dt) noexcept;
 
-  const Pose& pose() const { return pose_; }                  ///< in the inertial frame
-  const Twist& twist() const { return twist_; }               ///< in the axes of the reference
+  const Pose& pose() const { return pose_; }                   ///< in the inertial frame
+  const Twist& twist() const { return twist_; }                ///< in the axes of the reference
   const Twist& acceleration() const { return acceleration_; }  ///< rate of twist()
-  bool is_resting() const { return is_resting_; }             ///< whether the target is reached
+  bool is_resting() const { return is_resting_; }              ///< whether the target is reached
 
  private:
   Pose pose_ = Pose::Identity(), target_ = Pose::Identity();

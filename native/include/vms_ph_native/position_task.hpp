@@ -12,7 +12,7 @@ namespace vms_ph {
 /// eta = J v is the velocity of a frame's origin in the inertial frame, m/s.
 class PositionTask {
  public:
-  static constexpr int dimension = 3;
+  static constexpr int kDimension = 3;
 
   /// @param frame        its name; the model's end effector when empty.
   /// @throws ModelError  no such frame.

@@ -16,9 +16,9 @@ namespace vms_ph {
 /// Python runs in a thread of its own. update() hands it the state and waits at most half a period.
 /// When the answer does not come, when Python raised, or when a number in it is not finite, the
 /// safe output is given: what holds the robot against gravity, as the controller's own
-/// safe_output() said with its last good answer (or its reset; zero before the first), with
-/// Status::holding, the reason, and no energy. An answer that comes late is thrown away, except for
-/// its safe output. While Python is busy with an old state no new one is handed over.
+/// safe_output() returned with its last good answer (or its reset; zero before the first), with
+/// Status::holding, the reason, and no energy. A late answer is discarded, except for its safe
+/// output. While Python is busy with an old state no new one is handed over.
 ///
 /// update(), reset() and set_gain() may be called from a thread that Python knows nothing of, and
 /// never take its lock; update() and reset() from one thread at a time, the others from any.
@@ -27,7 +27,8 @@ class PythonController final : public Controller {
   /// Load and construct it; not for a real-time thread.
   ///
   /// @param kind  "module.Class".
-  /// @throws PythonError  no Python, no such class, one that is no controller, or not for this robot.
+  /// @throws PythonError  no Python, no such class, one that is no controller, or not for this
+  /// robot.
   PythonController(const std::string& kind, const PythonRobot& robot,
                    const PythonOptions& options = {});
 
@@ -47,21 +48,22 @@ class PythonController final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
 
-  /// Told to Python with the next state; what the host itself held is told without being asked.
+  /// Passed to Python with the next state; updates that the host itself missed are passed anyway.
   void missed_updates() noexcept override;
 
-  /// What a user wants, which Python has from the next update on. A switch is 0 or 1.
+  /// The requested values, which Python has from the next update on. A switch is 0 or 1.
   std::vector<Gain> gains() const override;
   bool set_gain(const std::string& name, double value) noexcept override;
 
   /// Change the period that the waiting is measured by, s; not during an update.
   void set_period(double period) noexcept;
 
-  /// What Python raised, with tracebacks, oldest first; at most the last few. Not real time.
+  /// The last few exceptions raised in Python, with tracebacks, oldest first. Not real time.
   std::string log() const;
 
-  std::uint64_t late() const noexcept;    ///< updates whose answer did not come in time
-  std::uint64_t failed() const noexcept;  ///< updates where Python raised or gave what is no number
+  std::uint64_t late() const noexcept;  ///< updates whose answer did not come in time
+  std::uint64_t failed()
+      const noexcept;  ///< updates where Python raised or a number was not finite
 
  private:
   class Hosted;

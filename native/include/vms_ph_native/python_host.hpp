@@ -1,4 +1,4 @@
-// What the hosts of Python objects are told: which robot, which Python, how long to wait.
+// The options of hosts of Python objects: which robot, which Python, how long to wait.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace vms_ph {
 
-/// Python, or what a user wants of it, cannot be had; the message says what to do.
+/// Python, or an object in it, is not available; the message says what to do.
 class PythonError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,13 +24,13 @@ struct PythonRotor {
 
 /// What vms_ph_dynamics.VMSModel.from_urdf takes.
 struct PythonRobot {
-  std::string urdf;                        ///< its text
-  std::string base = "auto";               ///< auto, fixed, planar or floating
-  std::string end_effector;                ///< name of a frame; the last link's when empty
-  std::vector<std::string> locked_joints;  ///< held at zero
+  std::string urdf;                          ///< its text
+  std::string base = "auto";                 ///< auto, fixed, planar or floating
+  std::string end_effector;                  ///< name of a frame; the last link's when empty
+  std::vector<std::string> locked_joints;    ///< held at zero
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
-  bool base_actuated = true;  ///< whether the base has actuators, for controllers that ask
-  std::vector<PythonRotor> rotors;  ///< those actuators, likewise; none: any wrench can be had
+  bool base_actuated = true;        ///< whether the base has actuators, for controllers that ask
+  std::vector<PythonRotor> rotors;  ///< those actuators, likewise; none: any wrench is possible
 };
 
 struct PythonOptions {
@@ -38,9 +38,9 @@ struct PythonOptions {
   /// VMS_PH_PYTHON, then of VIRTUAL_ENV, then only what this Python finds by itself.
   std::string environment;
   std::vector<std::string> folders;  ///< searched for modules before all others
-  double period = 1e-3;         ///< of the caller, s; an update waits at most half of it
-  double reset_timeout = 1.0;   ///< longest wait for a reset, s
-  double load_timeout = 120.0;  ///< longest wait for imports and construction, s
+  double period = 1e-3;              ///< of the caller, s; an update waits at most half of it
+  double reset_timeout = 1.0;        ///< longest wait for a reset, s
+  double load_timeout = 120.0;       ///< longest wait for imports and construction, s
   int priority = 0;  ///< SCHED_FIFO priority of Python's thread; 0: that of the thread that made it
 };
 

@@ -12,11 +12,11 @@
 namespace vms_ph {
 
 struct PythonSimulationOptions {
-  Eigen::VectorXd start;   ///< (nq,) configuration, also after a reset; neutral when (0,)
-  double step = 1e-3;      ///< of the integrator, s
-  std::string scheme;      ///< of vms_ph_dynamics.integrators.SCHEMES; the usual one when empty
-  bool friction = false;   ///< whether the joints' viscous friction acts
-  double timeout = 1.0;    ///< longest wait for a call of step() or reset(), s
+  Eigen::VectorXd start;  ///< (nq,) configuration, also after a reset; neutral when (0,)
+  double step = 1e-3;     ///< of the integrator, s
+  std::string scheme;     ///< of vms_ph_dynamics.integrators.SCHEMES; the usual one when empty
+  bool friction = false;  ///< whether the joints' viscous friction acts
+  double timeout = 1.0;   ///< longest wait for a call of step() or reset(), s
 };
 
 /// What a simulated robot is at one instant; energies in J, since the last reset.
@@ -25,7 +25,7 @@ struct SimulatedMotion {
   Eigen::VectorXd v;  ///< (nv,) velocity
   double time = 0.0;  ///< simulated, s
   double kinetic = 0.0, potential = 0.0;
-  double joint_work = 0.0, wrench_base_energy = 0.0, wrench_end_effector_energy = 0.0;
+  double torque_energy = 0.0, wrench_base_energy = 0.0, wrench_end_effector_energy = 0.0;
   double dissipated = 0.0;  ///< by friction
 };
 

@@ -1,4 +1,4 @@
-// A sentence that says how an update went, written without memory from the heap.
+// A sentence about the outcome of an update, written without allocating memory.
 #pragma once
 
 #include <cstdarg>
@@ -10,15 +10,15 @@ namespace vms_ph {
 
 class Reason {
  public:
-  /// @param capacity  the longest sentence; what is longer is cut off.
+  /// @param capacity  longest sentence; a longer one is cut.
   explicit Reason(std::size_t capacity = 256) : text_(capacity + 1, '\0') {}
 
   const char* text() const noexcept { return text_.data(); }
   bool empty() const noexcept { return text_[0] == '\0'; }
   void clear() noexcept { text_[0] = '\0', size_ = 0; }
 
-  /// Write it anew, as printf does.
-  [[gnu::format(printf, 2, 3)]] void say(const char* format, ...) noexcept {
+  /// Replace it, formatted as by printf.
+  [[gnu::format(printf, 2, 3)]] void set(const char* format, ...) noexcept {
     clear();
     std::va_list arguments;
     va_start(arguments, format);
@@ -26,7 +26,7 @@ class Reason {
     va_end(arguments);
   }
 
-  /// Go on at its end.
+  /// Append to it.
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);

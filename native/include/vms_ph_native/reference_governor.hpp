@@ -23,31 +23,32 @@ class ReferenceGovernor {
 
   const Minimum& now() const noexcept { return now_; }
 
-  /// Where it is to go, m; nothing when a velocity leads it.
+  /// Target, m; empty when the reference is a velocity.
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
 
   /// Whether the last reference was not finite.
   bool refused() const noexcept { return refused_; }
 
-  /// Whether the reference is where the minimum cannot follow.
-  bool is_behind() const noexcept { return is_behind_; }
+  /// Whether the minimum cannot follow the reference.
+  bool is_out_of_reach() const noexcept { return is_out_of_reach_; }
 
-  /// Put the minimum at a configuration (nq,) of the model and return the terms there, valid until
-  /// the next call.
-  Evaluation& set(const ConstVector& q) noexcept;
+  /// Set the minimum to a configuration (nq,) of the model at once; return the evaluation there,
+  /// valid until the next call.
+  Evaluation& restart(const ConstVector& q) noexcept;
 
-  /// Where a reference takes the minimum within a time step; nothing moves yet.
+  /// The minimum after a time step; it takes effect by accept().
   ///
   /// @param dt      time step, s.
   /// @param speed   the largest speed, m/s.
   /// @param margin  distance kept from the joint limits, rad or m.
-  /// @returns a place that stays valid until the next call.
-  const Minimum& next(const Reference& reference, double dt, double speed, double margin) noexcept;
+  /// @returns a minimum that stays valid until the next call.
+  const Minimum& propose(const Reference& reference, double dt, double speed,
+                         double margin) noexcept;
 
-  /// The minimum a share of the way from here to another, valid until the next call.
-  const Minimum& towards(const Minimum& minimum, double share) noexcept;
+  /// The minimum at a share of the way from the present one to another, valid until the next call.
+  const Minimum& interpolate(const Minimum& minimum, double share) noexcept;
 
-  /// Move there.
+  /// Set the present minimum.
   void accept(const Minimum& minimum) noexcept;
 
  private:
@@ -66,7 +67,7 @@ class ReferenceGovernor {
   Minimum now_, next_, between_;
   std::uint64_t places_ = 0;
   std::optional<Eigen::Vector3d> target_;
-  bool refused_ = false, is_behind_ = false, settled_ = true;
+  bool refused_ = false, is_out_of_reach_ = false, settled_ = true;
 };
 
 }  // namespace vms_ph

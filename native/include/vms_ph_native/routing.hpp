@@ -30,7 +30,7 @@ class EnergyRouting {
               const Matrix3V& jacobian_rate, VectorV& result) noexcept;
 
  private:
-  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3>;
+  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
   // Z, the orthonormal basis of the null space closest to the reference; returns how close it is.
   double align(const MatrixV& kernel) noexcept;

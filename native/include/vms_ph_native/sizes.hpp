@@ -1,5 +1,5 @@
 // Vectors and matrices of a robot's size that live where they are declared: none of them, nor any
-// product or decomposition of them, takes memory from the heap.
+// product or decomposition of them, allocates memory.
 #pragma once
 
 #include <Eigen/Core>
@@ -7,25 +7,25 @@
 namespace vms_ph {
 
 /// The most velocities, base and joints, that the native controllers are made for.
-constexpr int max_velocities = 64;
+constexpr int kMaxVelocities = 64;
 
 /// Continuous joints have two entries in a configuration, a floating base one more than velocities.
-constexpr int max_configuration = 2 * max_velocities;
+constexpr int kMaxConfiguration = 2 * kMaxVelocities;
 
 /// (nq,), (nv,) or (n,), and (b,).
-using VectorQ = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_configuration, 1>;
-using VectorV = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, max_velocities, 1>;
+using VectorQ = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMaxConfiguration, 1>;
+using VectorV = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMaxVelocities, 1>;
 using VectorB = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 6, 1>;
 
 /// (nv,nv) or (n,n), (b,b), and (b,n).
 using MatrixV =
-    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, max_velocities, max_velocities>;
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, kMaxVelocities>;
 using MatrixB = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
-using MatrixBN = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, max_velocities>;
+using MatrixBN = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, kMaxVelocities>;
 
 /// (3,nv) and (6,nv): Jacobians of a frame.
-using Matrix3V = Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, max_velocities>;
-using Matrix6V = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, max_velocities>;
+using Matrix3V = Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities>;
+using Matrix6V = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, kMaxVelocities>;
 
 /// What functions take: any vector, without a copy.
 using ConstVector = Eigen::Ref<const Eigen::VectorXd>;

@@ -1,4 +1,4 @@
-// What a controller may spend on changes of its potential.
+// The energy budget of a controller for changes of its potential.
 #pragma once
 
 #include <cmath>
@@ -13,8 +13,8 @@ namespace vms_ph {
 
 /// Holds the potential in force, and changes it as far as the tank allows.
 ///
-/// The potential in force is authority * V: where the tank cannot pay for all of V, or is in debt,
-/// the authority falls below one, and it rises again as the tank fills.
+/// The potential in force is authority * V. Where the tank does not cover all of V, or its level is
+/// negative, the authority falls below one; it rises again as the tank fills.
 class TankBudget {
  public:
   explicit TankBudget(const Model& model);
@@ -23,62 +23,62 @@ class TankBudget {
   double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
   const std::optional<EnergyTank>& tank() const noexcept { return tank_; }
 
-  /// Whether something waits for energy.
+  /// Whether a change waits for energy.
   bool is_short() const noexcept { return is_short_; }
 
-  /// Whether the tank has ever been overdrawn by sampling since the reset.
-  bool was_in_debt() const noexcept { return was_in_debt_; }
+  /// Whether sampling has made the level negative since the reset.
+  bool was_overdrawn() const noexcept { return was_overdrawn_; }
 
-  /// Begin with a potential, and with a full tank where there is to be one.
+  /// Start with a potential; a tank, where there is one, starts at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
 
   /// The potential in force at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept { return authority_ * potential_.energy(q); }
 
-  /// Take stock of the sample that has ended: exact work of the held torque.
-  void begin(Evaluation& d, double limit_energy, double capacity, double initial) noexcept;
+  /// Add the energy recovered over the sample that has ended, with the exact work of the held
+  /// torque.
+  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial) noexcept;
 
-  /// Go to a new potential as far as can be paid; return what that put in at q, J.
+  /// Change to a new potential as far as the tank covers it; return the energy this adds at q, J.
   ///
   /// @param q       where the robot is, (nq,).
-  /// @param wanted  the potential after a share of the change: share -> const ShapedPotential&,
-  /// valid
-  ///                until the next call.
+  /// @param wanted  the potential after a share of the change: share -> const
+  ///                ShapedPotential&, valid until the next call.
   template <class Wanted>
   double change(const ConstVector& q, Wanted&& wanted) noexcept {
     const double before = energy(q);
     is_short_ = false;
-    if (!tank_) return take(q, wanted(1.0), before);
-    // First where the minimum is, at the authority there is; then the authority itself.
+    if (!tank_) return replace(q, wanted(1.0), before);
+    // First the minimum moves, at the present authority; then the authority changes.
     double share = 1.0;
     const ShapedPotential* next = nullptr;
-    for (int k = 0; k <= halvings; ++k) {
-      share = k < halvings ? std::ldexp(1.0, -k) : 0.0;
+    for (int k = 0; k <= kHalvings; ++k) {
+      share = k < kHalvings ? std::ldexp(1.0, -k) : 0.0;
       next = &wanted(share);
-      if (fits(*next, q, before)) break;
+      if (is_covered(*next, q, before)) break;
     }
-    return pay_for(q, *next, before, share);
+    return charge(q, *next, before, share);
   }
 
   /// Remember the torque that is held from now on.
-  void end(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
+  void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
 
-  /// Know that the safe output (n,) acts instead, while nobody sees the robot.
-  void lose(const VectorV& safe) noexcept { held_.lose(safe); }
+  /// Note that the safe output (n,) acts instead, in updates that were missed.
+  void missed_updates(const VectorV& safe) noexcept { held_.missed_updates(safe); }
 
  private:
-  // Halvings of a step that is too dear before it is not taken.
-  static constexpr int halvings = 4;
+  // How often a step that the tank does not cover is halved before it is refused.
+  static constexpr int kHalvings = 4;
 
   double store(Evaluation& d, double limit_energy) const noexcept;
-  double take(const ConstVector& q, const ShapedPotential& next, double before) noexcept;
-  bool fits(const ShapedPotential& next, const ConstVector& q, double before) noexcept;
-  double pay_for(const ConstVector& q, const ShapedPotential& next, double before,
-                 double share) noexcept;
+  double replace(const ConstVector& q, const ShapedPotential& next, double before) noexcept;
+  bool is_covered(const ShapedPotential& next, const ConstVector& q, double before) noexcept;
+  double charge(const ConstVector& q, const ShapedPotential& next, double before,
+                double share) noexcept;
 
   ShapedPotential potential_, moved_;
   double authority_ = 1.0;
-  bool is_short_ = false, was_in_debt_ = false;
+  bool is_short_ = false, was_overdrawn_ = false;
   std::optional<EnergyTank> tank_;
   HeldSample held_;
 };

@@ -1,4 +1,4 @@
-// An energy tank behind any law: what it may put into the robot, whatever is asked of it.
+// An energy tank behind any law: an upper bound of the energy that it puts into the robot.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace vms_ph {
 
-/// Pays every motion that a law makes from a tank, and fills it with what the law takes out.
+/// Draws the energy of every motion from a tank, and fills it with the energy that the law
+/// extracts.
 ///
 /// The net work of the held efforts, f^T (q_next - q) less the robot's gain of potential energy, is
 /// exact, sampling and clipping included. With the tank empty the law can only brake.
@@ -19,30 +20,30 @@ class TankLayer {
  public:
   explicit TankLayer(const Model& model);
 
-  /// Begin with a tank filled anew.
+  /// Start with a tank at its initial level.
   void restart() noexcept;
 
-  /// What the tank holds, J; zero where there is none.
+  /// Level of the tank, J; zero where there is none.
   double level() const noexcept { return tank_ ? tank_->level() : 0.0; }
 
-  /// Settle the sample that has ended.
+  /// Add the energy recovered over the sample that has ended.
   ///
   /// @param d         the present state.
   /// @param capacity  of the tank, J; 0: no tank.
-  /// @param initial   what it holds after a reset, J.
-  void begin(Evaluation& d, double capacity, double initial) noexcept;
+  /// @param initial   level after a reset, J.
+  void begin_sample(Evaluation& d, double capacity, double initial) noexcept;
 
-  /// The share, in [0, 1], of the active efforts (nv,) that can be paid for during a sample.
+  /// The share, in [0, 1], of the active efforts (nv,) that the tank covers during a sample.
   double grant(const VectorV& active, const Eigen::VectorXd& v, double dt) noexcept;
 
   /// Why the last share was less than one, in words; empty when it was not.
   const Reason& reason() const noexcept { return reason_; }
 
   /// Remember the efforts (nv,) that are held from now on.
-  void end(Evaluation& d, const VectorV& force) noexcept;
+  void end_sample(Evaluation& d, const VectorV& force) noexcept;
 
-  /// Know that the safe output (nv,) acts instead, while nobody sees the robot.
-  void lose(const VectorV& safe) noexcept { held_.lose(safe); }
+  /// Note that the safe output (nv,) acts instead, in updates that were missed.
+  void missed_updates(const VectorV& safe) noexcept { held_.missed_updates(safe); }
 
  private:
   std::optional<EnergyTank> tank_;

@@ -9,12 +9,12 @@
 #include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
-#include "vms_ph_native/tank_budget.hpp"
 #include "vms_ph_native/split_motion.hpp"
+#include "vms_ph_native/tank_budget.hpp"
 
 namespace vms_ph {
 
@@ -55,7 +55,7 @@ class TaskSpaceIDAPBC final : public Controller {
  public:
   /// Below this smallest singular value of the task Jacobian its null space turns fast; the law
   /// itself contains no inverse of J and stays finite and passive.
-  static constexpr double singular = 0.03;
+  static constexpr double kSingular = 0.03;
 
   /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
   /// @throws ModelError  no such frame, a moving base, or stiffnesses of the wrong shape.
@@ -65,7 +65,7 @@ class TaskSpaceIDAPBC final : public Controller {
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void missed_updates() noexcept override { tank_budget_.lose(safe_torque_); }
+  void missed_updates() noexcept override { tank_budget_.missed_updates(safe_torque_); }
   std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return TaskSpaceGains::table().set(gains_, name, value);

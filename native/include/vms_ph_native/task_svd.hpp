@@ -21,7 +21,7 @@ class TaskSvd {
   double smallest() const noexcept { return values[2]; }
 
   /// R^T max(S, lifted)^-1 L^T (nv,3), the pseudo-inverse with its singular values lifted.
-  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, max_velocities, 3> pseudo_inverse(
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
       double lifted) const noexcept;
 
  private:

@@ -49,43 +49,47 @@ inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
 
 inline Screw SpatialInertia::operator*(const Screw& twist) const {
   const Eigen::Vector3d& w = twist.angular;
-  const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(), xy * w.x() + yy * w.y() + yz * w.z(),
-                        xz * w.x() + yz * w.y() + zz * w.z());
+  const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(),
+                               xy * w.x() + yy * w.y() + yz * w.z(),
+                               xz * w.x() + yz * w.y() + zz * w.z());
   return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
 }
 
 /// Passes over the joints of a robot with screws, momenta and inertias in the axes of its root: the
 /// base where that moves, the world where it does not.
 ///
-/// In common axes composite inertias are plain sums and a row of the mass matrix costs one product a
-/// joint. The base is eliminated by way of the centre of mass, where its inertia is block-diagonal:
-/// what is left to factorise is the shape inertia [A (55)]. At seven joints this takes half the time
-/// of the articulated-body algorithm, which transforms a 6x6 inertia at every joint.
+/// In common axes composite inertias are plain sums and a row of the mass matrix costs one product
+/// a joint. The base is eliminated by way of the centre of mass, where its inertia is
+/// block-diagonal: what is left to factorise is the shape inertia [A (55)]. At seven joints this
+/// takes half the time of the articulated-body algorithm, which transforms a 6x6 inertia at every
+/// joint.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
  public:
-  /// @param gravity      whether it acts: in the directions in which the base moves freely the centre
-  ///                     of mass falls, which is left out; the rest is a field that acts on the shape.
+  /// @param gravity      whether it acts: in the directions in which the base moves freely the
+  /// centre
+  ///                     of mass falls, which is left out; the rest is a field that acts on the
+  ///                     shape.
   /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
   Tree(const Model& model, bool gravity);
 
-  int b() const { return b_; }        ///< dimension of the base velocity: 0, 3 or 6
-  int n() const { return n_; }        ///< number of joints
+  int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
+  int n() const { return n_; }  ///< number of joints
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
   int falling() const { return b_ == 6 ? 3 : b_ == 3 ? 2 : 0; }  ///< free dimensions of the fall
   const Eigen::Vector3d& fall() const { return fall_; }          ///< of the centre of mass, m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
-  double whole_mass() const { return whole_mass_; }              ///< kg
-  const Eigen::VectorXd& neutral() const { return neutral_; }    ///< configuration, joints at zero
+  double whole_mass() const { return whole_mass_; }            ///< kg
+  const Eigen::VectorXd& neutral() const { return neutral_; }  ///< configuration, joints at zero
 
   /// Take the joint positions out of a configuration (nq,); the base pose is not looked at.
   void place(const Eigen::VectorXd& q) noexcept;
 
   // Of the configuration placed last:
   double mass() const { return total_.mass; }
-  const Eigen::Vector3d& centre() const { return centre_; }  ///< of mass, root axes, m
+  const Eigen::Vector3d& centre() const { return centre_; }       ///< of mass, root axes, m
   double potential() const { return -field_.dot(total_.first); }  ///< of the field, J
   double inertia_of(int joint) noexcept;                          ///< diagonal of the mass matrix
 
@@ -145,9 +149,9 @@ class Tree {
 
  private:
   struct Joint {
-    int parent;         ///< index of another, -1 for the root
-    int at;             ///< of its position in q
-    bool turns, pair;   ///< about an axis; its position is a pair (cos, sin)
+    int parent;                           ///< index of another, -1 for the root
+    int at;                               ///< of its position in q
+    bool turns, pair;                     ///< about an axis; its position is a pair (cos, sin)
     Eigen::Matrix3d fixed, cosine, sine;  ///< rotation = fixed + cos * cosine + sin * sine
     Eigen::Vector3d offset, slide;        ///< translation = offset + position * slide
     Eigen::Vector3d axis, along;          ///< angular and linear part of its screw, own axes

@@ -1,4 +1,4 @@
-// A thread that works for another which cannot wait for it.
+// A thread that runs jobs for a real-time thread, which must not block.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace vms_ph {
 
-/// What a worker does; all of it is called in the worker's thread.
+/// The jobs of a worker; every member is called in the worker's thread.
 class Task {
  public:
   virtual ~Task() = default;
-  virtual void begin() = 0;          ///< once, before all else; may throw, and then no more is called
-  virtual void run(int job) = 0;     ///< one piece of work; may throw a std::exception
-  virtual void end() noexcept = 0;   ///< once, after all else
+  virtual void begin() = 0;         ///< once, first; if it throws, nothing else is called
+  virtual void run(int job) = 0;    ///< one job; may throw a std::exception
+  virtual void end() noexcept = 0;  ///< once, last
 };
 
 /// A time on the monotonic clock.
@@ -31,8 +31,8 @@ class Deadline {
 /// Runs a task in a thread of its own, one job at a time.
 ///
 /// The buffers of the task belong either to the caller or to the thread. run() hands them over and
-/// waits for a time; when that is not enough they stay with the thread, and settle() tells when
-/// they are back. As no job is handed over before the one before has come back, no answer can be
+/// waits until a deadline; after that they stay with the thread, and settle() returns when they
+/// are back. As no job is handed over before the one before has come back, no answer can be
 /// taken for that of another job; a number that goes with every job asserts it.
 ///
 /// settle() and run() do not allocate, throw, or wait beyond their deadline; they use no lock that
@@ -44,7 +44,7 @@ class Worker {
   /// Start the thread and wait for Task::begin().
   ///
   /// @param priority  SCHED_FIFO priority; 0: as the calling thread.
-  /// @throws std::runtime_error  begin() threw (with its words), took longer than `timeout` s, or
+  /// @throws std::runtime_error  begin() threw (with its message), took longer than `timeout` s, or
   ///                             there may be no such thread.
   Worker(std::unique_ptr<Task> task, double timeout, int priority = 0);
 
@@ -59,7 +59,7 @@ class Worker {
   /// Hand over the buffers, which must be settled, with a job.
   Outcome run(int job, const Deadline& deadline) noexcept;
 
-  /// The last few things that were thrown; allocates and locks.
+  /// The messages of the last few exceptions; allocates and locks.
   std::string log() const;
 
   /// Add to the log.

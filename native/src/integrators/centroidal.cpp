@@ -114,9 +114,9 @@ void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& o
     const bool small = square < 1e-4;
     const double bend = small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
                               : (1.0 - std::cos(angle)) / square;
-    const double twist = small
-                             ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
-                             : (angle - std::sin(angle)) / (square * angle);
+    const double twist =
+        small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
+              : (angle - std::sin(angle)) / (square * angle);
     const Vector3d once = w.cross(step.linear);
     const Vector3d moved = step.linear + bend * once + twist * w.cross(once);
     set_position(position(q) + rotation(q) * moved, out);
@@ -129,8 +129,9 @@ void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& o
     out[3] = scale * y;
     return;
   }
-  const double half = square < 1e-4 ? 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120))
-                                    : std::sin(0.5 * angle) / angle;
+  const double half = square < 1e-4
+                          ? 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120))
+                          : std::sin(0.5 * angle) / angle;
   const Eigen::Quaterniond turn(std::cos(0.5 * angle), half * w.x(), half * w.y(), half * w.z());
   const Eigen::Quaterniond now = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * turn;
   out.segment<4>(3) = now.coeffs() * (0.5 * (3.0 - now.squaredNorm()));
@@ -159,20 +160,20 @@ void Centroidal::external_force(const Ports& ports, const VectorXd& v,
   for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
 }
 
-void Centroidal::add_works(const Ports& ports, const VectorXd& v, double duration,
-                           StepResult& books) const noexcept {
+void Centroidal::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
+                                   StepResult& result) const noexcept {
   const int b = tree.b(), n = tree.n();
-  if (ports.torque.size() > 0) books.supplied[0] += duration * ports.torque.dot(v.tail(n));
+  if (ports.torque.size() > 0) result.supplied[0] += duration * ports.torque.dot(v.tail(n));
   if (ports.wrench_base.size() > 0) {
-    books.supplied[1] += duration * ports.wrench_base.dot(v.head(b));
+    result.supplied[1] += duration * ports.wrench_base.dot(v.head(b));
   }
   if (ports.has_tool) {
-    books.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool), v);
+    result.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool), v);
   }
   for (int i = 0; i < n; ++i) {
     double force = 0.0;
     friction(ports, i, v[b + i], force);
-    books.dissipated -= duration * force * v[b + i];
+    result.dissipated -= duration * force * v[b + i];
   }
 }
 

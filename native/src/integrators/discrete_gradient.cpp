@@ -72,7 +72,7 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fresh) noexcept {
   const int nv = robot_.tree.nv();
   FixedPoint& solver = ports_->any ? forced_ : free_;
-  if (!fresh && x.past.count == Past::points) {
+  if (!fresh && x.past.count == Past::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     seen(x, q_mid_, v_mid_);
@@ -84,7 +84,7 @@ void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fre
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
-                               SolverState& next) noexcept {
+                                  SolverState& next) noexcept {
   const int nv = robot_.tree.nv();
   from_ = &x;
   ports_ = &ports;
@@ -92,22 +92,22 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   t_ = t;
   dt_ = dt;
   l0_ = in_base(x.q, x.angular);
-  StepResult books;
+  StepResult result;
   FixedPoint& solver = ports.any ? forced_ : free_;
   guess(x, t, dt, false);
-  if (!solver.solve(*this, books)) {
-    if (x.past.count == 0) return books;
+  if (!solver.solve(*this, result)) {
+    if (x.past.count == 0) return result;
     // What was foreseen from the past (across a jump, or a change of step) may be no guess.
     guess(x, t, dt, true);
-    if (!solver.solve(*this, books)) return books;
+    if (!solver.solve(*this, result)) return result;
   }
-  polish(books);
-  if (ports.any) robot_.add_works(ports, v_mid_, dt, books);
+  polish(result);
+  if (ports.any) robot_.add_port_energies(ports, v_mid_, dt, result);
   next.past.count = x.past.count;
   next.past.times = x.past.times;
-  for (std::size_t i = 0; i < Past::points; ++i) next.past.values[i] = x.past.values[i];
+  for (std::size_t i = 0; i < Past::kPoints; ++i) next.past.values[i] = x.past.values[i];
   next.past.take(t + 0.5 * dt, solver.unknown.head(nv + 1));
-  return books;
+  return result;
 }
 
 bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexcept {
@@ -158,8 +158,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
       // In inertial axes, such that its work is w . torque.
       const Vector3d leaned = torque - half.cross(torque) + half * half.dot(torque);
       end.angular += dt_ * (robot_.rotation(end.q) * leaned) / (1.0 + half.squaredNorm());
-      end.energy.add(dt_ * (torque.dot(middle.base_twist(unknown).angular) +
-                            force_.tail(n).dot(y.tail(n))));
+      end.energy.add(
+          dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant push over the step: half of what it adds to the velocity is the mean.
       const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
       following.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + gain;
@@ -220,7 +220,7 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
 }
 
 /// Take away what rounding in the solution leaves of the energy; fail where there is more.
-void DiscreteGradient::polish(StepResult& books) noexcept {
+void DiscreteGradient::polish(StepResult& result) noexcept {
   const int n = robot_.tree.n();
   const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);
   const double gap = here.value - to_->energy.value;
@@ -234,8 +234,8 @@ void DiscreteGradient::polish(StepResult& books) noexcept {
     const double root = std::sqrt(slope * slope - 2.0 * bend * gap);
     to_->pi -= (2.0 * gap / (slope + std::copysign(root, slope))) * weighted_;
   } else if (!(std::abs(gap) <= kWaiting * here.scale)) {
-    books.failure = Failure::energy_missed;
-    books.amount = gap;
+    result.failure = Failure::energy_missed;
+    result.amount = gap;
   }
 }
 

@@ -23,15 +23,15 @@ FixedPoint::FixedPoint(int size) : slope_(size, size), factors_(size) {
   unknown = y_ = following_ = residual_ = step_ = moved_ = left_ = Eigen::VectorXd::Zero(size);
 }
 
-bool FixedPoint::solve(Sweep& sweep, StepResult& books) noexcept {
+bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
   const double infinite = std::numeric_limits<double>::infinity();
-  books.failure = Failure::none;
+  result.failure = Failure::none;
   y_ = unknown;
   double last = infinite, before = infinite;
   int count = 1;
   for (; count <= kFixedPointLimit; ++count) {
     if (!sweep.sweep(y_, following_)) {
-      books.failure = Failure::not_finite;
+      result.failure = Failure::not_finite;
       return false;
     }
     residual_ = following_ - y_;
@@ -39,7 +39,7 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& books) noexcept {
     const bool stalls = change > kContraction * before;
     if (change <= kTolerance * size + kFloor || (stalls && change <= rounding(size))) {
       unknown = y_;
-      books.iterations = count;
+      result.iterations = count;
       return true;
     }
     if (stalls || !(change < infinite)) break;
@@ -47,15 +47,15 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& books) noexcept {
     before = last;
     last = change;
   }
-  books.iterations = std::min(count, kFixedPointLimit);
-  return newton(sweep, books);
+  result.iterations = std::min(count, kFixedPointLimit);
+  return newton(sweep, result);
 }
 
-bool FixedPoint::newton(Sweep& sweep, StepResult& books) noexcept {
-  const auto fails = [&books](Failure failure, double amount, double extent) {
-    books.failure = failure;
-    books.amount = amount;
-    books.extent = extent;
+bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
+  const auto fails = [&result](Failure failure, double amount, double extent) {
+    result.failure = failure;
+    result.amount = amount;
+    result.extent = extent;
     return false;
   };
   y_ = unknown;
@@ -66,7 +66,7 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& books) noexcept {
     const double size = size_of(y_) + size_of(residual_);
     if (size_of(residual_) <= kTolerance * size + kFloor) {
       unknown = y_;
-      books.iterations += count;
+      result.iterations += count;
       return true;
     }
     const double width = kDifference * std::max(size, 1e-3);
@@ -91,7 +91,7 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& books) noexcept {
           return fails(Failure::newton_stalls, size_of(residual_), 0.0);
         }
         unknown = y_;
-        books.iterations += count;
+        result.iterations += count;
         return sweep.sweep(y_, following_);
       }
     }

@@ -46,23 +46,23 @@ void ProjectedRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexce
 }
 
 StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t, double dt,
-                           SolverState& next) noexcept {
-  StepResult books;
+                              SolverState& next) noexcept {
+  StepResult result;
   next.fall = x.fall;
   next.angular = x.angular;
   next.energy = x.energy;
   next.t = t + dt;
   if (ports.any) {
-    forced(x, ports, dt, next, books);
+    forced(x, ports, dt, next, result);
   } else {
     free(x, dt, next);
   }
   if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
-    books.failure = Failure::not_finite;
-    return books;
+    result.failure = Failure::not_finite;
+    return result;
   }
-  projection_.project(next, dt, books);
-  return books;
+  projection_.project(next, dt, result);
+  return result;
 }
 
 /// Where no port acts no rate depends on the pose of the base.
@@ -96,7 +96,7 @@ void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noex
 }
 
 void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, SolverState& next,
-                          StepResult& books) noexcept {
+                          StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;
   rate_.setZero();
@@ -121,7 +121,7 @@ void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, S
       const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, lead * dt);
       for (int j = 0; j < k; ++j) moving_[j] += speed[j];
     }
-    robot_.add_works(ports, moving_, weight * dt, books);
+    robot_.add_port_energies(ports, moving_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
     if (k > 0) {
@@ -140,7 +140,7 @@ void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, S
   robot_.integrate(x.q, reach_, next.q);
   next.v = x.v + dt * mean_a_;
   if (k == 0) {
-    next.energy.add(books.net());
+    next.energy.add(result.net());
     return;
   }
   // What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
@@ -154,7 +154,7 @@ void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, S
     next.fall.since = next.t;
   }
   next.angular += turn - displacement.cross(impulse);
-  next.energy.add(books.net() - to_centre);
+  next.energy.add(result.net() - to_centre);
 }
 
 }  // namespace vms_ph

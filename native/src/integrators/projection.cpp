@@ -32,7 +32,7 @@ double Projection::rounding(const SolverState& x, double terms) const noexcept {
   return kRounding * whole + 0.5 * robot_.mass * kRest * kRest;
 }
 
-void Projection::project(SolverState& x, double dt, StepResult& books) noexcept {
+void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   tree.place(x.q);
   tree.move(x.v);
@@ -56,7 +56,7 @@ void Projection::project(SolverState& x, double dt, StepResult& books) noexcept 
   } else if (std::abs(gap) <= rounding(x, std::abs(potential) + base + shape)) {
     if (std::abs(gap) <= 0.5 * robot_.mass * kRest * kRest && gap != 0.0) x.energy.add(-gap);
   } else {
-    turn(x, dt, books);
+    turn(x, dt, result);
     return;
   }
   x.v *= scale;
@@ -69,7 +69,7 @@ void Projection::project(SolverState& x, double dt, StepResult& books) noexcept 
 }
 
 /// Move along the gradient of the energy, in shape and shape velocity, to the energy given.
-void Projection::turn(SolverState& x, double dt, StepResult& books) noexcept {
+void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const double energy = x.energy.value;
@@ -119,9 +119,9 @@ void Projection::turn(SolverState& x, double dt, StepResult& books) noexcept {
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   // A comparison that is not true of numbers that are not finite.
   if (!(std::abs(gap) <= kWaiting * scale + 0.5 * robot_.mass * kRest * kRest)) {
-    books.failure = Failure::energy_off;
-    books.amount = gap;
-    books.extent = 0.5 * steepness;
+    result.failure = Failure::energy_off;
+    result.amount = gap;
+    result.extent = 0.5 * steepness;
   }
 }
 

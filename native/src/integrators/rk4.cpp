@@ -81,39 +81,40 @@ void RK4::normalise(VectorXd& q) const noexcept {
   }
 }
 
-StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt, SolverState& next) noexcept {
-  constexpr double leads[] = {0.0, 0.5, 0.5, 1.0};
-  constexpr double weights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  StepResult books;
+StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt,
+                     SolverState& next) noexcept {
+  constexpr double kLeads[] = {0.0, 0.5, 0.5, 1.0};
+  constexpr double kWeights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  StepResult result;
   mean_q_.setZero();
   mean_a_.setZero();
   qdot_.setZero();
   a_.setZero();
   force_.setZero();
   for (int i = 0; i < 4; ++i) {
-    q_ = x.q + (leads[i] * dt) * qdot_;
-    v_ = x.v + (leads[i] * dt) * a_;
+    q_ = x.q + (kLeads[i] * dt) * qdot_;
+    v_ = x.v + (kLeads[i] * dt) * a_;
     if (i > 0) normalise(q_);
     if (ports.any) {
       robot_.tree.place(q_);
       robot_.external_force(ports, v_, force_);
-      robot_.add_works(ports, v_, weights[i] * dt, books);
+      robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
     // As references, for which it is compiled within Pinocchio.
     a_ = pinocchio::aba(algorithm_->model, algorithm_->data, ConstVector(q_), ConstVector(v_),
                         ConstVector(force_));
     coordinate_rate(q_, v_);
-    mean_q_ += weights[i] * qdot_;
-    mean_a_ += weights[i] * a_;
+    mean_q_ += kWeights[i] * qdot_;
+    mean_a_ += kWeights[i] * a_;
   }
   next.q = x.q + dt * mean_q_;
   next.v = x.v + dt * mean_a_;
   normalise(next.q);
   next.t = x.t + dt;
   if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
-    books.failure = Failure::not_finite;
+    result.failure = Failure::not_finite;
   }
-  return books;
+  return result;
 }
 
 }  // namespace vms_ph

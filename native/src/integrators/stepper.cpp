@@ -25,9 +25,9 @@ Fall Fall::pushed(double t, double passed, const Eigen::Vector3d& displacement,
   return after;
 }
 
-void CompensatedSum::add(double work) {
+void CompensatedSum::add(double energy) {
   // Neumaier's sum.
-  const double small = rest + work, total = value + small;
+  const double small = rest + energy, total = value + small;
   const bool first = std::abs(value) >= std::abs(small);
   const double larger = first ? value : small, lesser = first ? small : value;
   rest = (larger - total) + lesser;
@@ -47,7 +47,7 @@ void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
   for (int i = count; i-- > 0;) {
     if (times[static_cast<std::size_t>(i)] == t) drop(i);
   }
-  if (count == points) drop(0);
+  if (count == kPoints) drop(0);
   const auto last = static_cast<std::size_t>(count++);
   times[last] = t;
   values[last] = value;
@@ -55,9 +55,9 @@ void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
 
 void Past::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
-  for (std::size_t i = 0; i < points; ++i) {
+  for (std::size_t i = 0; i < kPoints; ++i) {
     double weight = 1.0;
-    for (std::size_t j = 0; j < points; ++j) {
+    for (std::size_t j = 0; j < kPoints; ++j) {
       if (j != i) weight *= (t - times[j]) / (times[i] - times[j]);
     }
     out += weight * values[i];
@@ -96,21 +96,21 @@ std::string StepResult::reason() const {
   return text;
 }
 
-Ran Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first, long steps,
-                 SolverState& room) noexcept {
-  Ran ran;
+MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first,
+                             long steps, SolverState& room) noexcept {
+  MultiStepResult total;
   SolverState* here = &x;
   SolverState* there = &room;
-  for (; ran.taken < steps; ++ran.taken) {
-    const double t = t0 + static_cast<double>(first + ran.taken) * dt;
+  for (; total.steps < steps; ++total.steps) {
+    const double t = t0 + static_cast<double>(first + total.steps) * dt;
     const StepResult part = step(*here, ports, t, dt, *there);
     if (part.failure != Failure::none) break;
-    ran.books.add(part);
-    ran.books.iterations = std::max(ran.books.iterations, part.iterations);
+    total.result.add(part);
+    total.result.iterations = std::max(total.result.iterations, part.iterations);
     std::swap(here, there);
   }
   if (here != &x) std::swap(x, room);
-  return ran;
+  return total;
 }
 
 }  // namespace vms_ph

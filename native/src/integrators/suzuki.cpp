@@ -10,23 +10,23 @@ SolverState Suzuki::begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, do
 }
 
 StepResult Suzuki::step(const SolverState& x, const Ports& ports, double t, double dt,
-                     SolverState& next) noexcept {
+                        SolverState& next) noexcept {
   static const double outer = 1.0 / (4.0 - std::cbrt(4.0));
   const double fractions[] = {outer, outer, 1.0 - 4.0 * outer, outer, outer};
-  StepResult books;
+  StepResult result;
   const SolverState* from = &x;
   SolverState* to = &next;
   for (const double fraction : fractions) {
     const StepResult part = inner_->step(*from, ports, t, fraction * dt, *to);
     if (part.failure != Failure::none) return part;
-    books.add(part);
-    books.iterations += part.iterations;
+    result.add(part);
+    result.iterations += part.iterations;
     t += fraction * dt;
     // Five steps: the last one ends in `next`, as the first one did.
     from = to;
     to = to == &next ? &other_ : &next;
   }
-  return books;
+  return result;
 }
 
 }  // namespace vms_ph

@@ -6,8 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState, Status
-from vms_ph_controllers.interface import gain, switch
+from vms_ph_controllers import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    switch,
+)
 
 
 class Spring(Controller):
@@ -46,7 +54,7 @@ class Spring(Controller):
         self.passed += dt
         away = state.q - self.rest
         torque = -self.gains.stiffness * self.gains.on * away - self.gains.damping * state.v
-        energy = ControlEnergy(closed_loop=0.5 * self.gains.stiffness * float(away @ away))
+        energy = ControlEnergy(closed_loop_energy=0.5 * self.gains.stiffness * float(away @ away))
         return Command(np.zeros(0), torque, energy, Status.OK, "springs, ä", task_error=self.passed)
 
 

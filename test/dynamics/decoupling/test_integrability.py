@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.decoupling import (
     aligned_orientation,
-    base_group,
     centre_of_mass,
     curvature,
 )
+from vms_ph_dynamics.groups import base_group
 from vms_ph_dynamics.structure.decoupled_evaluation import DecoupledEvaluation
 from vms_ph_io import robots
 
@@ -45,7 +45,7 @@ def test_the_two_form_is_skew_and_has_no_linear_part_at_the_centre(
 def test_the_two_form_is_the_commutator_of_second_derivatives(model: VMSModel, seed: int) -> None:
     """[B (3.72)] by differences of the connection."""
     d, _ = evaluated(model, seed)
-    group, b, n, h = base_group(model), model.b, model.n, 1e-5
+    group, b, n, h = base_group(model.base), model.b, model.n, 1e-5
 
     def connection(j: int, step: float) -> np.ndarray:
         move = np.zeros(model.nv)
@@ -64,7 +64,7 @@ def test_the_two_form_is_the_commutator_of_second_derivatives(model: VMSModel, s
 
 def around(model: VMSModel, q: np.ndarray, i: int, j: int, side: float, steps: int) -> np.ndarray:
     """The pose of the base after a square loop of two joints at zero momentum."""
-    group, pose = base_group(model), base_group(model).identity()
+    group, pose = base_group(model.base), base_group(model.base).identity()
     for axis, sign in ((i, 1.0), (j, 1.0), (i, -1.0), (j, -1.0)):
         move = np.zeros(model.nv)
         move[model.b + axis] = sign * side / steps
@@ -88,7 +88,7 @@ def test_a_small_loop_of_two_joints_turns_the_base_by_the_curvature(
         # The loop is centred, so that its error is of the fourth order in its side.
         corner = np.zeros(model.nv)
         corner[[model.b + i, model.b + j]] = -0.5 * side
-        group = base_group(model)
+        group = base_group(model.base)
         moved = group.log(around(model, model.integrate(q, corner), i, j, side, 20))
         predicted = side**2 * found.in_base[i, j]
         angular = slice(3, 6) if base == "floating" else slice(2, 3)

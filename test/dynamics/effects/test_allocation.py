@@ -109,7 +109,7 @@ def test_the_power_through_the_rotors_is_the_power_at_the_base_port(
         ports = Ports(np.zeros(model.n), allocation.wrench(u))
         balance = form.power_balance(form.state(q, v), ports)
         through = float(u @ allocation.outputs(v[:6]))
-        assert balance.supplied["base"] == pytest.approx(through, rel=1e-12)
+        assert balance.supplied["wrench_base"] == pytest.approx(through, rel=1e-12)
         # Gravity is stored; so the rotors' is all the power there is.
         assert abs(balance.residual) < 1e-10 * abs(through)
         assert balance.stored == pytest.approx(through, rel=1e-9)
@@ -172,7 +172,9 @@ def test_a_cart_moves_where_its_wheels_push(rng: np.random.Generator) -> None:
     q, v = state_of(model, rng)
     u = rng.normal(size=3)
     balance = form.power_balance(form.state(q, v), Ports(wrench_base=allocation.wrench(u)))
-    assert balance.supplied["base"] == pytest.approx(u @ allocation.outputs(v[:3]), rel=1e-12)
+    assert balance.supplied["wrench_base"] == pytest.approx(
+        u @ allocation.outputs(v[:3]), rel=1e-12
+    )
     still = form.state(q, np.zeros(model.nv))
     np.testing.assert_allclose(
         form.rate(still, Ports(wrench_base=allocation.wrench(u), gravity=False)).zdot[:3],

@@ -21,6 +21,7 @@ from vms_ph_dynamics.ephs import (
 )
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.quantities import displacement, entropy, momentum
+from vms_ph_dynamics.errors import OptionError
 
 from .examples import damper, oscillator, pendulum, pendulum_state, two_free_bodies
 
@@ -151,7 +152,7 @@ def another_scheme() -> object:
         (no_such_port, PatternError, ["'q'", "there are p"]),
         (no_such_joint, SimulationError, ["'k'", "j"]),
         (backwards, SimulationError, ["-1.0"]),
-        (another_scheme, SimulationError, ["'euler'", "discrete_gradient"]),
+        (another_scheme, OptionError, ["'euler'", "discrete_gradient"]),
     ],
 )
 def test_a_wrong_argument_is_named(

@@ -1,4 +1,4 @@
-"""Systems of components through the one interface: motion, books, events, steps that fail."""
+"""Systems of components through ``integrate``: motion, energy balance, events, failed steps."""
 
 from typing import Any
 
@@ -14,7 +14,6 @@ from vms_ph_dynamics.ephs import (
     PatternError,
     Quadratic,
     Reversible,
-    SimulationError,
     assemble,
     compose,
     displacement,
@@ -24,6 +23,7 @@ from vms_ph_dynamics.ephs import (
 )
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.simulation import SCHEMES
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.integrators import Event, IntegrationError, integrate
 
 from .examples import oscillator, pendulum, pendulum_state, two_free_bodies, two_free_bodies_state
@@ -74,7 +74,9 @@ def test_the_exergy_of_an_isothermal_pendulum_is_its_mechanical_energy() -> None
 
 
 @pytest.mark.parametrize("heat", [None, HEATED], ids=["isothermal", "heated"])
-def test_discrete_gradients_close_the_books_of_every_step_to_rounding(heat: mb.Heat | None) -> None:
+def test_discrete_gradients_close_the_energy_balance_of_every_step_to_rounding(
+    heat: mb.Heat | None,
+) -> None:
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
     run = integrate(equations, x, dt=4e-3, steps=100, scheme="discrete_gradient")
@@ -143,7 +145,7 @@ def test_a_closed_loop_too_fast_for_its_step_goes_in_halves() -> None:
     assert EphsStepper(equations).projection.check(np.array(run.states[-1]), 1e-6) is None
 
 
-def test_a_step_that_fails_however_short_says_why() -> None:
+def test_a_step_that_fails_however_short_is_an_error_with_its_reason() -> None:
     equations = assemble(oscillator(1e6, 1e-6))
     x = equations.states.vector({"q": 1.0})
     with pytest.raises(IntegrationError, match=r"fails even at dt=.*no finite continuation"):
@@ -161,7 +163,7 @@ def driven_body() -> Equations:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_work_from_outside_is_in_the_books_by_its_port(scheme: Any) -> None:
+def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
     equations = driven_body()
 
     def inputs(t: float, x: np.ndarray) -> dict[str, Any]:
@@ -169,7 +171,7 @@ def test_work_from_outside_is_in_the_books_by_its_port(scheme: Any) -> None:
 
     run = integrate(equations, mb.place(equations), inputs, dt=1e-3, steps=500, scheme=scheme)
     assert set(run.audit.supplied) == {"j", "b"}
-    # Torque of the joint and of the body act about one axis: their works are those of two torques.
+    # Torques of the joint and of the body act about one axis and supply energy as two torques do.
     rate = np.array([equations.states.value(x, "b.p")[5] / 0.2 for x in run.states])
     expected = np.trapezoid(np.sin(5 * run.t) * rate, run.t)
     assert run.audit.supplied["j"].sum() == pytest.approx(expected, abs=1e-6)
@@ -251,7 +253,7 @@ def test_what_a_step_gives_does_not_depend_on_steps_tried_before() -> None:
 
 def test_a_scheme_that_is_not_there_is_named() -> None:
     equations = assemble(oscillator())
-    with pytest.raises(SimulationError, match=r"one of projected_rk4, .*; given: 'variational'"):
+    with pytest.raises(OptionError, match=r"no scheme 'variational'; there are projected_rk4, "):
         integrate(equations, equations.states.vector(), dt=0.1, steps=1, scheme="variational")
 
 
@@ -268,3 +270,21 @@ def test_bodies_that_do_not_meet_and_ports_that_are_not_there_are_refused() -> N
         integrate(equations, x, dt=1e-3, steps=1)
     with pytest.raises(PatternError, match="no outer power port 'p'"):
         integrate(equations, pendulum_state(equations), {"p": [1.0]}, dt=1e-3, steps=1)
+
+
+def test_a_system_with_a_method_for_its_schemes_is_integrated_by_them() -> None:
+    equations = assemble(oscillator())
+
+    class Wrapped:
+        def stepper(self, scheme: str) -> EphsStepper:
+            return EphsStepper(equations, scheme)
+
+    x = equations.states.vector({"q": 1.0})
+    runs = [integrate(system, x, dt=0.1, steps=3) for system in (equations, Wrapped())]
+    np.testing.assert_array_equal(runs[0].states, runs[1].states)
+
+
+def test_the_recorded_motion_shows_its_size_and_the_unaccounted_energy() -> None:
+    equations = assemble(oscillator())
+    motion = simulate(equations, equations.states.vector({"q": 1.0}), dt=0.1, steps=7, every=2)
+    assert repr(motion).startswith("Trajectory(4 instants from 0 to 0.6 s, largest unaccounted ")

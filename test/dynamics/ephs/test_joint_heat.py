@@ -1,4 +1,4 @@
-"""Joints warm by what friction takes, simulated with the bodies or from their velocities."""
+"""Joints warm by the heat of friction, simulated with the bodies or from their velocities."""
 
 from itertools import pairwise
 

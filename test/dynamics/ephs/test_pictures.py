@@ -1,4 +1,4 @@
-"""Pictures say what the patterns say."""
+"""Pictures show what the patterns contain."""
 
 import xml.etree.ElementTree as ET
 

@@ -21,7 +21,7 @@ def accelerations(
     force = np.concatenate([wrench, tau])
     friction = Friction.of(model).force(v[model.b :])
     force[model.b :] += friction
-    return np.asarray(pin.aba(model.pinocchio, model.workspace(), q, v, force))
+    return np.asarray(pin.aba(model.pinocchio, model.tree.data(), q, v, force))
 
 
 # A rigid body of the language turns freely, so point masses are none.

@@ -33,11 +33,11 @@ def run(
 
 
 def unbalanced(found: HoppingRun) -> float:
-    """What the energy of the robot misses of the works at its ports, J, at the worst event."""
+    """What the energy of the robot misses of the energies at its ports, J, at the worst event."""
     start = found.leg(0).energy
-    ends = [(e.state, e.works) for e in found.events] + [(found.states[-1], found.works[-1])]
+    ends = [(e.state, e.energies) for e in found.events] + [(found.states[-1], found.energies[-1])]
     return max(
-        abs(found.system.seen(y).energy - start - float(works[:3].sum())) for y, works in ends
+        abs(found.system.seen(y).energy - start - float(energies[:3].sum())) for y, energies in ends
     )
 
 
@@ -92,18 +92,20 @@ def test_the_balance_of_the_robot_the_floor_and_the_law_closes(
     limit = 1e-9
     assert unbalanced(found) < limit
     # What went into the floor is in its springs, or is heat.
-    kept = -found.work("floor")[-1] - found.floor_stored(-1) - found.work("floor_dissipated")[-1]
+    kept = (
+        -found.energy("floor")[-1] - found.floor_stored(-1) - found.energy("floor_dissipated")[-1]
+    )
     assert abs(kept) < limit
-    assert np.diff(found.work("floor_dissipated")).min() > -1e-9
+    assert np.diff(found.energy("floor_dissipated")).min() > -1e-9
     # What the law gave is the sum of its parts.
     parts = (
-        found.work("radial_spring")
-        - found.work("radial_damping")
-        + found.work("regulator")
-        + found.work("polar_spring")
-        - found.work("polar_damping")
+        found.energy("radial_spring")
+        - found.energy("radial_damping")
+        + found.energy("regulator")
+        + found.energy("polar_spring")
+        - found.energy("polar_damping")
     )
-    np.testing.assert_allclose(found.work("external") + found.work("joint"), parts, atol=1e-12)
+    np.testing.assert_allclose(found.energy("external") + found.energy("joint"), parts, atol=1e-12)
 
 
 def test_the_foot_is_below_the_floor_in_stance_only_and_pushed_up_alone(
@@ -142,7 +144,7 @@ def test_touch_downs_that_follow_at_once_count_as_one(prismatic: VMSModel) -> No
     assert all(b - a > 0.05 for a, b in pairwise(distinct))
 
 
-def test_a_run_ends_where_it_is_told_to(revolute: VMSModel) -> None:
+def test_a_run_ends_at_its_stop_condition(revolute: VMSModel) -> None:
     controller = thesis(revolute, "I", energy_gain=0.0, flight_damping=0.0)
     system = LegOnFloor(controller.leg, controller.law, Floor())
     q, v = state(controller.leg, 0.0, 0.3, -2.5174, 1.7802)
@@ -152,7 +154,7 @@ def test_a_run_ends_where_it_is_told_to(revolute: VMSModel) -> None:
 
 
 def test_three_hops_are_those_of_a_fixed_step_integration(revolute: VMSModel, golden: Path) -> None:
-    """Against RK4 with steps of 2e-6 s on equations written out by hand: states and works."""
+    """Against RK4 with steps of 2e-6 s on equations written by hand: states and energies."""
     data = np.load(golden / "B_hopper_R_V.npz")
     columns, log = list(data["cols"]), data["log"]
     found = run(thesis(revolute, length=0.1411, energy=2.8382), 1.2, sample=0.01)
@@ -168,10 +170,10 @@ def test_three_hops_are_those_of_a_fixed_step_integration(revolute: VMSModel, go
         ("y", found.states[:, 1]),
         ("th", found.states[:, 2]),
         ("q", found.states[:, 3]),
-        ("W_ext", found.work("external")),
-        ("W_joint", found.work("joint")),
-        ("W_floor", found.work("floor")),
-        ("D_rad", found.work("radial_damping")),
+        ("W_ext", found.energy("external")),
+        ("W_joint", found.energy("joint")),
+        ("W_floor", found.energy("floor")),
+        ("D_rad", found.energy("radial_damping")),
     ):
         theirs = rows[:, columns.index(name)]
         np.testing.assert_allclose(ours[flying], theirs[flying], atol=2e-4, err_msg=name)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import yaml
 
-from vms_ph_controllers import HoppingController, Reference, RobotState
+from vms_ph_controllers import Command, HoppingController, Reference, RobotState
 from vms_ph_dynamics.hopping import Leg
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import External, Sample
 from vms_ph_io import robots, share_directory
 
 HOPPERS = [name for name in robots.names() if robots.get(name).on_floor]
-NOTHING = External(np.zeros(1), np.zeros(6))
+NOTHING = External()
 
 
 def simulation(name: str, continuous: bool = True, step: float = 1e-3) -> HoppingSimulation:
@@ -25,9 +25,8 @@ def simulation(name: str, continuous: bool = True, step: float = 1e-3) -> Hoppin
     controller = HoppingController(model)
     controller.gains = replace(controller.gains, **asked)
 
-    def control(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
-        command = controller.update(RobotState(q, v), Reference(), dt)
-        return np.concatenate([command.wrench_base, command.torque])
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
+        return controller.update(RobotState(q, v), Reference(), dt)
 
     home = model.configuration(known.home, known.home_base)
     law = (lambda: controller.law) if continuous else None
@@ -40,11 +39,11 @@ def energy(name: str, sample: Sample) -> float:
 
 
 def unbalanced(name: str, first: Sample, last: Sample) -> float:
-    return energy(name, last) - energy(name, first) - sum(last.work.values())
+    return energy(name, last) - energy(name, first) - sum(last.port_energy.values())
 
 
 @pytest.mark.parametrize("name", HOPPERS)
-def test_the_bundled_hopper_goes_on_hopping_and_its_works_close(name: str) -> None:
+def test_the_bundled_hopper_goes_on_hopping_and_its_energy_balance_closes(name: str) -> None:
     hopping = simulation(name)
     leg, first = Leg(robots.load(name)), hopping.sample()
     heights = []
@@ -59,18 +58,18 @@ def test_the_bundled_hopper_goes_on_hopping_and_its_works_close(name: str) -> No
     assert len(tops) >= 6
     assert min(tops) > 0.2
     last = hopping.sample()
-    assert last.work["end_effector"] < -0.5
+    assert last.port_energy["wrench_end_effector"] < -0.5
     assert abs(unbalanced(name, first, last)) < 1e-6
 
 
-def test_a_push_on_the_foot_is_told_in_its_port() -> None:
+def test_a_push_on_the_foot_is_part_of_the_port_at_the_end_effector() -> None:
     name = "revolute_hopper"
     hopping = simulation(name)
     first = hopping.sample()
     force = np.array([0.4, 0.1, 0.0, 0.0, 0.0, 0.002])
     for k in range(40):
         in_axes = k >= 20
-        hopping.advance(10, External(np.array([0.01]), force, in_axes, np.array([0.1, 0, 0.01])))
+        hopping.advance(10, External(np.array([0.01]), np.array([0.1, 0, 0.01]), force, in_axes))
     assert abs(unbalanced(name, first, hopping.sample())) < 1e-7
     quiet = simulation(name)
     quiet.advance(400, NOTHING)
@@ -89,7 +88,7 @@ def test_the_wrench_at_the_foot_is_the_floors_in_its_axes() -> None:
         seen = leg.at(sample.q, sample.v)
         if hopping.time >= 0.2:
             before = seen if before is None else before
-            forces.append(seen.foot_axes @ sample.wrench[:2])
+            forces.append(seen.foot_axes @ sample.wrench_end_effector[:2])
     assert before is not None
     impulse = 1e-3 * (np.sum(forces, axis=0) - 0.5 * (forces[0] + forces[-1]))
     weight = np.array([0.0, -1.007 * 9.81 * (len(forces) - 1) * 1e-3])
@@ -105,13 +104,13 @@ def test_a_law_held_over_its_steps_comes_near_the_continuous_one() -> None:
     np.testing.assert_allclose(held.sample().q, continuous.sample().q, atol=5e-3)
 
 
-def test_a_reset_returns_to_the_start_with_the_works_at_zero() -> None:
+def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero() -> None:
     hopping = simulation("prismatic_hopper")
     start = hopping.sample()
     hopping.advance(100, NOTHING)
     hopping.reset()
     again = hopping.sample()
     np.testing.assert_array_equal(again.q, start.q)
-    assert not any(again.work.values())
+    assert not any(again.port_energy.values())
     assert hopping.resets == 1
     assert hopping.steps == 0

@@ -1,4 +1,4 @@
-"""Robots in motion, and what Pinocchio alone says of them."""
+"""Robots in motion, and their energy and momentum by Pinocchio alone."""
 
 import json
 from collections.abc import Callable
@@ -120,9 +120,9 @@ def hover_late(scheme: str, native: bool = False) -> None:
     stepper = make_stepper(scheme, form, native=native)
     solver_state = stepper.begin(form.state(q, np.zeros(model.nv)), start)
     for step in range(200):
-        taken = step_with_retry(stepper, solver_state, hover, start + step * dt, dt)
-        assert not taken.failures
-        solver_state = taken.advance.solver_state
+        step_result = step_with_retry(stepper, solver_state, hover, start + step * dt, dt)
+        assert not step_result.failures
+        solver_state = step_result.result.solver_state
     reached, v = stepper.motion(solver_state)
     assert np.abs(v).max() < 1e-9
     np.testing.assert_allclose(model.difference(q, reached), 0.0, atol=1e-9)

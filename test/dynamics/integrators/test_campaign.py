@@ -1,4 +1,4 @@
-"""A million steps: what is conserved stays so, without growth; recomputed by Pinocchio."""
+"""A million steps: invariants stay constant, without growth; recomputed by Pinocchio."""
 
 import numpy as np
 import pinocchio as pin

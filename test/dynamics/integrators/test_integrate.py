@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.integrators import (
     SCHEMES,
     Event,
@@ -193,7 +194,8 @@ def test_an_explicit_scheme_does_not_accept_a_state_that_is_not_finite() -> None
 )
 def test_a_run_that_makes_no_sense_is_refused(change: dict[str, Any], message: str) -> None:
     form, x = moving(panda_on("fixed"))
-    with pytest.raises(StateError, match=message):
+    kind = OptionError if "scheme" in change else StateError
+    with pytest.raises(kind, match=message):
         integrate(form, x, **{"dt": 1e-3, "steps": 1, **change})
 
 
@@ -226,7 +228,7 @@ def test_joints_that_mimic_others_take_part(scheme: str) -> None:
       <mimic joint="panda_joint4" multiplier="0.1"/></joint></robot>"""
     for base in ("fixed", "planar", "floating"):
         model = VMSModel.from_urdf(xml.replace("</robot>", grip), base)
-        assert model.projection is not None
+        assert model.tree.projection is not None
         form, x = moving(model)
         run = integrate(form, x, dt=2e-3, steps=50, scheme=scheme, every=50)
         assert not run.failures
@@ -244,3 +246,17 @@ def test_the_canonical_form_of_a_fixed_arm_is_integrated_like_the_others() -> No
     a = integrate(form, x, dt=1e-3, steps=20)
     b = integrate(canonical, state, dt=1e-3, steps=20)
     np.testing.assert_array_equal(a.q, b.q)
+
+
+def test_the_trajectory_shows_its_size_its_scheme_and_its_residual() -> None:
+    form, x = moving(panda_on("fixed"))
+    run = integrate(form, x, dt=1e-3, steps=20, every=10, scheme="rk4", native=False)
+    assert repr(run).startswith("Trajectory(2 intervals, 0 to 0.02 s, scheme rk4, largest audit ")
+
+
+def test_no_step_is_halved_where_halving_is_excluded() -> None:
+    """The cause of the error is the failure itself, for those who want its reason."""
+    form, x = moving(panda_on("fixed"))
+    with pytest.raises(IntegrationError, match="fails even at dt=1 ") as caught:
+        integrate(form, x, Ports(np.full(7, 1e200)), dt=1.0, steps=1, halvings=0)
+    assert isinstance(caught.value.__cause__, StepFailure)

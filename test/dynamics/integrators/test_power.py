@@ -1,4 +1,4 @@
-"""The books: every joule through the ports, by the scheme and by a quadrature of our own."""
+"""The energy balance: port energies by the scheme and by an independent quadrature."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def powers(form: DecoupledForm, ports: Controlled, run: Trajectory) -> dict[str,
 
 
 @pytest.mark.parametrize("scheme", EXACT)
-def test_the_stored_energy_is_what_the_ports_brought_in_every_step(
+def test_the_stored_energy_is_that_supplied_by_the_ports_in_every_step(
     scheme: str, on_any_base: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = on_any_base
@@ -92,10 +92,10 @@ def closure(scheme: str, seconds: float, base: str) -> float:
     run = integrate(form, x, ports, dt=1e-3, steps=steps, scheme=scheme)
     assert not run.failures
     power = powers(form, ports, run)
-    works = {name: simpson(values, 1e-3) for name, values in power.items()}
+    energies = {name: simpson(values, 1e-3) for name, values in power.items()}
     through = sum(simpson(np.abs(values), 1e-3) for values in power.values())
-    supplied = sum(work for name, work in works.items() if name != "friction")
-    return abs(run.energy[-1] - run.energy[0] - supplied + works["friction"]) / through
+    supplied = sum(energy for name, energy in energies.items() if name != "friction")
+    return abs(run.energy[-1] - run.energy[0] - supplied + energies["friction"]) / through
 
 
 def with_bus(model: VMSModel) -> VMSModel:

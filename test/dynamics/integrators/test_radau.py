@@ -1,4 +1,4 @@
-"""Radau IIA: its order, its stability, and the works it integrates."""
+"""Radau IIA: its order, its stability, and the energies it integrates."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_a_stiff_relaxation_oscillation_is_met_to_its_tolerance() -> None:
         steps, travelled = 0, 0.0
         while stepper.time < 500.0:
             step = stepper.propose(500.0)
-            travelled += step.works[0]
+            travelled += step.energies[0]
             stepper.accept(step)
             steps += 1
         return stepper, steps, travelled
@@ -114,11 +114,11 @@ def test_the_state_within_a_step_follows_the_motion() -> None:
     for part in (0.2, 0.5, 0.9):
         # A polynomial of degree five over 0.3 rad.
         assert step.state(part)[0] == pytest.approx(np.cos(0.3 * part), abs=1e-7)
-        assert step.works_until(part)[0] == pytest.approx(np.sin(0.3 * part), abs=1e-7)
+        assert step.energies_until(part)[0] == pytest.approx(np.sin(0.3 * part), abs=1e-7)
     assert step.after[0] == pytest.approx(np.cos(0.3), abs=1e-11)
 
 
-def test_a_motion_that_ends_is_told_in_words() -> None:
+def test_a_motion_that_cannot_go_on_is_an_error_with_its_reason() -> None:
     stepper = RadauStepper(
         lambda y: np.where(y < 1.5, 1.0, np.nan), nothing, np.array([1.0]), scale=np.ones(1)
     )

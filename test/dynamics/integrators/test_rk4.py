@@ -1,4 +1,4 @@
-"""The explicit baseline integrator: order, energy, and the works of the ports."""
+"""The explicit baseline integrator: order, energy, and the port energies."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_its_order_is_four(start: tuple[CanonicalForm, PHState]) -> None:
     assert 3.8 < order < 4.3
 
 
-def test_the_works_of_the_ports_account_for_the_energy(
+def test_the_port_energies_account_for_the_energy(
     start: tuple[CanonicalForm, PHState],
 ) -> None:
     form, x = start

@@ -219,7 +219,7 @@ def coordinates(model: pin.Model, i: int, q: np.ndarray) -> np.ndarray:
 def literal_mass_matrix(model: VMSModel, q: np.ndarray) -> np.ndarray:
     """M from (14) and (18)-(20), for a tree: the sums over joints run over a body's ancestors."""
     source = model.pinocchio
-    full = model.full_configuration(q)
+    full = model.tree.full_configuration(q)
     joints = {i: joint_of(source, i) for i in range(1, source.njoints)}
     poses = {i: joint.pose(coordinates(source, i, full)) for i, joint in joints.items()}
     b = model.b
@@ -244,7 +244,7 @@ def literal_mass_matrix(model: VMSModel, q: np.ndarray) -> np.ndarray:
         m_bm += solver_state.T @ inertia @ jacobian
         m_m += jacobian.T @ inertia @ jacobian
     whole = np.block([[m_b, m_bm], [m_bm.T, m_m]])
-    p = model.projection
+    p = model.tree.projection
     return whole if p is None else p.T @ whole @ p
 
 
@@ -277,5 +277,5 @@ def test_the_mass_matrix_with_joints_that_mimic_is_the_sum_projected(
 ) -> None:
     # The Panda with its hand: one finger follows the other.
     model = VMSModel.from_urdf(robots.get("panda").path().read_text(), "floating")
-    assert model.projection is not None
+    assert model.tree.projection is not None
     check_mass_matrix(model, rng)

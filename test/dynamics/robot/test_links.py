@@ -15,8 +15,8 @@ def test_the_poses_of_links_chain_up_even_where_joints_mimic_others(
 ) -> None:
     # The Panda with its hand, one finger of which follows the other.
     model = VMSModel.from_urdf(robots.get("panda").path().read_text(), base)
-    assert model.projection is not None
-    tree, q = LinkTree(model), model.random_configuration(rng)
+    assert model.tree.projection is not None
+    tree, q = LinkTree(model.tree), model.random_configuration(rng)
     d = model.evaluate(q, np.zeros(model.nv))
     poses = {tree.root: d.placement(tree.root)}
     for edge, relative in zip(tree.edges, tree.relative_poses(q), strict=True):

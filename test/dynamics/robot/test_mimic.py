@@ -219,12 +219,12 @@ def test_followers_stay_where_their_leaders_put_them(
     robot = geared_on.robot
     q, dv = state_of(robot, rng)
     assert robot.joint_names == ("a", "d")
-    np.testing.assert_allclose(robot.full_configuration(q), geared_on.fill_in(q), atol=1e-15)
+    np.testing.assert_allclose(robot.tree.full_configuration(q), geared_on.fill_in(q), atol=1e-15)
     moved = robot.integrate(q, dv)
     np.testing.assert_allclose(robot.difference(q, moved), dv, atol=1e-12)
     full = geared_on.full
     by_full = full.integrate(geared_on.fill_in(q), geared_on.P @ dv)
-    np.testing.assert_allclose(robot.full_configuration(moved), by_full, atol=1e-14)
+    np.testing.assert_allclose(robot.tree.full_configuration(moved), by_full, atol=1e-14)
 
 
 def test_the_friction_of_followers_is_felt_at_their_leader(rng: np.random.Generator) -> None:
@@ -260,8 +260,8 @@ def test_the_links_of_geared_joints_are_drawn_where_they_are(rng: np.random.Gene
     system = Constrained(geared(), "fixed", FOLLOWERS)
     q, _ = state_of(system.robot, rng)
     np.testing.assert_allclose(
-        LinkTree(system.robot).relative_poses(q),
-        LinkTree(system.full).relative_poses(system.fill_in(q)),
+        LinkTree(system.robot.tree).relative_poses(q),
+        LinkTree(system.full.tree).relative_poses(system.fill_in(q)),
         atol=1e-15,
     )
 

@@ -1,15 +1,16 @@
-"""The simulated robot: energy books, held efforts, and what its samples mean."""
+"""The simulated robot: energy balance, held efforts, and its samples."""
 
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.simulation import External, Sample, Simulation
-from vms_ph_dynamics.structure import CanonicalForm
+from vms_ph_dynamics.simulation.hosted import HostedSimulation
+from vms_ph_dynamics.structure import PORTS, CanonicalForm
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
-NOTHING = External(np.zeros(7), np.zeros(6))
+NOTHING = External()
 
 
 @pytest.fixture
@@ -17,8 +18,8 @@ def simulation(panda: VMSModel) -> Simulation:
     controller = TaskSpaceIDAPBC(panda)
     controller.reset(RobotState(Q0, np.zeros(7)))
 
-    def control(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
-        return controller.update(RobotState(q, v), Reference(), dt).torque
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
+        return controller.update(RobotState(q, v), Reference(), dt)
 
     return Simulation(CanonicalForm(panda), Q0, 1e-3, control, friction=True)
 
@@ -36,22 +37,22 @@ def pushed(simulation: Simulation, ticks: int) -> list[Sample]:
     samples = [simulation.sample()]
     for k in range(ticks):
         force = np.array([10.0, 0, 0, 0, 0, 0]) if 5 <= k < 20 else np.zeros(6)
-        simulation.advance(10, External(np.zeros(7), force, in_tool_axes=False))
+        simulation.advance(10, External(wrench_end_effector=force, in_tool_axes=False))
         samples.append(simulation.sample())
     return samples
 
 
-def test_the_works_of_the_ports_account_for_the_energy(
+def test_the_port_energies_account_for_the_stored_energy(
     panda: VMSModel, simulation: Simulation
 ) -> None:
     first, *_, last = pushed(simulation, 100)
     stored = energy(panda, last) - energy(panda, first)
-    assert last.work["end_effector"] > 0.01
+    assert last.port_energy["wrench_end_effector"] > 0.01
     assert last.dissipated > 0
-    assert stored == pytest.approx(sum(last.work.values()) - last.dissipated, abs=1e-9)
+    assert stored == pytest.approx(sum(last.port_energy.values()) - last.dissipated, abs=1e-9)
 
 
-def test_the_trapezoidal_rule_over_the_samples_gives_the_works(
+def test_the_trapezoidal_rule_over_the_samples_gives_the_port_energies(
     panda: VMSModel, simulation: Simulation
 ) -> None:
     # Efforts jump at samples; given as the mean of both sides they do not spoil the rule.
@@ -59,12 +60,16 @@ def test_the_trapezoidal_rule_over_the_samples_gives_the_works(
     times = np.array([s.time for s in samples])
     joints = np.array([s.torque @ s.v for s in samples])
     twists = [panda.evaluate(s.q, s.v).J_end_effector @ s.v for s in samples]
-    tool = np.array([s.wrench @ twist for s, twist in zip(samples, twists, strict=True)])
+    tool = np.array(
+        [s.wrench_end_effector @ twist for s, twist in zip(samples, twists, strict=True)]
+    )
     end = samples[-1]
     # What is left is h^2/12 times the jumps of dP/dt: 10 N at some 3 m/s^2 for h = 10 ms, twice.
     # One-sided efforts would miss h/2 times the jumps of P itself, some 5e-3 J.
-    assert _trapezoid(joints, times) == pytest.approx(end.work["torque"], abs=5e-4)
-    assert _trapezoid(tool, times) == pytest.approx(end.work["end_effector"], abs=5e-4)
+    assert _trapezoid(joints, times) == pytest.approx(end.port_energy["torque"], abs=5e-4)
+    assert _trapezoid(tool, times) == pytest.approx(
+        end.port_energy["wrench_end_effector"], abs=5e-4
+    )
 
 
 def test_an_arm_held_by_its_controller_stays_where_it_is(simulation: Simulation) -> None:
@@ -78,10 +83,10 @@ def test_an_arm_held_by_its_controller_stays_where_it_is(simulation: Simulation)
 def test_external_efforts_act_from_the_next_sample_on(panda: VMSModel) -> None:
     simulation = Simulation(CanonicalForm(panda), Q0, 1e-3, None)
     torque = np.arange(7.0)
-    simulation.advance(10, External(torque, np.zeros(6)))
-    assert simulation.sample().work["torque"] == 0.0
-    simulation.advance(10, External(torque, np.zeros(6)))
-    assert simulation.sample().work["torque"] != 0.0
+    simulation.advance(10, External(torque))
+    assert simulation.sample().port_energy["torque"] == 0.0
+    simulation.advance(10, External(torque))
+    assert simulation.sample().port_energy["torque"] != 0.0
     np.testing.assert_array_equal(simulation.sample().torque, torque)
 
 
@@ -89,21 +94,40 @@ def test_a_wrench_in_tool_axes_and_one_in_world_axes_are_the_same_force(panda: V
     rotation = panda.evaluate(Q0, np.zeros(7)).placement("panda_link8")[:3, :3]
     force = np.array([3.0, -2.0, 5.0, 0.1, 0.2, -0.3])
     in_tool = np.concatenate([force[:3] @ rotation, force[3:] @ rotation])
+    hold = Command(np.zeros(0), panda.evaluate(Q0, np.zeros(7)).g)
     samples = []
     for wrench, tool_axes in ((force, False), (in_tool, True)):
-        hold = panda.evaluate(Q0, np.zeros(7)).g
-        simulation = Simulation(CanonicalForm(panda), Q0, 1e-3, lambda q, v, dt, g=hold: g)
-        simulation.advance(1, External(np.zeros(7), wrench, tool_axes))
-        samples.append(simulation.sample().wrench)
+        simulation = Simulation(CanonicalForm(panda), Q0, 1e-3, lambda q, v, dt: hold)
+        simulation.advance(1, External(wrench_end_effector=wrench, in_tool_axes=tool_axes))
+        samples.append(simulation.sample().wrench_end_effector)
     np.testing.assert_allclose(samples[0], samples[1], atol=1e-12)
     np.testing.assert_allclose(samples[1], in_tool / 2, atol=1e-12)
 
 
-def test_a_reset_returns_to_the_start_with_empty_books(simulation: Simulation) -> None:
+def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero(
+    simulation: Simulation,
+) -> None:
     pushed(simulation, 30)
     simulation.reset()
     sample = simulation.sample()
     np.testing.assert_array_equal(sample.q, Q0)
     assert sample.time == 0.0
-    assert set(sample.work.values()) == {0.0}
+    assert set(sample.port_energy.values()) == {0.0}
     assert simulation.resets == 1
+
+
+def test_a_hosted_simulation_writes_motion_and_port_energies_to_its_outputs(
+    panda: VMSModel,
+) -> None:
+    hosted = HostedSimulation(panda, Q0.tolist(), 1e-3, "", False)
+    start = hosted.outputs.copy()
+    hosted.inputs[:] = [*(panda.evaluate(Q0, np.zeros(7)).g + 0.1), 100]
+    hosted.step()
+    kinetic, potential, *supplied, dissipated = (hosted.outputs - start)[15:]
+    assert hosted.outputs[14] == pytest.approx(0.1)
+    torque, base, tool = supplied
+    assert PORTS == ("torque", "wrench_base", "wrench_end_effector")
+    assert kinetic + potential == pytest.approx(torque, abs=1e-12)
+    assert (base, tool, dissipated) == (0.0, 0.0, 0.0)
+    hosted.reset()
+    np.testing.assert_array_equal(hosted.outputs, start)

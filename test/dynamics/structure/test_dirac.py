@@ -108,7 +108,7 @@ def test_the_base_structure_is_that_of_the_source_in_any_chart(
     chart = DiracStructure({"force": b, "h": size}, flows, efforts)
     is_dirac(chart)
     found = compose(base_structure(d), chart, {"potential_base": "force"})
-    found = found.reordered(["p", "h", "base"])
+    found = found.reordered(["p", "h", "wrench_base"])
     poisson = StandardForm(model).interconnection(StandardForm(model).state(d.q, d.v))[:b, :b]
     expected = np.block(
         [
@@ -122,13 +122,13 @@ def test_the_base_structure_is_that_of_the_source_in_any_chart(
 
 def joined(base: DiracStructure, arm: DiracStructure, jacobian: np.ndarray) -> DiracStructure:
     """Base and arm side by side, the wrench at the end effector brought to both."""
-    sizes = {"base": base.ports["base"], "tip": 6}
-    junction = wrench_junction(np.hstack([jacobian, np.eye(6)]), sizes, "end_effector")
+    sizes = {"wrench_base": base.ports["wrench_base"], "tip": 6}
+    junction = wrench_junction(np.hstack([jacobian, np.eye(6)]), sizes, "wrench_end_effector")
     is_dirac(junction)
     apart = direct_product(
-        base.renamed({"base": "on_base"}), arm.renamed({"end_effector": "on_tip"})
+        base.renamed({"wrench_base": "on_base"}), arm.renamed({"wrench_end_effector": "on_tip"})
     )
-    both = compose(apart, junction, {"on_base": "base_inner", "on_tip": "tip_inner"})
+    both = compose(apart, junction, {"on_base": "wrench_base_inner", "on_tip": "tip_inner"})
     # Nothing else acts at the tip: its effort is zero, its flow free.
     free = DiracStructure({"free": 6}, np.eye(6), np.zeros((6, 6)))
     return compose(both, free, {"tip": "free"})
@@ -144,9 +144,9 @@ def test_a_robot_is_the_product_of_its_base_and_its_arm(tree: VMSModel, seed: in
     is_dirac(whole)
     # Without the tool: the direct product, entry by entry.
     apart = direct_product(base_structure(d), manipulator_structure(d))
-    kept = [name for name in whole.ports if name != "end_effector"]
+    kept = [name for name in whole.ports if name != "wrench_end_effector"]
     size = sum(whole.ports[name] for name in kept)
-    product = apart.reordered([*kept, "end_effector"]).matrix()
+    product = apart.reordered([*kept, "wrench_end_effector"]).matrix()
     np.testing.assert_allclose(whole.matrix()[:size, :size], product[:size, :size], atol=1e-12)
     # With the tool: its wrench reaches the base too.
     found = joined(base_structure(d), manipulator_structure(d), d.J_end_effector[:, : tree.b])

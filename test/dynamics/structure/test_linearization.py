@@ -110,7 +110,7 @@ def test_a_robot_with_joints_that_mimic_is_linearised_too(
 ) -> None:
     xml = robots.get("panda").path().read_text()
     model = VMSModel.from_urdf(xml, base, "panda_rightfinger")
-    assert model.projection is not None
+    assert model.tree.projection is not None
     q, v = state_of(model, rng)
     check(StandardForm(model), q, v, ports_of(model, rng))
 

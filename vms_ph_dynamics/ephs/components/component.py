@@ -1,4 +1,4 @@
-"""What all primitive systems share: an interface, states to read, and a check by sampling."""
+"""The base of all primitive systems: an interface, states to read, and a check by sampling."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

@@ -86,7 +86,7 @@ class Irreversible(Component):
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure does not conserve energy "
                 f"(M times the energy efforts is {np.abs(lost).max():.3g}, not 0); the heat must "
-                "be what friction takes"
+                "equal the power dissipated by friction"
             )
         flows = self.flows(states, e, theta_0)
         if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:

@@ -1,8 +1,8 @@
-"""What velocity constraints integrate to: poses followed through couplings and offsets.
+"""The integrals of velocity constraints: poses followed through couplings and offsets.
 
 The patterns of source C wire velocities only, and its constraints are on velocities. Still each is
 the derivative of a relation between poses, which is needed to keep joints closed. It is found from
-the components themselves: a coupling says that a pose is the integral of a velocity, an offset
+the components themselves: by a coupling a pose is the integral of a velocity, an offset
 moves it, the ground fixes it, and a joint closes two of them.
 """
 

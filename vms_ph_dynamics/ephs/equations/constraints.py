@@ -33,11 +33,10 @@ class VariableBlock:
 class Constraints:
     """Constraints on stored efforts e, and the efforts without storage that follow from them.
 
-    Offsets and grounds are constant and are eliminated once; what is left has the rows of the
-    joints. Its part on unknown efforts must be constant (joints have constant motion subspaces), so
-    that row reduction splits it once and for all into rows that give the unknown efforts,
-    ``w = -P_w A e``, and rows that constrain the stored ones, ``G e = 0`` with
-    ``G = [P_left A; constant rows]``.
+    Offsets and grounds are constant and eliminated once; the rows of the joints remain. Their part
+    on unknown efforts must be constant (joints have constant motion subspaces), so that row
+    reduction splits it once and for all into rows that give the unknown efforts, ``w = -P_w A e``,
+    and rows that constrain the stored ones, ``G e = 0`` with ``G = [P_left A; constant rows]``.
 
     An effort that constraints leave open may be left open by the constant skew structures too, as
     at the free side of a gyrator: the balance of flows there is then one more constraint on the
@@ -51,7 +50,7 @@ class Constraints:
     """
 
     def __init__(self, layout: Layout, skew: Array, touched: Index) -> None:
-        """Take the constant skew structure of all efforts, and efforts that other flows use."""
+        """Make them, given the constant skew structure and the efforts that other flows use."""
         self._layout = layout
         self._stored, self._free = layout.stored, layout.total - layout.stored
         constant = [
@@ -140,7 +139,7 @@ class Constraints:
         return self._fixed_names[int(np.abs(weights[n:]).argmax())]
 
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
-        """Split the efforts that no constraint determines by what their balance of flows says."""
+        """Split the efforts that no constraint determines by whether a balance of flows does."""
         n = self._stored
         self.undetermined, self.multiplying = z, z[:, :0]
         if not z.shape[1]:

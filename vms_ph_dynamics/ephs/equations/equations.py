@@ -16,7 +16,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...arrays import Array
-from ...integrators import Stepper
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
 from .closures import Closure, closures, couplings, parent_of
@@ -35,13 +34,13 @@ class Equations:
     Attributes:
         system: the flat system.
         theta_0: temperature of the environment, K.
-        layout: where every state and effort stands.
+        layout: the place of every state and effort in the vectors.
         states: state vectors.
         storages: energy, entropy, temperatures of a state vector.
         constraints: what efforts must satisfy.
         closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
-        rank: how many of the constraints are independent; None while nobody has looked.
+        rank: how many of the constraints are independent; None until it has been determined.
         is_entropy: (total,) one at efforts of entropy, zero elsewhere.
     """
 
@@ -76,17 +75,6 @@ class Equations:
             for b in self.constraints.blocks
         ]
         self._check_turning()
-
-    def stepper(self, scheme: str) -> Stepper:
-        """Return a scheme for this system, as :func:`~vms_ph_dynamics.integrators.integrate` takes.
-
-        Raises:
-            SimulationError: there is no scheme of this name.
-        """
-        # Schemes are made of the equations, so they cannot be known before these are.
-        from ..simulation import EphsStepper
-
-        return EphsStepper(self, scheme)
 
     def rates(self, x: Array, inputs: Mapping[str, Array] | None = None) -> Rates:
         """Return rates, efforts and constraint forces at a state.

@@ -29,7 +29,7 @@ def check_laws(equations: Equations) -> None:
             }
             rates = equations.rates(x, flow)
         except SimulationError:
-            continue  # a sample outside the domain of the model says nothing about its laws
+            continue  # a sample outside the domain of the model is no evidence about its laws
         given = equations.flow_of(flow)
         supplied = 0.0 if given is None else equations.supplied_power(rates.efforts, given)
         warm = np.zeros(equations.layout.stored)

@@ -1,4 +1,4 @@
-"""Where states, efforts and flows of a flat system stand in the vectors of its equations.
+"""The order of states, efforts and flows of a flat system in the vectors of its equations.
 
 Every junction has one effort. Where a storage is joined, the effort is that of its state: these
 come first, quadratic storages before other vectors before groups, so that state and tangent vectors
@@ -17,7 +17,7 @@ from ..systems import System
 
 @dataclass(frozen=True)
 class Held:
-    """A state: where it is, and which storage holds it.
+    """A state: its place in the vectors, and the storage that holds it.
 
     Attributes:
         junction: at which it is shared.
@@ -36,7 +36,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Layout:
-    """The order of everything.
+    """The order of all states and efforts.
 
     Attributes:
         components: of the flat system by box.

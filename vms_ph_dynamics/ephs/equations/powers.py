@@ -12,8 +12,8 @@ def port_powers(
 ) -> dict[str, float]:
     """Return the power into every power port of every component, by ``"box.port"``, W.
 
-    Powers are those of exergy: heat that enters the environment counts nothing, and what friction
-    takes in beyond what it gives to the port of entropy is destroyed.
+    Powers are those of exergy: heat that enters the environment counts nothing, and the power into
+    friction, less that out of its port of entropy, is destroyed exergy.
     """
     rates = equations.rates(x, inputs)
     reads = equations.states.reads

@@ -22,7 +22,7 @@ class Processes:
     Attributes:
         skew: (total,total) of all constant brackets together.
         touched_free: free efforts that anything else depends on.
-        indices: where the ports of every component stand among all efforts.
+        indices: of the ports of every component among all efforts.
     """
 
     def __init__(self, states: States, theta_0: float) -> None:
@@ -53,7 +53,7 @@ class Processes:
         """Return the flows into all components at every junction, (total,)."""
         if self._rows.size:
             weights = self._entries * e[self._columns]
-            # With weights the sums are floats, which numpy's types do not say.
+            # With weights the sums are floats, which is not in the types of numpy.
             phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
         else:
             phi = np.zeros(self._total)

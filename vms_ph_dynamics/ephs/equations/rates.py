@@ -1,4 +1,4 @@
-"""What the equations of a system give at a state."""
+"""The rates, efforts and constraint forces of a system at a state."""
 
 from dataclasses import dataclass
 

@@ -19,7 +19,7 @@ class States:
     """All states of a system as one vector.
 
     Attributes:
-        layout: where each stands.
+        layout: the place of each in the state vector.
         curved: those whose steps are not additions.
     """
 
@@ -91,7 +91,7 @@ class States:
         return turned
 
     def repair(self, x: Array) -> None:
-        """Take rounding off the elements of groups, in place."""
+        """Remove rounding errors from the elements of groups, in place."""
         for held in self.curved:
             x[held.at] = held.space.repaired(x[held.at].reshape(held.space.shape)).ravel()
 

@@ -121,7 +121,7 @@ class Storages:
         d = self.slope_of_linear.copy()
         for box, storage, at in self._curved:
             hessian = storage.hessian(*self.states.reads[box])
-            assert hessian is not None  # asked for when the equations were made
+            assert hessian is not None  # checked when the equations were assembled
             d[at, at] = hessian
         return d
 
@@ -143,7 +143,7 @@ class Storages:
         return float(sum(x[held.at].sum() for held in self.entropies))
 
     def exergy(self, x: Array) -> float:
-        """Return the total exergy ``E - theta_0 s``, J: what could still be turned into work."""
+        """Return the total exergy ``E - theta_0 s``, J: the energy available as work."""
         return self.energy(x) - self.theta_0 * self.entropy(x)
 
     def temperatures(self, x: Array) -> dict[str, float]:

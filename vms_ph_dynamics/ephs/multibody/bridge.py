@@ -27,8 +27,9 @@ def state_of(
         v: (nv,) velocity.
         others: more states, as entropies, by name.
     """
-    full = model._pin
-    q, v = model.full_configuration(q), model.full_velocity(v)
+    tree = model.tree
+    full = tree.pinocchio
+    q, v = tree.full_configuration(q), tree.full_velocity(v)
     positions: dict[str, Array] = {}
     velocities: dict[str, Array] = {}
     poses, twists = {}, {}
@@ -50,7 +51,7 @@ def state_of(
 
 def configuration_of(equations: Equations, model: "VMSModel", x: Array) -> tuple[Array, Array]:
     """Return configuration and velocity of a robot at a state of its bodies and joints."""
-    full = model._pin
+    full = model.tree.pinocchio
     q, v = pin.neutral(full), np.zeros(full.nv)
     positions, velocities = joint_positions(equations, x), joint_velocities(equations, x)
     for i in range(1, full.njoints):
@@ -75,9 +76,9 @@ def configuration_of(equations: Equations, model: "VMSModel", x: Array) -> tuple
             q[at] = [np.cos(element[0]), np.sin(element[0])]
         else:
             q[at] = element
-    if model.projection is not None:
-        v = np.linalg.lstsq(model.projection, v, rcond=None)[0]
-    return model._independent(q), v
+    if model.tree.projection is not None:
+        v = np.linalg.lstsq(model.tree.projection, v, rcond=None)[0]
+    return model.tree.independent(q), v
 
 
 def _element(q: Array, freedoms: int) -> Array:

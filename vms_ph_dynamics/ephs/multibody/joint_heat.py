@@ -9,7 +9,7 @@ from ...effects.friction import Friction as JointFriction
 from ..components import Component, Environment
 from ..equations import assemble
 from ..errors import StructureError
-from ..simulation import Simulation
+from ..simulation import simulate
 from ..systems import System, compose
 from .friction import Conduction, HeatCapacity
 from .joint import Heat
@@ -47,7 +47,7 @@ class JointHeat:
         self.reset()
 
     def reset(self) -> None:
-        """Let all joints have the temperature of the beginning."""
+        """Return all joints to their initial temperature."""
         self._state = self.equations.states.vector()
         self.heat = 0.0
 
@@ -67,10 +67,10 @@ class JointHeat:
         first, middle, last = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
         self._power = (first + 4.0 * middle + last) / 6.0
         steps = max(1, int(np.ceil(dt / self._longest)))
-        simulation = Simulation(self.equations, self._state, dt / steps, inputs=self._entropies)
-        for _ in range(steps):
-            simulation.step()
-        self._state = simulation.x
+        motion = simulate(
+            self.equations, self._state, dt / steps, steps, inputs=self._entropies, every=steps
+        )
+        self._state = motion.final
         self.heat += float(self._power.sum()) * dt
         return self.temperatures()
 

@@ -51,7 +51,7 @@ def mechanism(
 ) -> System:
     """Return the system of some bodies and the joints between them.
 
-    Its outer ports are those of the open bodies, under their names, which take wrenches at the
+    Its outer ports are those of the open bodies, under their names, for wrenches at the
     centre of mass in body axes, and those of the driven joints, under theirs. States are named
     ``body.q``, ``body.p``, ``joint.q_r`` and ``joint.s``.
 

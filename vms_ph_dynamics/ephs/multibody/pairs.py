@@ -76,7 +76,7 @@ class LowerPair(Space):
         return self.own.step_rate(theta, u)
 
     def repaired(self, x: Array) -> Array:
-        """Return x with rounding taken off."""
+        """Return x without rounding errors."""
         return self.own.repaired(x)
 
     def defect(self, x: Array) -> float:

@@ -65,7 +65,7 @@ def _levels(system: System, title: str) -> list[tuple[str, System]]:
 
 
 def _shape(system: System) -> object:
-    """Return what makes a picture: its wires, and which boxes are composite."""
+    """Return the shape of a picture: its wires, and which boxes are composite."""
     junctions = tuple((name, ends) for name, ends in system.pattern.junctions.items())
     kinds = tuple((box, isinstance(f, System)) for box, f in system.fillings.items())
     return junctions, kinds

@@ -1,4 +1,4 @@
-"""What is exchanged, and where its values live."""
+"""Physical quantities and the spaces of their values."""
 
 from .quantity import (
     Quantity,

@@ -7,7 +7,7 @@ from .space import Dual, R, Space
 
 @dataclass(frozen=True)
 class Quantity:
-    """What ports exchange: equal only when both space and name are.
+    """A quantity that ports exchange; two are equal when both space and name are.
 
     Attributes:
         space: of its values.

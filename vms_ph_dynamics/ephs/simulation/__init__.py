@@ -1,4 +1,4 @@
-"""Motion: schemes that keep structure, and what they give."""
+"""Motion: structure-preserving schemes, and recorded trajectories."""
 
 from .projection import Projection, closed
 from .simulate import Scheme, Simulation, simulate

@@ -1,4 +1,4 @@
-"""Back onto the constraints: poses that close, and velocities that keep them closed.
+"""Projection on the constraints: poses that close, and velocities that keep them closed.
 
 One Newton step in the metric of the kinetic energy for each; together with the constraint forces
 of the equations this stabilises the index-2 system as extra multipliers do (Gear, Gupta and
@@ -65,6 +65,11 @@ class Projection:
             r[rows] = closure.residual(x)
         return r
 
+    def violation(self, x: Array) -> float:
+        """Return the largest step by which a joint is open, m or rad."""
+        r = self.residual(x)
+        return float(np.abs(r).max()) if r.size else 0.0
+
     def worst(self, x: Array) -> str:
         """Return the joint that is open most at a state."""
         r = self.residual(x)
@@ -115,7 +120,7 @@ class Projection:
 
         Args:
             x: state after a step.
-            before: what this returned before the step; zero at the beginning.
+            before: the value returned before the step; zero at the beginning.
             metric: S, from a projection that has just taken place.
 
         Returns:
@@ -183,7 +188,7 @@ class Projection:
         return g, g @ self._equations.storages.Q @ g.T
 
     def _move(self, x: Array, r: Array, delta: Array) -> Array:
-        """Step all poses by what the velocities of a displacement delta would do in unit time."""
+        """Step all poses along the velocities of a displacement delta for unit time."""
         equations, c = self._equations, self._equations.constraints
         stored = np.zeros(equations.layout.stored)
         stored[: self._n] = delta

@@ -5,17 +5,18 @@ from typing import Literal
 import numpy as np
 
 from ...arrays import Array, frozen
+from ...integrators import IntegrationError, StepFailure, integrate
 from ..equations import Equations
 from ..errors import SimulationError
-from .stepper import EphsStepper
+from .stepper import EphsStepper, RecordingStepper
+from .supply import Inputs
 from .trajectory import Trajectory
-from .works import Inputs
 
 Scheme = Literal["projected_rk4", "rk4", "discrete_gradient"]
 
 
 class Simulation:
-    """Steps through time; after an error its state is the last good one.
+    """A motion that is advanced step by step; after an error its state is the last good one.
 
     Args:
         equations: of the system; their rank is found at the initial state.
@@ -28,10 +29,10 @@ class Simulation:
 
     Attributes:
         t: time, s.
-        supplied: work at outer ports so far, J.
 
     Raises:
         InconsistentState: the initial state is off the constraints.
+        OptionError: there is no such scheme.
     """
 
     def __init__(
@@ -44,9 +45,8 @@ class Simulation:
         inputs: Inputs | None = None,
         tolerance: float = 1e-6,
     ) -> None:
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise SimulationError(f"the step must be above zero seconds; given: {dt}")
-        self.equations, self.dt, self.t, self.supplied = equations, float(dt), 0.0, 0.0
+        _check_step(dt)
+        self.equations, self.dt, self.t = equations, float(dt), 0.0
         self._inputs = inputs
         self._stepper = EphsStepper(equations, scheme, tolerance)
         self._solver_state = self._stepper.begin(x, 0.0)
@@ -57,6 +57,11 @@ class Simulation:
         """The state vector."""
         return self._solver_state.x
 
+    @property
+    def supplied(self) -> float:
+        """Energy supplied at the outer ports so far, J."""
+        return self._solver_state.supplied
+
     def step(self) -> None:
         """Advance by one step.
 
@@ -65,21 +70,15 @@ class Simulation:
                 ``x`` stay those of the last good step.
         """
         try:
-            solver_state, move = self._stepper.stride(
-                self._solver_state, self._inputs, self.t, self.dt
-            )
-        except SimulationError as error:
-            error.time, error.state = self.t, self.x.copy()
-            error.args = (f"at t = {self.t:.6g} s: {error.args[0]}",)
-            raise
+            after = self._stepper.step(self._solver_state, self._inputs, self.t, self.dt)
+        except StepFailure as failure:
+            raise _reason(failure) from None
         self._count += 1
-        self._solver_state, self.t = solver_state, self._count * self.dt
-        self.supplied += move.works.energy
+        self._solver_state, self.t = after.solver_state, self._count * self.dt
 
     def violation(self) -> float:
         """Return the largest step by which a joint is open, m or rad."""
-        r = self._stepper.projection.residual(self.x)
-        return float(np.abs(r).max()) if r.size else 0.0
+        return self._stepper.projection.violation(self.x)
 
 
 def simulate(
@@ -93,7 +92,10 @@ def simulate(
     every: int = 1,
     tolerance: float = 1e-6,
 ) -> Trajectory:
-    """Return the motion from an initial state.
+    """Return the motion from an initial state, in steps of constant length.
+
+    This is :func:`~vms_ph_dynamics.integrators.integrate` without halved steps, with the total
+    energy and entropy in the record instead of the exergy.
 
     Args:
         equations: of the system.
@@ -107,19 +109,39 @@ def simulate(
 
     Raises:
         InconsistentState: the initial state is off the constraints.
+        OptionError: there is no such scheme.
         SimulationError: the motion cannot go on; ``time`` and ``state`` are the last good ones.
     """
-    simulation = Simulation(equations, x, dt, scheme=scheme, inputs=inputs, tolerance=tolerance)
-    count = steps // every + 1
-    t, supplied, violation = np.zeros(count), np.zeros(count), np.zeros(count)
-    states = np.empty((count, equations.layout.size))
-    energy, entropy = np.empty(count), np.empty(count)
-    for k in range(count):
-        for _ in range(every if k else 0):
-            simulation.step()
-        t[k], supplied[k], violation[k] = simulation.t, simulation.supplied, simulation.violation()
-        states[k] = simulation.x
-        energy[k] = equations.storages.energy(simulation.x)
-        entropy[k] = equations.storages.entropy(simulation.x)
-    arrays = (frozen(a) for a in (t, states, energy, entropy, supplied, violation))
-    return Trajectory(equations, *arrays)
+    _check_step(dt)
+    stepper = RecordingStepper(equations, scheme, tolerance)
+    try:
+        run = integrate(
+            equations,
+            x,
+            inputs,
+            dt=float(dt),
+            steps=steps - steps % every,
+            scheme=stepper,
+            every=every,
+            halvings=0,
+        )
+    except IntegrationError as error:
+        raise _reason(error.__cause__) from None
+    states = np.array([record.state for record in run.states])
+    energy, entropy, supplied, violation = np.array([record[1:] for record in run.states]).T
+    arrays = (run.t, states, energy, entropy, supplied, violation)
+    return Trajectory(equations, *(frozen(array) for array in arrays))
+
+
+def _check_step(dt: float) -> None:
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise SimulationError(f"the step must be above zero seconds; given: {dt}")
+
+
+def _reason(failure: BaseException | None) -> SimulationError:
+    """Return the error behind a failed step, its message with the time."""
+    assert failure is not None
+    error = failure.__cause__
+    assert isinstance(error, SimulationError)
+    error.args = (f"at t = {error.time:.6g} s: {error.args[0]}",)
+    return error

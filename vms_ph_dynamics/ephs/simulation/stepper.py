@@ -1,4 +1,4 @@
-"""The schemes as :func:`~vms_ph_dynamics.integrators.integrate` drives them."""
+"""The schemes as steppers for :func:`~vms_ph_dynamics.integrators.integrate`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array, frozen
-from ...integrators import Observation, StepFailure, Stepper, StepResult
+from ...errors import OptionError
+from ...integrators import Observation, StepFailure, Stepper, StepResult, system_stepper
 from ...integrators.interpolation import cubic
 from ...integrators.stepper import Interpolant
 from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .steps import DiscreteGradient, Move, MuntheKaas, Step
-from .works import Inputs, acting
+from .supply import Inputs, acting
 
 
 class _Scheme(NamedTuple):
@@ -32,40 +33,40 @@ SCHEMES: Mapping[str, _Scheme] = {
 
 
 class SolverState(NamedTuple):
-    """What a scheme carries from step to step.
+    """The state that a scheme keeps from step to step.
 
     Attributes:
         x: (size,) the state vector.
         velocity: (stored,) rates over the latest step, where an iteration begins.
         least: singular value of the constraints; see :meth:`Projection.check_rank`.
+        supplied: energy supplied at the outer ports since the beginning, J.
     """
 
     x: Array
     velocity: Array
     least: float = 0.0
+    supplied: float = 0.0
 
 
-class Stride(NamedTuple):
-    """A step as the scheme took it.
+class Record(NamedTuple):
+    """The quantities that :func:`simulate` records at an instant; as in its trajectory."""
 
-    Attributes:
-        solver_state: after it.
-        move: what the scheme says of it.
-    """
-
-    solver_state: SolverState
-    move: Move
+    state: Array
+    energy: float
+    entropy: float
+    supplied: float
+    violation: float
 
 
 class EphsStepper(Stepper):
     """A scheme for a system of components.
 
-    The books are those of exergy, ``E - theta_0 s`` relative to the environment: what is supplied
-    is the exergy that outer ports bring, what is dissipated is ``theta_0`` times the entropy
-    produced, never negative in any step forward [C (6)]. Their residual is the residual of the
-    first law, energy that came from nowhere. For a mechanism in an environment of one temperature
-    the exergy is its mechanical energy. Ports are flows into outer power ports by name, held or as
-    a function of time and state vector. There is no spatial momentum.
+    The balance is that of exergy, ``E - theta_0 s`` relative to the environment: what is supplied
+    is the exergy that outer ports bring in, what is dissipated is ``theta_0`` times the entropy
+    produced, never negative in any step forward [C (6)]. Its residual is the residual of the first
+    law, the unaccounted energy. For a mechanism in an environment of one temperature the exergy is
+    its mechanical energy. Ports are flows into outer power ports by name, held or as a function of
+    time and state vector. There is no spatial momentum.
 
     Args:
         equations: of the system; their rank is found where a run begins.
@@ -74,22 +75,22 @@ class EphsStepper(Stepper):
         tolerance: by how much an initial state may violate constraints, m, rad, m/s or rad/s.
 
     Raises:
-        SimulationError: there is no such scheme.
+        OptionError: there is no such scheme.
     """
 
     def __init__(
         self, equations: Equations, scheme: str = "projected_rk4", tolerance: float = 1e-6
     ) -> None:
         if scheme not in SCHEMES:
-            raise SimulationError(f"scheme must be one of {', '.join(SCHEMES)}; given: {scheme!r}")
+            raise OptionError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
         self.equations, self.projection = equations, Projection(equations)
         self._scheme, self._tolerance = SCHEMES[scheme], tolerance
         self._step = self._scheme.step(equations)
-        self.order = self._scheme.order
+        self.name, self.order = scheme, self._scheme.order
         self._entropies = equations.is_entropy[: equations.layout.stored]
 
     def begin(self, state: Array, t: float) -> SolverState:
-        """Return what the scheme carries at a state vector.
+        """Return the solver state at a state vector.
 
         Raises:
             SimulationError: not a state vector of this system.
@@ -108,21 +109,17 @@ class EphsStepper(Stepper):
             x = self.projection.onto(x)
         return SolverState(x, np.zeros(equations.layout.stored))
 
-    def stride(
+    def _move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> Stride:
-        """Return one step of ``dt`` s from time ``t``.
-
-        Raises:
-            SimulationError: one of its kinds, where the motion cannot go on by such a step.
-        """
+    ) -> tuple[SolverState, Move]:
+        """Return the solver state after one step of ``dt`` s from time ``t``, and the step."""
         move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = move.x, None
         if not _finite(x):
             raise SimulationError("the motion has no finite continuation; take a shorter step")
         if self._scheme.projects:
             x, opening, metric = self.projection.apply(x)
-            # Newton's step squares it, and what it leaves is to be within the tolerance.
+            # Newton's step squares the opening; the remainder is to be within the tolerance.
             if not opening * opening <= self._tolerance:
                 raise SimulationError(
                     f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
@@ -135,19 +132,22 @@ class EphsStepper(Stepper):
                 raise SimulationError("the motion has no finite continuation; take a shorter step")
         least = self.projection.check_rank(x, solver_state.least, metric)
         self.equations.storages.check_temperatures(x)
-        return Stride(SolverState(x, move.along / dt, least), move)
+        supplied = solver_state.supplied + move.supply.energy
+        return SolverState(x, move.along / dt, least, supplied), move
 
     def step(
         self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
     ) -> StepResult:
         """Return the result of one step; see :meth:`Stepper.step`."""
         try:
-            after, move = self.stride(solver_state, ports, t, dt)
+            after, move = self._move(solver_state, ports, t, dt)
         except SimulationError as error:
+            error.time, error.state = t, solver_state.x.copy()
             raise StepFailure(str(error)) from error
-        produced = float(self._entropies @ move.along) - move.works.entropy
+        supply = move.supply
+        produced = float(self._entropies @ move.along) - supply.entropy
         return StepResult(
-            after, move.works.supplied, self.equations.theta_0 * produced, move.iterations
+            after, supply.supplied, self.equations.theta_0 * produced, move.iterations
         )
 
     def observe(self, solver_state: SolverState) -> Observation:
@@ -176,6 +176,27 @@ class EphsStepper(Stepper):
             return frozen(self.projection.apply(x).x if self._scheme.projects else x)
 
         return at
+
+
+class RecordingStepper(EphsStepper):
+    """The scheme of :func:`simulate`: it observes a :class:`Record` where others do a state."""
+
+    def observe(self, solver_state: SolverState) -> Observation:
+        """Return a record, and the exergy."""
+        x, storages = solver_state.x, self.equations.storages
+        record = Record(
+            x.copy(),
+            storages.energy(x),
+            storages.entropy(x),
+            solver_state.supplied,
+            self.projection.violation(x),
+        )
+        return Observation(record, storages.exergy(x), np.zeros(0))
+
+
+@system_stepper.register
+def _(system: Equations, scheme: str) -> EphsStepper:
+    return EphsStepper(system, scheme)
 
 
 def _finite(x: Array) -> bool:

@@ -1,4 +1,4 @@
-"""One step of each scheme: from a state to the next, and the works supplied on the way."""
+"""One step of each scheme: the next state, and the energy supplied at the outer ports."""
 
 from typing import NamedTuple, Protocol
 
@@ -8,30 +8,30 @@ from ...arrays import Array
 from ..components import Environment
 from ..equations import Equations
 from ..errors import SimulationError
-from .works import Inputs, PortEnergies, acting
+from .supply import Inputs, Supply, acting
 
 # An iteration that changes by so many times the state has diverged; soon it would overflow.
 _FAR = 1e9
 
 
 class Move(NamedTuple):
-    """What one step of a scheme gives.
+    """The result of one step of a scheme.
 
     Attributes:
         x: (size,) the state after it.
         along: (stored,) the step in the tangent spaces.
-        works: what crossed the outer ports.
+        supply: energy and entropy supplied at the outer ports.
         iterations: of an implicit scheme; 0 for explicit ones.
     """
 
     x: Array
     along: Array
-    works: PortEnergies
+    supply: Supply
     iterations: int = 0
 
 
 class Step(Protocol):
-    """A scheme; it keeps nothing from one step to the next."""
+    """A scheme without memory from one step to the next."""
 
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
         """Return the step of length dt; an iteration begins at the guess, (stored,)."""
@@ -51,25 +51,25 @@ class MuntheKaas:
 
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
         """Return the step of length dt."""
-        states, works = self._equations.states, PortEnergies(self._equations)
-        k1 = self._rate(t, x, inputs, works, dt / 6.0)
+        states, supply = self._equations.states, Supply(self._equations)
+        k1 = self._rate(t, x, inputs, supply, dt / 6.0)
         theta = (0.5 * dt) * k1
-        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, works, dt / 3.0)
+        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = (0.5 * dt) * k2
-        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, works, dt / 3.0)
+        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = dt * k3
-        k4 = self._turned(t + dt, x, theta, inputs, works, dt / 6.0)
+        k4 = self._turned(t + dt, x, theta, inputs, supply, dt / 6.0)
         along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, along)
         states.repair(y)
-        return Move(y, along, works)
+        return Move(y, along, supply)
 
     def _rate(
-        self, t: float, x: Array, inputs: Inputs | None, works: PortEnergies, duration: float
+        self, t: float, x: Array, inputs: Inputs | None, supply: Supply, duration: float
     ) -> Array:
         flows = acting(inputs, t, x)
         rate, efforts = self._equations.tangent(x, self._equations.flow_of(flows))
-        works.add(flows, efforts, duration)
+        supply.add(flows, efforts, duration)
         return rate
 
     def _turned(
@@ -78,12 +78,12 @@ class MuntheKaas:
         x: Array,
         theta: Array,
         inputs: Inputs | None,
-        works: PortEnergies,
+        supply: Supply,
         duration: float,
     ) -> Array:
         states = self._equations.states
         return states.step_rate(
-            theta, self._rate(t, states.step(x, theta), inputs, works, duration)
+            theta, self._rate(t, states.step(x, theta), inputs, supply, duration)
         )
 
 
@@ -131,11 +131,11 @@ class DiscreteGradient:
             last = change
         else:
             raise _diverging(dt, change)
-        works = PortEnergies(equations)
-        works.add(flows, efforts, dt)
+        supply = Supply(equations)
+        supply.add(flows, efforts, dt)
         y = states.step(x, u)
         states.repair(y)
-        return Move(y, u, works, iterations)
+        return Move(y, u, supply, iterations)
 
     def _arguments(self, x: Array) -> dict[str, tuple[Array, ...]]:
         self._equations.states.look_at(x)

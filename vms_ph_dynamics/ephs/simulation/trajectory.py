@@ -1,4 +1,4 @@
-"""What a simulation gives."""
+"""The recorded motion of a system, with its energy balance."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from ..equations import Equations
 
 @dataclass(frozen=True)
 class Trajectory:
-    """States at the recorded instants, with the account of energy; read-only arrays.
+    """States at the recorded instants, with the energy balance; read-only arrays.
 
     Attributes:
         equations: of the system.
@@ -16,7 +16,7 @@ class Trajectory:
         states: (k,size).
         energy: (k,) total, mechanical, thermal and ``theta_0 s`` of environments, J.
         entropy: (k,) total, J/K.
-        supplied: (k,) work that came in at outer ports since the beginning, J.
+        supplied: (k,) energy supplied at the outer ports since the beginning, J.
         violation: (k,) largest step by which a joint is open, m or rad.
     """
 
@@ -28,6 +28,14 @@ class Trajectory:
     supplied: Array
     violation: Array
 
+    def __repr__(self) -> str:
+        """Return the size of the run and the largest violation of the first law."""
+        return (
+            f"Trajectory({len(self.t)} instants from {self.t[0]:g} to {self.t[-1]:g} s, largest "
+            f"unaccounted energy {abs(self.first_law).max():.1e} J, largest joint opening "
+            f"{self.violation.max():.1e})"
+        )
+
     @property
     def final(self) -> Array:
         """The last state, (size,)."""
@@ -35,7 +43,7 @@ class Trajectory:
 
     @property
     def first_law(self) -> Array:
-        """(k,) energy that came from nowhere since the beginning, J; zero but for errors."""
+        """(k,) unaccounted energy since the beginning, J; zero but for numerical errors."""
         return self.energy - self.energy[0] - self.supplied
 
     def value(self, name: str) -> Array:

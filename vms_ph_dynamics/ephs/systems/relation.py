@@ -1,4 +1,4 @@
-"""The Dirac structure of a composite: what its outer ports can carry [C 1.1].
+"""The Dirac structure of a composite, as a relation between its outer ports [C 1.1].
 
 The semantics of a pattern turns the structures of its boxes into one of the whole. It is computed
 here as the source defines it, level by level, from relations between port variables; assembling

@@ -1,4 +1,4 @@
-"""What every action has: a place in the file, a condition, and something to do."""
+"""Base of all actions: a place in the file, a condition, and something to do."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

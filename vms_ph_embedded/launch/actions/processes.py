@@ -22,7 +22,7 @@ _UNKNOWN_NODE = "/**"
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What node and executable have in common."""
+    """The attributes that node and executable have in common."""
 
     location: Location
     working_directory: Text | None

@@ -35,7 +35,7 @@ class Argument(Action):
         )
 
     def declaration(self, conditional: bool) -> DeclaredArgument:
-        """What the user is told about it."""
+        """The description for the user."""
         return DeclaredArgument(
             self.name, self.description, self.default_as_written, self.choices, conditional
         )

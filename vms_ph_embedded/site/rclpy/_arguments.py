@@ -1,4 +1,4 @@
-"""What stands behind --ros-args: remapping, parameters, log levels."""
+"""Arguments after --ros-args: remapping, parameters, log levels."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _MAX_NAMESPACE = 245  # leaves room for the shortest topic
 
 
 def fault_in_node_name(name: str) -> Fault:
-    """What is wrong with a node name."""
+    """The error in a node name, if any."""
     if not name:
         return "node name must not be empty", 0
     if (bad := re.search(r"[^A-Za-z0-9_]", name)) is not None:
@@ -26,7 +26,7 @@ def fault_in_node_name(name: str) -> Fault:
 
 
 def fault_in_namespace(namespace: str) -> Fault:
-    """What is wrong with a namespace, which must be absolute."""
+    """The error in a namespace, which must be absolute, if any."""
     if namespace == "/":
         return None
     fault = _fault_in_absolute(namespace, "namespace")
@@ -38,7 +38,7 @@ def fault_in_namespace(namespace: str) -> Fault:
 
 
 def fault_in_full_topic_name(name: str) -> Fault:
-    """What is wrong with an absolute topic or service name."""
+    """The error in an absolute topic or service name, if any."""
     fault = _fault_in_absolute(name, "topic name")
     if fault is None and len(name) > _MAX_TOPIC:
         return f"topic length should not exceed '{_MAX_TOPIC}'", _MAX_TOPIC - 1
@@ -46,7 +46,7 @@ def fault_in_full_topic_name(name: str) -> Fault:
 
 
 def fault_in_topic_name(name: str) -> Fault:
-    """What is wrong with a topic or service name that may be relative, private or a template."""
+    """The error in a topic or service name, relative, private or a template, if any."""
     if not name:
         return "topic name must not be empty string", 0
     if name[0].isdigit():

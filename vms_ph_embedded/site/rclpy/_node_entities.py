@@ -1,4 +1,4 @@
-"""What a node is made of: publishers, subscriptions, services, clients, timers, guards."""
+"""Entities of a node: publishers, subscriptions, services, clients, timers, guard conditions."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class NodeEntities:
         return guard
 
     def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
-        """Let a thread sleep at a fixed frequency while another one spins."""
+        """Return a rate, for a thread to sleep while another one spins."""
         if frequency <= 0:
             raise ValueError("frequency must be > 0")
         timer = self.create_timer(1.0 / frequency, None, self._rate_group, clock)
@@ -301,7 +301,7 @@ class NodeEntities:
             self._ros_graph.announce()
 
     def _ros_waiting_entities(self) -> list[Any]:
-        """What an executor looks after, besides timers."""
+        """The entities that an executor waits for, besides timers."""
         return [*self._subscriptions, *self._guards, *self._clients, *self._services]
 
     def _ros_topic_endpoints(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What a node can tell of the ROS graph."""
+"""Queries of a node about the ROS graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NodeNameNonExistentError(RCLError):
 
 
 class NodeGraph:
-    """What a node can tell of the ROS graph."""
+    """Queries of a node about the ROS graph."""
 
     _ros_graph: Graph
 
@@ -64,21 +64,21 @@ class NodeGraph:
     def get_publisher_names_and_types_by_node(
         self, node_name: str, node_namespace: str, no_demangle: bool = False
     ) -> NamesAndTypes:
-        """What a node publishes."""
+        """The topics that a node publishes, with types."""
         node = self._ros_find_node(node_name, node_namespace)
         return self._ros_graph.topics(set(node.writers), demangle=not no_demangle)
 
     def get_subscriber_names_and_types_by_node(
         self, node_name: str, node_namespace: str, no_demangle: bool = False
     ) -> NamesAndTypes:
-        """What a node subscribes to."""
+        """The topics that a node subscribes to, with types."""
         node = self._ros_find_node(node_name, node_namespace)
         return self._ros_graph.topics(set(node.readers), demangle=not no_demangle)
 
     def get_service_names_and_types_by_node(
         self, node_name: str, node_namespace: str
     ) -> NamesAndTypes:
-        """What a node serves."""
+        """The services that a node offers, with types."""
         node = self._ros_find_node(node_name, node_namespace)
         return self._ros_graph.services(set(node.readers), requests=True)
 
@@ -90,22 +90,22 @@ class NodeGraph:
         return self._ros_graph.services(set(node.writers), requests=True)
 
     def count_publishers(self, topic_name: str) -> int:
-        """How many publishers a topic has; the name is not remapped."""
+        """Number of publishers of a topic; the name is not remapped."""
         wanted = names.topic(self._ros_full_name(topic_name))
         return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
 
     def count_subscribers(self, topic_name: str) -> int:
-        """How many subscriptions a topic has; the name is not remapped."""
+        """Number of subscriptions of a topic; the name is not remapped."""
         wanted = names.topic(self._ros_full_name(topic_name))
         return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
 
     def count_services(self, service_name: str) -> int:
-        """How many servers a service has; the name is not remapped."""
+        """Number of servers of a service; the name is not remapped."""
         wanted = names.request(self._ros_full_name(service_name, is_service=True))
         return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
 
     def count_clients(self, service_name: str) -> int:
-        """How many clients a service has; the name is not remapped."""
+        """Number of clients of a service; the name is not remapped."""
         wanted = names.request(self._ros_full_name(service_name, is_service=True))
         return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
 

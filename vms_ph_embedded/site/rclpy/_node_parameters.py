@@ -35,7 +35,7 @@ _AfterSet = Callable[[list[Parameter]], None]
 
 
 class NodeParameters:
-    """What a node can do with parameters."""
+    """The parameters of a node."""
 
     PARAM_REL_TOL = REL_TOL
 

@@ -1,4 +1,4 @@
-"""What a parameter descriptor allows."""
+"""Checks of values against a parameter descriptor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which callbacks may run at the same time."""
+"""Groups of callbacks that may, or must not, run at the same time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 class CallbackGroup:
-    """Base of callback groups, which say whether the callback of an entity may run now."""
+    """Base of callback groups, which decide whether the callback of an entity may run now."""
 
     def __init__(self) -> None:
         self.entities: set[weakref.ref[Any]] = set()
 
     def add_entity(self, entity: Any) -> None:
-        """Let this group govern the callback of an entity."""
+        """Add an entity whose callback this group governs."""
         self.entities.add(weakref.ref(entity, self.entities.discard))
 
     def has_entity(self, entity: Any) -> bool:
@@ -70,6 +70,6 @@ class MutuallyExclusiveCallbackGroup(CallbackGroup):
             return False
 
     def ending_execution(self, entity: Any) -> None:
-        """Let the next callback run."""
+        """Allow the next callback to run."""
         with self._lock:
             self._active = None

@@ -48,7 +48,7 @@ class Client(subset.Subset):
         self.service_name = service_name
         self.qos_profile = qos_profile
         self.callback_group = callback_group
-        # All clients of a service share one topic of replies; this tells ours from the others'.
+        # All clients of a service share one topic of replies; this filters those of this client.
         self._guid = secrets.randbits(64)
         self._sequence_number = 0
         self._pending_requests: dict[int, Future] = {}

@@ -19,7 +19,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class ClockChange(IntEnum):
-    """What became of the time source at a jump."""
+    """Change of the time source at a jump."""
 
     ROS_TIME_NO_CHANGE = 1
     ROS_TIME_ACTIVATED = 2
@@ -28,7 +28,7 @@ class ClockChange(IntEnum):
 
 
 class JumpThreshold:
-    """How far time must jump for a callback to be called."""
+    """Size of a jump of time from which a callback is called."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class JumpThreshold:
 
 
 class TimeJump:
-    """What happened to the time."""
+    """A jump of time."""
 
     def __init__(self, clock_change: ClockChange, delta: Duration) -> None:
         if not isinstance(clock_change, ClockChange):
@@ -118,7 +118,7 @@ class Clock(subset.Subset):
 
     @property
     def clock_type(self) -> ClockType:
-        """Which time this clock shows."""
+        """The kind of time of this clock."""
         return self._clock_type
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ class Clock(subset.Subset):
 
 
 class ROSClock(Clock):
-    """Shows system time, or the time of /clock when the node's use_sim_time says so."""
+    """Shows system time, or the time of /clock when use_sim_time of the node is true."""
 
     _active = False
     _override_ns = 0

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ClockType(IntEnum):
-    """Which time a clock shows."""
+    """The kind of time of a clock."""
 
     UNINITIALIZED = 0
     ROS_TIME = 1

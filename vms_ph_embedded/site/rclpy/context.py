@@ -153,7 +153,7 @@ def get_default_context(*, shutting_down: bool = False) -> Context:
 
 
 def _replace_default() -> None:
-    """Let the next init start afresh."""
+    """Reset the state for the next init."""
     get_default_context(shutting_down=True)
 
 

@@ -10,7 +10,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class RCLError(RuntimeError):
-    """What the ROS client library would refuse."""
+    """An error that the ROS client library would raise."""
 
 
 class InvalidHandle(RuntimeError):

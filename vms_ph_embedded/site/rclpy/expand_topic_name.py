@@ -1,4 +1,4 @@
-"""How a relative or private name becomes an absolute one."""
+"""Expansion of relative and private names to absolute ones."""
 
 from rclpy import _names
 

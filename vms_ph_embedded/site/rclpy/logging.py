@@ -16,7 +16,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class LoggingSeverity(IntEnum):
-    """How much a log message matters."""
+    """Severity of a log message."""
 
     UNSET = 0
     DEBUG = 10
@@ -114,7 +114,7 @@ class RcutilsLogger:
 
 
 class _PlaceState:
-    """What a place in the source has logged so far."""
+    """The log record of one place in the source."""
 
     def __init__(self, severity: LoggingSeverity, filters: dict[str, Any]) -> None:
         self.severity = severity
@@ -164,7 +164,7 @@ def get_logger(name: str) -> RcutilsLogger:
 
 
 def set_logger_level(name: str, level: int, detailed_error: bool = False) -> None:
-    """Let a logger, and those below it, log nothing below a severity; "" is the root."""
+    """Set the lowest severity of a logger and those below it; "" is the root."""
     _levels[name] = LoggingSeverity(level)
 
 

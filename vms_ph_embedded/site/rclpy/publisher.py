@@ -49,7 +49,7 @@ class Publisher(subset.Subset):
             )
 
     def get_subscription_count(self) -> int:
-        """How many subscriptions get what is published here."""
+        """Number of matched subscriptions."""
         return len(self._living().matches())
 
     def wait_for_all_acked(self, timeout: Duration = Duration(seconds=-1)) -> bool:  # noqa: B008

@@ -59,7 +59,7 @@ class QoSPolicyEnum(IntEnum):
 
 
 class HistoryPolicy(QoSPolicyEnum):
-    """How many messages to keep."""
+    """Number of messages to keep."""
 
     SYSTEM_DEFAULT = 0
     KEEP_LAST = 1
@@ -88,7 +88,7 @@ class DurabilityPolicy(QoSPolicyEnum):
 
 
 class LivelinessPolicy(QoSPolicyEnum):
-    """How a publisher shows that it is alive."""
+    """The liveliness policy of a publisher."""
 
     SYSTEM_DEFAULT = 0
     AUTOMATIC = 1

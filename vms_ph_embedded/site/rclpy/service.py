@@ -20,7 +20,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class RequestHeader(NamedTuple):
-    """Who asked, and for the how-manieth time."""
+    """Identity of a request: its client and sequence number."""
 
     guid: int
     sequence_number: int

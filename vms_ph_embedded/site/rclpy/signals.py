@@ -16,7 +16,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class SignalHandlerOptions(IntEnum):
-    """Which signals to handle."""
+    """The signals to handle."""
 
     NO = 0
     SIGINT = 1
@@ -63,7 +63,7 @@ class _Watcher:
 
 
 def install_signal_handlers(options: SignalHandlerOptions = SignalHandlerOptions.ALL) -> None:
-    """Let SIGINT, SIGTERM, both or none shut the contexts down."""
+    """Set whether SIGINT, SIGTERM, both or none shut the contexts down."""
     global _installed, _watcher
     if threading.current_thread() is not threading.main_thread():
         return  # Python handles signals in its main thread only
@@ -93,7 +93,7 @@ def uninstall_signal_handlers() -> None:
 
 
 def get_current_signal_handlers_options() -> SignalHandlerOptions:
-    """Which signals are handled."""
+    """The signals that are handled."""
     return _installed
 
 

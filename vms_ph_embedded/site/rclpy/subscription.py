@@ -44,7 +44,7 @@ class Subscription(subset.Subset):
 
     @property
     def callback(self) -> Callable[..., Any]:
-        """What is called, with the message or with the message and information about it."""
+        """The callback, called with the message, or with the message and information about it."""
         return self._callback
 
     @callback.setter
@@ -64,7 +64,7 @@ class Subscription(subset.Subset):
         )
 
     def get_publisher_count(self) -> int:
-        """How many publishers are heard here."""
+        """Number of matched publishers."""
         if self._destroyed:
             raise InvalidHandle("cannot use Destroyable because destruction was requested")
         return len(self._reader.matches())

@@ -1,4 +1,4 @@
-"""Where the ROS clocks of a node get their time from."""
+"""The source of time of the ROS clocks of a node."""
 
 from __future__ import annotations
 

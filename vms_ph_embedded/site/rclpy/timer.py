@@ -104,7 +104,7 @@ class Timer(subset.Subset):
         return self._next_call - now
 
     def _wait_time(self) -> int | None:
-        """How long to wait for this timer; None when waiting will not make it ready."""
+        """Time to wait for this timer; None when waiting will not make it ready."""
         if self._cancelled:
             return None
         until = max(self._until_next(), 0)
@@ -125,7 +125,7 @@ class Timer(subset.Subset):
 
 
 class Rate(subset.Subset):
-    """Lets a thread sleep at a fixed rate while another one spins."""
+    """Sleeps at a fixed rate while another thread spins."""
 
     def __init__(self, timer: Timer, *, context: Context) -> None:
         self._timer = timer
@@ -145,7 +145,7 @@ class Rate(subset.Subset):
             self._check(sleeping=True)
 
     def destroy(self) -> None:
-        """Wake all sleepers and let no one sleep any more."""
+        """Wake all sleeping threads and end all later sleeps at once."""
         with self._woken:
             self._destroyed = True
             self._woken.notify_all()

@@ -1,4 +1,4 @@
-"""What is known of a publisher or subscription."""
+"""Information about a publisher or subscription."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __getattr__ = subset.missing_from(__name__)
 
 
 class TopicEndpointTypeEnum(IntEnum):
-    """What an endpoint is."""
+    """Kind of an endpoint."""
 
     INVALID = 0
     PUBLISHER = 1
@@ -22,7 +22,7 @@ class TopicEndpointTypeEnum(IntEnum):
 
 @dataclass
 class TopicEndpointInfo:
-    """What is known of a publisher or subscription."""
+    """Information about a publisher or subscription."""
 
     node_name: str
     node_namespace: str

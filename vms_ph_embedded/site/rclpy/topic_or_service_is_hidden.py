@@ -1,4 +1,4 @@
-"""Which topics and services are shown only on request."""
+"""Hidden topics and services, shown only on request."""
 
 HIDDEN_TOPIC_PREFIX = "_"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.hopping import PORTS, HoppingRun, Phase, hop
+from vms_ph_dynamics.hopping import CHANNELS, HoppingRun, Phase, hop
 
 from ...check import Check, bounded
 from .experiments import Trial
@@ -59,7 +59,7 @@ def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
     losses = [_touch_down(trial, event.state) for event in landings]
 
     def work(channel: str) -> float:
-        return float(run.work(channel)[-1])
+        return float(run.energy(channel)[-1])
 
     # From the channels of the law itself, independent of the port: the sum is a check.
     actuators = work("radial_spring") + work("regulator") + work("polar_spring")
@@ -90,14 +90,14 @@ def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
         tolerance=trial.tolerance,
         phase=Phase.PRESSED,
     )
-    heat = float(found.works[-1, PORTS.index("floor_dissipated")])
+    heat = float(found.energies[-1, CHANNELS.index("floor_dissipated")])
     kinetic = found.of(lambda leg: leg.kinetic)
     return heat, float((kinetic[0] - kinetic).max())
 
 
 def balance_check(run: HoppingRun) -> Check:
     """Return the check that stored and supplied energy are equal at the end of a run."""
-    supplied = float(run.works[-1, :3].sum())
+    supplied = float(run.energies[-1, :3].sum())
     unaccounted = run.leg(-1).energy - run.leg(0).energy - supplied
     return bounded("unaccounted energy of the run", unaccounted, 1e-6, "J")
 
@@ -108,13 +108,13 @@ def draw_energy_balance(run: HoppingRun, file: Path) -> Path:
 
     figure = Figure(figsize=(8, 4.5), layout="constrained", dpi=110)
     axes = figure.subplots()
-    net = run.work("external") + run.work("joint")
+    net = run.energy("external") + run.energy("joint")
     axes.plot(run.times, net, color="#bbbbbb", lw=0.7, label="net inflow")
     for values, name, colour in (
-        (run.work("external"), "external, in", "#1f4e79"),
-        (run.work("joint"), "joints net of the damper, in", "#1e8449"),
-        (run.work("floor_dissipated"), "floor, out", "#c0392b"),
-        (run.work("radial_damping"), "radial damper, out", "#7d3c98"),
+        (run.energy("external"), "external, in", "#1f4e79"),
+        (run.energy("joint"), "joints net of the damper, in", "#1e8449"),
+        (run.energy("floor_dissipated"), "floor, out", "#c0392b"),
+        (run.energy("radial_damping"), "radial damper, out", "#7d3c98"),
     ):
         axes.plot(run.times, values, label=name, color=colour)
     axes.set(

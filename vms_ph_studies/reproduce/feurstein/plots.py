@@ -127,7 +127,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     powers.plot(t, np.sum(efforts[:, 3:] * v[:, 3:], axis=1), color=COLOURS[1], label="joint")
     powers.set(ylabel="into the leg (W)")
     for k, (name, label) in enumerate(_PORT_ENERGIES.items()):
-        done = run.work(name)[shown]
+        done = run.energy(name)[shown]
         energies.plot(t, done - done[0], color=COLOURS[k], label=label)
     energies.set(ylabel="since the first instant shown (J)")
     for axes, name, legend in (

@@ -1,4 +1,4 @@
-// A robot seen from its centre of mass: what falls and what turns are told apart.
+// A robot seen from its centre of mass: falling and turning are separated.
 #pragma once
 
 #include <Eigen/Core>
@@ -51,8 +51,8 @@ class Centroidal {
                       Eigen::VectorXd& force) const noexcept;
 
   /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
-  void add_works(const Ports& ports, const Eigen::VectorXd& v, double duration,
-                 StepResult& books) const noexcept;
+  void add_port_energies(const Ports& ports, const Eigen::VectorXd& v, double duration,
+                         StepResult& result) const noexcept;
 
  private:
   void friction(const Ports& ports, int joint, double rate, double& force) const noexcept;

@@ -17,7 +17,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   int order() const override { return 2; }
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-               SolverState& next) noexcept override;
+                  SolverState& next) noexcept override;
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
@@ -32,7 +32,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
                 const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
   void correct(double by) noexcept;
-  void polish(StepResult& books) noexcept;
+  void polish(StepResult& result) noexcept;
   void seen(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 

@@ -23,10 +23,10 @@ class FixedPoint {
   Eigen::VectorXd unknown;  ///< the guess, then the solution
 
   /// Solve; the last sweep made is that of the solution. Writes iterations and failure.
-  bool solve(Sweep& sweep, StepResult& books) noexcept;
+  bool solve(Sweep& sweep, StepResult& result) noexcept;
 
  private:
-  bool newton(Sweep& sweep, StepResult& books) noexcept;
+  bool newton(Sweep& sweep, StepResult& result) noexcept;
 
   Eigen::VectorXd y_, following_, residual_, step_, moved_, left_;
   Eigen::MatrixXd slope_;

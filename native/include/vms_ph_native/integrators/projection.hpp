@@ -14,12 +14,12 @@ class Projection {
 
   /// Move (x.q, x.v) to the angular momentum and the energy that x carries; a step of dt s.
   ///
-  /// Energy that is taken off the books is taken off x.energy. Says in `books` when it fails.
-  void project(SolverState& x, double dt, StepResult& books) noexcept;
+  /// Rounding of the energy is removed from x.energy too. Writes a failure to `result`.
+  void project(SolverState& x, double dt, StepResult& result) noexcept;
 
  private:
   double rounding(const SolverState& x, double terms) const noexcept;
-  void turn(SolverState& x, double dt, StepResult& books) noexcept;
+  void turn(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;

@@ -20,7 +20,7 @@ class RK4 final : public Stepper {
   int order() const override { return 4; }
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-               SolverState& next) noexcept override;
+                  SolverState& next) noexcept override;
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:

@@ -1,4 +1,4 @@
-// What a time-stepping scheme is: a state it carries, ports held over a step, and steps of it.
+// Time-stepping schemes: the solver state, the ports held over a step, and the result of steps.
 #pragma once
 
 #include <array>
@@ -10,16 +10,17 @@
 
 namespace vms_ph {
 
-/// A parabola, known from the last instant at which a port acted. On a planar base within the plane.
+/// A parabola, known from the last instant at which a port acted. On a planar base within the
+/// plane.
 ///
-/// A time may be given as an instant and what has passed since: of a step added to a long time and
-/// taken from it again, the digits are lost that tell thrust from weight.
+/// A time may be given as an instant and the time since then: subtracting two long times would lose
+/// the digits that distinguish thrust from weight.
 struct Fall {
-  double since = 0.0;                                   ///< that instant, s
-  Eigen::Vector3d centre = Eigen::Vector3d::Zero();     ///< of mass then, inertial frame, m
-  Eigen::Vector3d linear = Eigen::Vector3d::Zero();     ///< momentum then, inertial axes, kg m/s
-  double mass = 0.0;                                    ///< kg
-  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();    ///< m/s^2
+  double since = 0.0;                                 ///< that instant, s
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();   ///< of mass then, inertial frame, m
+  Eigen::Vector3d linear = Eigen::Vector3d::Zero();   ///< momentum then, inertial axes, kg m/s
+  double mass = 0.0;                                  ///< kg
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< m/s^2
 
   Eigen::Vector3d centre_at(double t, double passed = 0.0) const;
   Eigen::Vector3d velocity_at(double t, double passed = 0.0) const;
@@ -28,27 +29,29 @@ struct Fall {
               const Eigen::Vector3d& impulse) const;
 };
 
-/// An energy as the sum of two numbers, so that a million small works leave no rounding.
+/// An energy as the sum of two numbers, so that a million small contributions leave no rounding
+/// error.
 struct CompensatedSum {
   double value = 0.0, rest = 0.0;  ///< J
 
-  void add(double work);
+  void add(double energy);
 };
 
 /// The unknown of an implicit scheme in the middle of the latest steps, the newest last.
 struct Past {
-  static constexpr int points = 4;
+  static constexpr int kPoints = 4;
   int count = 0;
-  std::array<double, points> times{};
-  std::array<Eigen::VectorXd, points> values;
+  std::array<double, kPoints> times{};
+  std::array<Eigen::VectorXd, kPoints> values;
 
   void take(double t, const Eigen::Ref<const Eigen::VectorXd>& value);
   /// The polynomial through the points, at another time.
   void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const;
 };
 
-/// What a scheme carries from step to step: the motion seen from the centre of mass, the motion of
-/// that, and what is conserved. As in vms_ph_dynamics.integrators; on a fixed base nothing falls.
+/// The state of a scheme between steps: the motion relative to the centre of mass, the motion of
+/// the centre of mass, and the conserved quantities. As in vms_ph_dynamics.integrators; on a fixed
+/// base nothing falls.
 struct SolverState {
   Eigen::VectorXd q;   ///< (nq,)
   Eigen::VectorXd v;   ///< (nv,); of projected_rk4 and rk4
@@ -62,25 +65,25 @@ struct SolverState {
 
 /// Efforts held over a step; see vms_ph_dynamics.structure.Ports.
 struct Ports {
-  bool any = false;  ///< whether anything acts but gravity
-  Eigen::VectorXd torque;        ///< (n,) N m or N; empty for none
-  Eigen::VectorXd wrench_base;   ///< (b,) base axes, linear first
+  bool any = false;             ///< whether anything acts but gravity
+  Eigen::VectorXd torque;       ///< (n,) N m or N; empty for none
+  Eigen::VectorXd wrench_base;  ///< (b,) base axes, linear first
   bool has_tool = false;
-  Screw tool;                    ///< at the end effector in its axes
+  Screw tool;                        ///< at the end effector in its axes
   Eigen::VectorXd viscous, coulomb;  ///< (n,) friction; empty for none
-  double slip = 1.0;             ///< rad/s or m/s
+  double slip = 1.0;                 ///< rad/s or m/s
 };
 
 enum class Failure : unsigned char {
   none,
-  not_finite,          ///< the motion leaves the finite numbers
-  energy_off,          ///< by `amount`, too much for the `extent` of the shape
-  newton_stalls,       ///< at a residual of `amount`
-  newton_unfinished,   ///< in `extent` steps
-  energy_missed,       ///< the solution misses `amount`
+  not_finite,         ///< the motion is not finite
+  energy_off,         ///< by `amount`, too much for the `extent` of the shape
+  newton_stalls,      ///< at a residual of `amount`
+  newton_unfinished,  ///< in `extent` steps
+  energy_missed,      ///< the solution misses `amount`
 };
 
-/// The books of a step, or of many.
+/// The energies and the outcome of a step, or of many.
 struct StepResult {
   std::array<double, 3> supplied{};  ///< by the joint torques, at the base, at the end effector, J
   double dissipated = 0.0;           ///< J
@@ -90,13 +93,13 @@ struct StepResult {
 
   double net() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
   void add(const StepResult& part);
-  std::string reason() const;  ///< the failure in words
+  std::string reason() const;  ///< one sentence about the failure
 };
 
-/// Many steps; `taken` of them, fewer than asked for when the next one fails.
-struct Ran {
-  long taken = 0;
-  StepResult books;
+/// The result of many steps; fewer than requested when the next one fails.
+struct MultiStepResult {
+  long steps = 0;
+  StepResult result;
 };
 
 /// A scheme for one robot: one thread at a time. After begin() nothing allocates or throws.
@@ -106,25 +109,26 @@ class Stepper {
 
   virtual int order() const = 0;
 
-  /// What is solver_state at a motion (q, v) in the inertial frame.
+  /// The solver state at a motion (q, v) in the inertial frame.
   virtual SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
 
   /// One step of dt s from time t.
   ///
-  /// @param x     solver_state; not changed.
-  /// @param next  written; made by begin(), and another than x. Meaningless after a failure.
+  /// @param x     solver state; not changed.
+  /// @param next  the solver state after the step; made by begin(), not x. Undefined after a
+  /// failure.
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                       SolverState& next) noexcept = 0;
+                          SolverState& next) noexcept = 0;
 
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
 
   /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
   ///
-  /// @param x     where it begins; then where it ends.
+  /// @param x     solver state at the start, replaced by that at the end.
   /// @param room  as `next` of step().
-  Ran run(SolverState& x, const Ports& ports, double t0, double dt, long first, long steps,
-          SolverState& room) noexcept;
+  MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first,
+                      long steps, SolverState& room) noexcept;
 };
 
 }  // namespace vms_ph

@@ -1,4 +1,4 @@
-"""What follows the state of a managed node."""
+"""Entities that follow the state of a managed node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
 class ManagedEntity:
-    """Is told of every transition."""
+    """Is notified of every transition."""
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Handle a configure transition."""
@@ -44,12 +44,12 @@ class SimpleManagedEntity(ManagedEntity):
     _enabled = False
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take note that the node is active."""
+        """Mark the node active."""
         self._enabled = True
         return _SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take note that the node is not active any more."""
+        """Mark the node inactive."""
         self._enabled = False
         return _SUCCESS
 

@@ -14,7 +14,7 @@ class LifecycleState(NamedTuple):
 
 
 class TransitionCallbackReturn(enum.Enum):
-    """How a transition went."""
+    """Result of a transition."""
 
     SUCCESS = "transition_success"
     FAILURE = "transition_failure"

@@ -67,31 +67,31 @@ class LifecycleNodeMixin(ManagedEntity):
         return self._trigger("shutdown")
 
     def add_managed_entity(self, entity: ManagedEntity) -> None:
-        """Tell an entity of every transition from now on."""
+        """Notify an entity of every transition from now on."""
         self._managed_entities.add(entity)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_configure", state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_cleanup", state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_shutdown", state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_activate", state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_deactivate", state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Tell the entities; to be overridden, calling this."""
+        """Notify the entities; an override must call this."""
         return self._tell("on_error", state)
 
     def create_lifecycle_publisher(self, *args: Any, **kwargs: Any) -> LifecyclePublisher:
@@ -137,8 +137,8 @@ class LifecycleNodeMixin(ManagedEntity):
             self._enter(FINALIZED, transition)
         else:
             self._enter(ERROR_PROCESSING, transition)
-            mended = self._call("on_error", start) is _SUCCESS
-            self._enter(UNCONFIGURED if mended else FINALIZED, transition)
+            recovered = self._call("on_error", start) is _SUCCESS
+            self._enter(UNCONFIGURED if recovered else FINALIZED, transition)
         return result
 
     def _call(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:

@@ -1,0 +1,193 @@
+"""Impedance of the end effector on every base: energy, stiffness, bases held or let go."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_controllers import EndEffectorImpedance, Reference, RobotState, Status
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.groups import SE3
+from vms_ph_io import robots
+
+HOLD = Reference()
+STEP = 2e-3
+ROBOTS = ("panda", "omnidirectional_panda", "satellite_panda")
+
+
+class Plant:
+    """A robot under the law, by Pinocchio's ABA and the midpoint rule, the law in both stages."""
+
+    def __init__(self, name: str, **gains: float | bool) -> None:
+        self.model = robots.load(name)
+        self.law = EndEffectorImpedance(self.model)
+        self.law.gains = replace(self.law.gains, **gains)  # type: ignore[arg-type]
+        self.q = self.model.configuration(robots.get(name).home)
+        self.v = np.zeros(self.model.nv)
+        self.law.reset(RobotState(self.q, self.v))
+        self.pinocchio = self.model.pinocchio
+        self.data = self.pinocchio.createData()
+
+    def acceleration(self, q: np.ndarray, v: np.ndarray, push: np.ndarray | float) -> np.ndarray:
+        told = self.law.update(RobotState(q, v), HOLD, 0.0)
+        self.told = told
+        force = np.concatenate([told.wrench_base, told.torque])
+        if isinstance(push, np.ndarray):
+            d = self.model.evaluate(q, v)
+            tool = d.placement(self.model.end_effector)[:3, :3]
+            force = force + d.J_end_effector.T @ np.concatenate([push @ tool, np.zeros(3)])
+        return np.array(pin.aba(self.pinocchio, self.data, q, v, force))
+
+    def run(self, seconds: float, push: np.ndarray | float = 0.0) -> list[float]:
+        """Advance and return the closed-loop energies on the way."""
+        energies = []
+        for _ in range(round(seconds / STEP)):
+            a = self.acceleration(self.q, self.v, push)
+            energies.append(self.told.energy.closed_loop_energy)
+            q = self.model.integrate(self.q, 0.5 * STEP * self.v)
+            v = self.v + 0.5 * STEP * a
+            a = self.acceleration(q, v, push)
+            self.q = self.model.integrate(self.q, STEP * v)
+            self.v = self.v + STEP * a
+        return energies
+
+    def stored(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, time: float) -> float:
+        """Return the closed-loop energy after a short time, the reference moving on as well."""
+        reference = self.law._tool
+        home, twist = reference.pose.copy(), reference.twist.copy()
+        reference.pose = home @ SE3().exp(time * twist)
+        there = self.model.integrate(q, time * v + 0.5 * time**2 * a)
+        told = self.law.update(RobotState(there, v + time * a), HOLD, 0.0)
+        reference.pose, reference.twist = home, twist
+        return told.energy.closed_loop_energy
+
+    def tool(self) -> np.ndarray:
+        d = self.model.evaluate(self.q, self.v)
+        return d.placement(self.model.end_effector)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_energy_falls_by_what_damping_takes(
+    name: str, relative: bool, rng: np.random.Generator
+) -> None:
+    one = Plant(name, relative_to_base=relative)
+    one.law.reset(RobotState(one.q, one.v))
+    one.v = 0.2 * rng.uniform(-1, 1, one.model.nv)
+    before = one.law.update(RobotState(one.q, one.v), HOLD, 0.0).energy
+    assert before.closed_loop_energy == pytest.approx(
+        one.model.evaluate(one.q, one.v).kinetic_energy
+    )
+    energies = np.array(one.run(3.0))
+    assert one.told.status is Status.OK
+    # The midpoint rule errs by the third power of its step, of the energy there is.
+    assert np.diff(energies).max() < 1e-6 * energies[0]
+    assert energies[-1] < 0.2 * energies[0]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_rate_of_the_energy_is_what_the_bookkeeping_says(
+    name: str, rng: np.random.Generator
+) -> None:
+    one = Plant(name)
+    target = one.tool() @ SE3().exp(0.05 * rng.uniform(-1, 1, 6))
+    for _ in range(10):
+        one.law.update(RobotState(one.q, one.v), Reference(pose=target), 0.01)
+    for _ in range(10):
+        q = one.model.integrate(one.q, 0.05 * rng.uniform(-1, 1, one.model.nv))
+        v = 0.2 * rng.uniform(-1, 1, one.model.nv)
+        told = one.law.update(RobotState(q, v), HOLD, 0.0)
+        force = np.concatenate([told.wrench_base, told.torque])
+        a = np.array(pin.aba(one.pinocchio, one.data, q, v, force))
+        h = 1e-5
+        rate = (one.stored(q, v, a, h) - one.stored(q, v, a, -h)) / (2 * h)
+        e = told.energy
+        said = e.reference_power + e.clipped_power - e.damping_task - e.damping_null
+        assert rate == pytest.approx(said, rel=1e-5, abs=1e-6)
+        assert min(e.damping_task, e.damping_null) >= -1e-12
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_steady_push_meets_the_stiffness_that_was_asked_for(name: str) -> None:
+    # In the inertial frame with the base free to go: base and joints follow, the tool is held.
+    one = Plant(name, hold_base=False, stiffness=300.0)
+    start, push = one.tool(), np.array([3.0, -2.0, 1.0])
+    one.run(12.0, push)
+    moved = one.tool()[:3, 3] - start[:3, 3]
+    if name == "omnidirectional_panda":
+        push = (
+            push.copy()
+        )  # the wheels carry what is vertical, the arm gives way to it all the same
+    np.testing.assert_allclose(moved, push / 300.0, atol=2e-4)
+
+
+def test_a_base_that_is_held_stays_while_the_arm_gives_way() -> None:
+    held, free = (Plant("omnidirectional_panda", hold_base=hold) for hold in (True, False))
+    ways = []
+    for one in (held, free):
+        start = one.model.base_pose(one.q)
+        one.run(4.0, np.array([0.0, 8.0, 0.0]))
+        ways.append(np.linalg.norm(one.model.base_pose(one.q)[:3, 3] - start[:3, 3]))
+    assert ways[0] < 0.25 * ways[1]
+
+
+def test_an_end_effector_held_in_the_frame_of_the_base_rides_along() -> None:
+    for relative in (True, False):
+        one = Plant("omnidirectional_panda", relative_to_base=relative, hold_base=False)
+        one.law.reset(RobotState(one.q, one.v))
+        start = one.tool()
+        one.q = one.model.integrate(one.q, np.concatenate([[0.1, 0.05, 0.2], np.zeros(7)]))
+        told = one.law.update(RobotState(one.q, one.v), HOLD, 1e-3)
+        away = np.linalg.norm(one.tool()[:3, 3] - start[:3, 3])
+        assert away > 0.05
+        assert told.task_error == pytest.approx(0.0 if relative else away, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["panda", "satellite_panda"])
+def test_the_tool_goes_where_it_is_told(name: str) -> None:
+    one = Plant(name)
+    target = one.tool().copy()
+    target[:3, 3] += [0.02, 0.03, -0.02]
+    one.law.update(RobotState(one.q, one.v), Reference(pose=target), 0.0)
+    dt = 2e-3
+    for _ in range(5000):
+        told = one.law.update(RobotState(one.q, one.v), HOLD, dt)
+        force = np.concatenate([told.wrench_base, told.torque])
+        a = np.array(pin.aba(one.pinocchio, one.data, one.q, one.v, force))
+        one.v = one.v + dt * a
+        one.q = one.model.integrate(one.q, dt * one.v)
+    np.testing.assert_allclose(one.tool()[:3, 3], target[:3, 3], atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_wrong_state_gets_the_hold_against_gravity(name: str) -> None:
+    one = Plant(name)
+    g = one.model.evaluate(one.q, one.v).g
+    for state in (RobotState(one.q, np.full(one.model.nv, np.nan)), RobotState(one.q, np.zeros(2))):
+        told = one.law.update(state, HOLD, 1e-3)
+        assert told.status is Status.HOLDING
+        np.testing.assert_allclose(np.concatenate([told.wrench_base, told.torque]), g, atol=1e-12)
+
+
+def test_a_reference_that_is_not_finite_or_of_another_shape_is_not_taken() -> None:
+    one = Plant("panda")
+    nothing = one.law.update(RobotState(one.q, np.zeros(7)), HOLD, 1e-3)
+    for reference in (
+        Reference(pose=np.full((4, 4), np.nan)),
+        Reference(pose=np.zeros(3)),
+        Reference(position=np.zeros(2)),
+        Reference(velocity=np.ones(6)),
+    ):
+        told = one.law.update(RobotState(one.q, np.zeros(7)), reference, 1e-3)
+        np.testing.assert_array_equal(told.torque, nothing.torque)
+
+
+def test_a_stretched_arm_is_answered_with_finite_efforts(panda: VMSModel) -> None:
+    one = Plant("panda")
+    singular = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    told = one.law.update(RobotState(singular, 0.1 * np.ones(7)), HOLD, 1e-3)
+    assert told.smallest_singular_value < 1e-6
+    assert np.isfinite(told.torque).all()
+    assert (np.abs(told.torque) <= panda.joints.effort).all()
+    assert told.energy.damping_null >= 0.0

@@ -1,0 +1,78 @@
+"""Input that no law can use: states, time steps, references and gains."""
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import (
+    Controller,
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    Status,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_io import robots
+
+from ..support.closed_loops import HOLD, Q0
+
+REST = np.zeros(7)
+Gains = TaskSpaceIDAPBC.Gains
+
+
+@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan])
+def test_a_time_step_that_is_none_moves_nothing(law: TaskSpaceIDAPBC, dt: float) -> None:
+    command = law.update(RobotState(Q0, REST), Reference(position=np.zeros(3)), dt)
+    np.testing.assert_array_equal(law.q_star, Q0)
+    assert np.isfinite(command.torque).all()
+    assert command.energy.reference_power == 0.0
+
+
+@pytest.mark.parametrize("q", [np.zeros(3), Q0 + np.inf], ids=["short", "infinite"])
+def test_a_state_that_is_none_of_the_robot_gets_the_safe_torque(
+    panda: VMSModel, law: TaskSpaceIDAPBC, q: np.ndarray
+) -> None:
+    command = law.update(RobotState(q, REST), HOLD, 1e-3)
+    assert command.status is Status.HOLDING
+    np.testing.assert_allclose(command.torque, panda.evaluate(Q0, REST).g)
+
+
+def test_arms_with_and_without_redundancy_are_served() -> None:
+    xml = robots.get("panda").description()
+    held = {"panda_joint3": 0.0, "panda_joint5": 0.0, "panda_joint6": 1.5, "panda_joint7": 0.0}
+    three = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
+    for model in (three, robots.load("baxter")):
+        q = model.neutral_configuration() + 0.3
+        controller = TaskSpaceIDAPBC(model, routing="cancel")
+        controller.reset(RobotState(q, np.zeros(model.nv)))
+        state = RobotState(q + 0.01, np.full(model.nv, 0.1))
+        energy = controller.update(state, HOLD, 1e-3).energy
+        assert energy.damping_task > 0.0
+        assert abs(energy.routing_power) < 1e-12
+        if model is three:
+            assert (energy.kinetic_null, energy.null_to_task) == (0.0, 0.0)
+
+
+def test_gains_that_are_no_record_of_the_law_are_refused(panda: VMSModel) -> None:
+    with pytest.raises(ModelError, match=r"a record, TaskSpaceIDAPBC\.Gains\(stiffness=\.\.\.\)"):
+        TaskSpaceIDAPBC(panda, gains={"stiffness": 40.0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [DecoupledVMSController, EndEffectorImpedance])
+def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(kind: type[Controller]) -> None:
+    model = robots.load("satellite_panda" if kind is DecoupledVMSController else "panda")
+    controller, q, far = kind(model), model.neutral_configuration(), np.eye(4)
+    q[-7:], far[0, 3] = Q0, 1e307
+    rest = RobotState(q, np.zeros(model.nv))
+    controller.reset(rest)
+    weight = model.evaluate(q, rest.v).g
+    with np.errstate(all="ignore"):
+        for reference in (Reference(pose=far), HOLD, HOLD):
+            command = controller.update(rest, reference, 1e-3)
+            assert command.status is Status.HOLDING
+            assert "the next reset" in command.reason
+            force = np.concatenate([command.wrench_base, command.torque])
+            np.testing.assert_allclose(force, weight, atol=1e-12)
+    controller.reset(rest)
+    assert controller.update(rest, HOLD, 1e-3).status is Status.OK

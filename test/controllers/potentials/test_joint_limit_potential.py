@@ -1,0 +1,59 @@
+"""The potential of the joint limits: it repels the joints and is part of the energy."""
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import (
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.structure import CanonicalForm, Ports
+
+from ..support.closed_loops import HOLD, Q0, Sampled
+
+REST = np.zeros(7)
+Gains = TaskSpaceIDAPBC.Gains
+
+
+def test_springs_keep_the_joints_off_their_limits(panda: VMSModel) -> None:
+    # A hard push along joint 4 towards its upper limit.
+    limit = panda.joints.upper[3]
+    q = Q0.copy()
+    q[3] = limit - 0.2
+    reached = []
+    for stiffness in (0.0, 1000.0):
+        controller = TaskSpaceIDAPBC(panda, gains=Gains(stiffness=1.0, limit_stiffness=stiffness))
+        controller.reset(RobotState(q, REST))
+        v = REST.copy()
+        v[3] = 2.0
+        loop = Sampled(panda, controller, q, v)
+        furthest = -np.inf
+        for _ in range(30):
+            loop.run(0.02)
+            furthest = max(furthest, loop.q[3])
+        reached.append(furthest)
+    assert reached[0] > limit
+    assert reached[1] < limit
+
+
+def test_the_springs_at_the_limits_are_part_of_the_energy_that_falls(
+    panda: VMSModel, law: TaskSpaceIDAPBC, rng: np.random.Generator
+) -> None:
+    form, step = CanonicalForm(panda), 1e-6
+    q = Q0.copy()
+    law.gains = Gains(stiffness=3.0)
+    q[3], q[5] = panda.joints.upper[3] - 0.01, panda.joints.lower[5] + 0.02
+    for _ in range(10):
+        v = rng.uniform(-0.3, 0.3, 7)
+        command = law.update(RobotState(q, v), HOLD, 1e-3)
+        assert command.energy.shaped_potential > 1.5 * float((q - Q0) @ (q - Q0))
+        rate = form.rate(form.state(q, v), Ports(command.torque))
+        ahead, behind = (
+            law.update(RobotState(q + s * v, REST), HOLD, 1e-3).energy.shaped_potential
+            for s in (step, -step)
+        )
+        kinetic = float(form.gradient(form.state(q, v)) @ form.layout(rate))
+        damping = command.energy.damping_task + command.energy.damping_null
+        # The central difference of a quadratic potential is exact up to rounding over the step.
+        assert kinetic + (ahead - behind) / (2 * step) == pytest.approx(-damping, abs=1e-7)

@@ -1,0 +1,69 @@
+"""The kinematic tree: what stands between the library and Pinocchio."""
+
+import threading
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_io import robots
+
+ROBOT = robots.load("hextilt")
+
+
+def test_every_thread_has_its_own_data() -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(ROBOT.tree.data()))
+    thread.start()
+    thread.join()
+    assert found[0] is not ROBOT.tree.data()
+    assert ROBOT.tree.data() is ROBOT.tree.data()
+
+
+def test_the_mass_matrix_is_completed_whatever_is_below_its_diagonal(
+    rng: np.random.Generator,
+) -> None:
+    tree = ROBOT.tree
+    q = ROBOT.random_configuration(rng)
+    upper = pin.crba(tree.pinocchio, tree.data(), q)
+    soiled = np.triu(upper) + np.tril(rng.normal(size=upper.shape), -1)
+    np.testing.assert_array_equal(tree.symmetric(soiled), tree.symmetric(upper))
+    np.testing.assert_array_equal(tree.symmetric(upper), tree.symmetric(upper).T)
+
+
+def test_the_locked_inertia_has_its_inverse_in_closed_form(rng: np.random.Generator) -> None:
+    for name in ("hextilt", "omnidirectional_panda"):
+        robot = robots.load(name)
+        tree, q = robot.tree, robot.random_configuration(rng)
+        b = robot.b
+        mass = tree.symmetric(pin.crba(tree.pinocchio, tree.data(), q))
+        inverse = tree.locked_inverse(tree.data())
+        assert inverse is not None
+        # Rounding, times the condition of an inertia in kg and kg m^2.
+        np.testing.assert_allclose(inverse @ mass[:b, :b], np.eye(b), atol=1e-10)
+    assert robots.load("panda").tree.locked_inverse(None) is None
+
+
+def test_frames_are_found_by_name() -> None:
+    assert ROBOT.tree.has_frame(ROBOT.end_effector)
+    assert not ROBOT.tree.has_frame("nowhere")
+    with pytest.raises(ModelError, match="'nowhere' is no frame of"):
+        ROBOT.tree.frame_id("nowhere")
+
+
+def test_the_copy_that_a_user_gets_does_not_change_the_robot() -> None:
+    copy = ROBOT.pinocchio
+    copy.gravity.linear = np.zeros(3)
+    np.testing.assert_array_equal(ROBOT.tree.pinocchio.gravity.linear, ROBOT.gravity)
+
+
+def test_a_robot_shows_what_it_is() -> None:
+    shown = repr(robots.load("panda"))
+    assert shown == (
+        "VMSModel('panda', fixed base, n=7, nv=7, total_mass=16.82 kg, end_effector='panda_link8')"
+    )
+    assert repr(robots.load("bluerov2_alpha5")).endswith(", in a fluid)")
+    assert "planar base, n=1, nv=4" in repr(
+        VMSModel.from_pinocchio(robots.load("prismatic_hopper").pinocchio)
+    )

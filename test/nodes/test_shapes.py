@@ -1,0 +1,153 @@
+"""What the markers stand for."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from std_msgs.msg import Header
+from visualization_msgs.msg import Marker
+
+from vms_ph_dynamics import Evaluation
+from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.structure.momenta import momenta
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
+
+FAR = Scales(longest=1e6)
+
+
+@pytest.fixture(params=robots.names())
+def drawn(request: pytest.FixtureRequest) -> tuple[Evaluation, Ports, dict[str, Shape]]:
+    model, rng = robots.load(request.param), np.random.default_rng(8)
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+    base = rng.normal(size=model.b) if model.b else None
+    ports = Ports(rng.normal(size=model.n), base, rng.normal(size=6))
+    shapes = Shapes(FAR, PositionTask(model)).of(d, ports)
+    return d, ports, {shape.name: shape for shape in shapes}
+
+
+def arrow(drawn: tuple[Evaluation, Ports, dict[str, Shape]], name: str) -> Arrow:
+    shape = drawn[2][name]
+    assert isinstance(shape, Arrow)
+    return shape
+
+
+def test_the_momentum_arrows_start_at_the_centre_of_mass(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    whole = momenta(drawn[0])
+    for name, part in (("linear", whole.centroidal[:3]), ("angular", whole.centroidal[3:])):
+        shape = arrow(drawn, f"{name} momentum")
+        np.testing.assert_array_equal(shape.start, whole.centre_of_mass)
+        np.testing.assert_allclose(shape.vector, FAR.momentum * part)
+
+
+def test_the_locked_velocity_is_drawn_in_the_axes_of_the_inertial_frame(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d = drawn[0]
+    if d.model.b == 0:
+        assert "locked velocity" not in drawn[2]
+        return
+    pose = d.placement(d.model.link_names[0])
+    velocity = np.append(d.v_hat[:2], 0.0) if d.model.b == 3 else d.v_hat[:3]
+    shape = arrow(drawn, "locked velocity")
+    np.testing.assert_allclose(shape.start, pose[:3, 3])
+    np.testing.assert_allclose(shape.vector, FAR.velocity * pose[:3, :3] @ velocity)
+
+
+def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_the_powers(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d, ports, shapes = drawn
+    centre, supplied = momenta(d).centre_of_mass, ports.supplied(d)
+    names = {"end effector": supplied["wrench_end_effector"]}
+    if d.model.b:
+        names["base"] = supplied["wrench_base"]
+    torque = ports.torque
+    assert torque is not None
+    names |= dict(zip(d.model.joint_names, torque * d.v[d.model.b :], strict=True))
+    for name, power in names.items():
+        shape = arrow(drawn, f"power {name}")
+        assert np.linalg.norm(shape.vector) == pytest.approx(FAR.power * abs(power), abs=1e-12)
+        # Into the robot ends at the port, out of it begins there.
+        port = shape.start + shape.vector if power > 0 else shape.start
+        assert shape.vector @ (centre - port) * power >= -1e-12
+    assert sum(p for n, p in names.items() if n in d.model.joint_names) == pytest.approx(
+        supplied["torque"]
+    )
+    assert len([s for s in shapes if s.startswith("power ")]) == len(names)
+
+
+def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d = drawn[0]
+    shape = drawn[2]["locked inertia"]
+    assert isinstance(shape, Ellipsoid)
+    a, b, c = shape.half**2
+    moments = d.model.total_mass / 5 * np.array([b + c, a + c, a + b])
+    inertia = shape.axes @ np.diag(moments) @ shape.axes.T
+    model = d.model.pinocchio
+    data = model.createData()
+    # Literally: every body about the common centre of mass.
+    q = d.model.tree.full_configuration(d.q)
+    pin.forwardKinematics(model, data, q)
+    centre, total = momenta(d).centre_of_mass, np.zeros((3, 3))
+    for i in range(1, model.njoints):
+        body, pose = model.inertias[i], data.oMi[i]
+        away = pose.act(body.lever) - centre
+        total += pose.rotation @ body.inertia @ pose.rotation.T
+        total += body.mass * (away @ away * np.eye(3) - np.outer(away, away))
+    # A flat robot is drawn at least a millimetre thick to either side.
+    own, axes = np.linalg.eigh(total)
+    squares = np.maximum(5 / d.model.total_mass * (own.sum() / 2 - own), 1e-6)
+    drawn_so = d.model.total_mass / 5 * (squares.sum() - squares)
+    expected = axes @ np.diag(drawn_so) @ axes.T
+    np.testing.assert_allclose(inertia, expected, rtol=1e-9, atol=1e-9 * np.abs(total).max())
+    if d.model.n > 1:
+        np.testing.assert_allclose(expected, total, atol=1e-9 * np.abs(total).max())
+    assert np.linalg.det(shape.axes) == pytest.approx(1.0)
+
+
+def test_the_task_ellipsoid_has_the_masses_that_a_push_feels(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d = drawn[0]
+    jacobian = PositionTask(d.model).jacobian(d)
+    if np.linalg.matrix_rank(jacobian) < 3:  # a robot in the plane feels no mass across it
+        assert "task inertia" not in drawn[2]
+        return
+    shape = drawn[2]["task inertia"]
+    assert isinstance(shape, Ellipsoid)
+    mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
+    for k in range(3):
+        push = shape.axes[:, k]
+        # A unit force along an axis accelerates the end effector along it, by one over the mass.
+        np.testing.assert_allclose(mobility @ push, push * FAR.inertia / shape.half[k], rtol=1e-6)
+
+
+def test_every_shape_becomes_markers_of_its_own_namespace(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    markers = to_markers(Header(frame_id="odom"), list(drawn[2].values())).markers
+    names = [marker.ns for marker in markers]
+    assert len(set(names)) == len(names)
+    assert {marker.header.frame_id for marker in markers} == {"odom"}
+    bars = [shape for shape in drawn[2].values() if isinstance(shape, Bar)]
+    assert len(markers) == len(drawn[2]) + len(bars)
+    for marker in markers:
+        if marker.type == Marker.ARROW and marker.action == Marker.ADD:
+            assert len(marker.points) == 2
+        elif marker.type == Marker.SPHERE:
+            r = marker.pose.orientation
+            assert r.x**2 + r.y**2 + r.z**2 + r.w**2 == pytest.approx(1.0)
+
+
+def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
+    model = robots.load("panda")
+    d = model.evaluate(model.neutral_configuration(), np.zeros(7))
+    shapes = Shapes(Scales(), PositionTask(model)).of(d, Ports(np.ones(7)))
+    markers = {m.ns: m for m in to_markers(Header(), shapes).markers}
+    assert markers["linear momentum"].action == Marker.DELETE

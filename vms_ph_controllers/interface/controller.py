@@ -1,0 +1,91 @@
+"""The base class of all control laws."""
+
+from abc import ABC, abstractmethod
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from .command import Command, Status
+from .reference import Reference
+from .robot_state import RobotState
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+class Controller(ABC):
+    """A control law.
+
+    :meth:`update` never raises, prints or blocks; what goes wrong is in the status of its command.
+
+    Attributes:
+        Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
+            hosts expose them as parameters.
+        gains: the present values; replace the whole record to change one.
+    """
+
+    Gains: "ClassVar[type[DataclassInstance]]"
+    gains: "DataclassInstance"
+
+    def __init__(self, model: VMSModel) -> None:
+        self.model = model
+
+    def _checked_gains(self, gains: Any) -> Any:
+        """Return the gains given to a constructor, or the defaults if they are None.
+
+        Raises:
+            ModelError: they are not a record of this law.
+        """
+        if gains is None:
+            return self.Gains()
+        if not isinstance(gains, self.Gains):
+            law = type(self).__name__
+            example = ", ".join(f"{name}=..." for name in list(get_annotations(self.Gains))[:1])
+            raise ModelError(
+                f"the gains of {law} are a record, {law}.Gains({example}); given: {gains!r}"
+            )
+        return gains
+
+    @abstractmethod
+    def reset(self, state: RobotState) -> None:
+        """Restart the law; it then holds the present pose.
+
+        Raises:
+            StateError: the state does not fit the model.
+        """
+
+    @abstractmethod
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the command for a state.
+
+        Args:
+            state: measured; if an entry is not finite, the safe output is returned.
+            reference: what to follow.
+            dt: time since the last update, s.
+        """
+
+    def safe_output(self, q: Array) -> Command:
+        """Return the effort that holds the robot when no newer state or no command is available.
+
+        Hosts request it after every update and keep it. By default the joints and the base
+        compensate gravity.
+
+        Args:
+            q: (nq,) of the last update, finite.
+        """
+        d, b = Evaluation(self.model, q, np.zeros(self.model.nv)), self.model.b
+        effort = self.model.joints.effort
+        torque = np.clip(d.g[b:], -effort, effort)
+        return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
+
+    def missed_updates(self) -> None:  # noqa: B027, most laws keep no energy account
+        """Note that the safe output has acted since the last update.
+
+        Hosts call this before the next update. A law with an energy account must not count the
+        motion in between as its own.
+        """

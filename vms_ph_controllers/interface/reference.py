@@ -1,0 +1,34 @@
+"""What a controller is asked to follow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a controller is asked to follow; a field that is None keeps its previous target.
+
+    Attributes:
+        position: (3,) of the end effector in the inertial frame, m.
+        velocity: (3,) in the inertial frame, m/s; the reference position moves with it.
+        pose: (4,4) of the base or of the end effector, whichever the law controls, in the frame in
+            which the law holds it.
+        twist: (6,) in the axes of the reference pose, linear first; the reference moves with it.
+        joints: (n,) positions, rad or m.
+    """
+
+    position: Array | None = None
+    velocity: Array | None = None
+    pose: Array | None = None
+    twist: Array | None = None
+    joints: Array | None = None
+
+
+def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
+    """Return a field of a reference if it has this shape and is finite, None otherwise."""
+    if value is None or np.shape(value) != shape or not np.isfinite(value).all():
+        return None
+    return value

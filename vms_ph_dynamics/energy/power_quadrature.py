@@ -1,0 +1,30 @@
+"""The energy that crosses the ports during a step, summed over its stages."""
+
+from ..evaluation import Evaluation
+from ..structure import PORTS, Ports
+
+
+class PowerQuadrature:
+    """The integral of port powers over time, with the weights of a scheme.
+
+    Attributes:
+        supplied: energy into the robot at each of :data:`PORTS`, J.
+        dissipated: energy dissipated by friction and drag, J.
+    """
+
+    __slots__ = ("dissipated", "supplied")
+
+    def __init__(self) -> None:
+        self.supplied = dict.fromkeys(PORTS, 0.0)
+        self.dissipated = 0.0
+
+    def add(self, acting: Ports, d: Evaluation, duration: float) -> None:
+        """Add the energy supplied by the efforts at a state, held for ``duration`` s."""
+        for name, power in acting.supplied(d).items():
+            self.supplied[name] += duration * power
+        self.dissipated += duration * acting.dissipated(d)
+
+    @property
+    def net(self) -> float:
+        """Energy that the robot has gained, J."""
+        return sum(self.supplied.values()) - self.dissipated

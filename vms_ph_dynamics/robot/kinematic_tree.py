@@ -1,0 +1,217 @@
+"""The kinematic tree of a robot: Pinocchio's model and what the project needs to use it."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+from ..groups import SE2
+from .inertia import check_bodies, check_mass_matrix
+from .joint_table import JointTable, joint_table
+from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
+from .mimic import Mimic, Projection
+
+_SE2 = SE2()
+
+
+class KinematicTree:
+    """A ``pinocchio.Model`` on a base, with joints that may mimic others; the expert's interface.
+
+    Everything in the library that calls Pinocchio does so through this class. Immutable after
+    construction, and safe to share between threads: each has its own :meth:`data`.
+
+    A *full* configuration or velocity is Pinocchio's, with the joints that mimic others; where
+    there are none, it is the robot's own.
+
+    Attributes:
+        pinocchio: the ``pinocchio.Model`` itself; it must not be changed.
+        name: of the robot.
+        base: ``"fixed"``, ``"planar"`` or ``"floating"``.
+        b: dimension of the base velocity: 0, 3 or 6.
+        n: number of independent joints.
+        nq: size of a configuration; ``nv = b + n``: size of a velocity.
+        joints: names, limits and friction of the n joints.
+        mimics: the joints that mimic others, by name.
+        projection: (nv_full,nv) where joints mimic others, see :mod:`.mimic`; else None.
+        rotations: the entries of a configuration that must have length one.
+        total_mass: of everything that moves, kg.
+        gravity: (3,) in the inertial frame, m/s^2.
+        base_gravity: (3,) the same in the axes that the base's positions count along.
+    """
+
+    def __init__(self, pinocchio: Any, mimics: Mapping[str, Mimic] | None = None) -> None:
+        """Check a ``pinocchio.Model`` and take it over; pass a copy of one that is used elsewhere.
+
+        Raises:
+            ModelError: a joint type that is not covered, or a robot that is not physical.
+        """
+        check_joints(pinocchio)
+        check_bodies(pinocchio)
+        if pinocchio.nv == 0:
+            raise ModelError(f"the robot '{pinocchio.name}' has no joint that moves")
+        self.pinocchio = pinocchio
+        self.name: str = pinocchio.name
+        self.mimics = dict(mimics or {})
+        self._map = Projection(pinocchio, self.mimics) if self.mimics else None
+        self.projection: Array | None = None if self._map is None else self._map.matrix
+        check_mass_matrix(pinocchio, self.projection)
+        self.base: Base = base_of(pinocchio)
+        self.b = BASE_DIMENSION[self.base]
+        self.nq: int = pinocchio.nq if self._map is None else self._map.nq
+        self.nv: int = pinocchio.nv if self.projection is None else self.projection.shape[1]
+        self.n = self.nv - self.b
+        self.joints = self._joint_table()
+        self.rotations = rotations_of(pinocchio, self.mimics)
+        self.total_mass = float(pin.computeTotalMass(pinocchio))
+        self.gravity = frozen(np.array(pinocchio.gravity.linear))
+        # A base joint may be mounted on the world with an <origin>: its positions are along its own
+        # axes, not those of the inertial frame.
+        self._mount = frozen(np.array(pinocchio.jointPlacements[1].homogeneous))
+        self.base_gravity = frozen(self._mount[:3, :3].T @ self.gravity)
+        self._position_size = BASE_POSITION[self.base]
+        self._local = threading.local()
+        # crba fills the upper triangle only; these masks mirror it without touching what is below.
+        self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
+        self._strictly_upper = np.triu(self._upper, 1)
+
+    def data(self) -> Any:
+        """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
+        try:
+            return self._local.data
+        except AttributeError:
+            self._local.data = self.pinocchio.createData()
+            return self._local.data
+
+    def full_configuration(self, q: Array) -> Array:
+        """Return Pinocchio's configuration, with the joints that mimic others filled in."""
+        return q if self._map is None else self._map.configuration(q)
+
+    def full_velocity(self, v: Array) -> Array:
+        """Return Pinocchio's velocity, with the joints that mimic others filled in."""
+        return v if self.projection is None else self.projection @ v
+
+    def independent(self, full: Array) -> Array:
+        """Return a copy of a full configuration without the joints that mimic others, (nq,)."""
+        return np.array(full) if self._map is None else self._map.independent(full)
+
+    def at_origin(self, q: Array) -> Array:
+        """Return ``q`` with the base moved to the origin, its orientation kept.
+
+        No term of the equations of motion depends on where the base is, but Pinocchio's Coriolis
+        matrix loses precision with the square of that distance.
+        """
+        size = self._position_size
+        if size == 0:
+            return q
+        moved = q.copy()
+        moved[:size] = 0.0
+        return moved
+
+    def symmetric(self, crba: Array) -> Array:
+        """Return the full symmetric matrix of the upper triangle that crba fills."""
+        upper = crba * self._upper
+        return upper + (upper * self._strictly_upper).T
+
+    def projected(self, matrix: Array) -> Array:
+        """Return ``P^T matrix P`` for a matrix of full velocities; without mimics, itself."""
+        p = self.projection
+        return matrix if p is None else p.T @ matrix @ p
+
+    def columns(self, jacobian: Array) -> Array:
+        """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
+        p = self.projection
+        return jacobian.copy() if p is None else jacobian @ p
+
+    def locked_inverse(self, data: Any) -> Array | None:
+        """Return ``M_b^-1`` (b,b) in closed form from the results of crba; None without one."""
+        if self.base == "fixed":
+            return None
+        locked = data.Ycrb[1]
+        if self.base == "floating":
+            return locked.inverse()
+        # Point masses that all meet at one point have no inverse.
+        return _planar_inverse(locked) if locked.inertia[2, 2] > 0.0 else None
+
+    def neutral(self) -> Array:
+        """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
+        return self.independent(pin.neutral(self.pinocchio))
+
+    def integrate(self, q: Array, dv: Array) -> Array:
+        """Return the configuration reached from ``q`` by the constant velocity ``dv``, (nq,)."""
+        full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
+        return self.independent(full)
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
+        full = pin.difference(
+            self.pinocchio, self.full_configuration(q0), self.full_configuration(q1)
+        )
+        if self.base == "planar":
+            # Pinocchio's logarithm loses half the digits for turns just above 1e-4 rad.
+            full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
+        if self.projection is None:
+            return np.array(full)
+        # The rows of P that belong to independent joints are unit vectors.
+        return np.linalg.lstsq(self.projection, full, rcond=None)[0]
+
+    def base_pose(self, q: Array) -> Array:
+        """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""
+        if self.base == "fixed":
+            return np.eye(4)
+        if self.base == "floating":
+            moved = pin.XYZQUATToSE3(q[:7]).homogeneous
+        else:
+            moved, (x, y, c, s) = np.eye(4), q[:4]
+            moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return self._mount @ moved
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, in the order of the tree."""
+        return tuple(f.name for f in self.pinocchio.frames if f.type == pin.FrameType.BODY)
+
+    def has_frame(self, name: str) -> bool:
+        """Return whether a link, a joint or another frame has this name."""
+        return bool(self.pinocchio.existFrame(name))
+
+    def frame_id(self, name: str) -> int:
+        """Return Pinocchio's index of a frame; of a link where a joint has the same name.
+
+        Raises:
+            ModelError: listing the links there are.
+        """
+        model = self.pinocchio
+        if model.existFrame(name, pin.FrameType.BODY):
+            return int(model.getFrameId(name, pin.FrameType.BODY))
+        if not model.existFrame(name):
+            links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
+            raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
+        return int(model.getFrameId(name))
+
+    def _joint_table(self) -> JointTable:
+        model = self.pinocchio
+        first = 1 if self.base == "fixed" else 2
+        own = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
+        table = joint_table(model, own, self.projection)
+        return table if self._map is None else self._map.within_followers(model, table)
+
+
+def _planar_pose(q: Array) -> Array:
+    x, y, cos, sin = q[:4]
+    return np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
+
+
+def _planar_inverse(inertia: Any) -> Array:
+    x, y, _ = inertia.lever.tolist()
+    m, j = 1.0 / inertia.mass, 1.0 / inertia.inertia[2, 2]
+    return np.array(
+        [
+            [m + y * y * j, -x * y * j, y * j],
+            [-x * y * j, m + x * x * j, -x * j],
+            [y * j, -x * j, j],
+        ]
+    )

@@ -1,0 +1,126 @@
+"""Bags recorded before ports had their present names: old to new, and messages translated.
+
+A bag holds the definitions it was recorded with, so that it can always be read; replay, plots and
+summaries, which use the present names, read it through :class:`PresentNames`.
+"""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from rosbags.interfaces import Nodetype
+from rosbags.interfaces.typing import FieldDesc
+
+from vms_ph_io.bag.decoding import Decoder, SchemaDecoder
+from vms_ph_io.bag.messages import BagMessage
+from vms_ph_io.bag.types import MessageTypes
+from vms_ph_io.share import share_directory
+
+TOPICS = {
+    "vms_ph/external_wrench": "vms_ph/wrench_end_effector",
+    "vms_ph/base_wrench": "vms_ph/wrench_base",
+    "vms_ph/port_work": "vms_ph/port_energy",
+    "simulator/wrench": "simulator/wrench_end_effector",
+    "simulator/base_wrench": "simulator/wrench_base",
+    "simulator/joint_effort": "simulator/torque",
+}
+"""Below any namespace."""
+
+TYPES = {"vms_ph/msg/PortWork": "vms_ph/msg/PortEnergy"}
+
+FIELDS = {
+    "vms_ph/msg/Power": {
+        "joint_torque": "torque",
+        "end_effector": "wrench_end_effector",
+        "base": "wrench_base",
+        "joint_torque_work": "torque_energy",
+        "end_effector_work": "wrench_end_effector_energy",
+        "base_work": "wrench_base_energy",
+        "dissipated_work": "dissipated_energy",
+        "drift": "unaccounted_energy",
+        "exact_work": "exact_energies",
+    },
+    "vms_ph/msg/PortWork": {
+        "joint_torque": "torque",
+        "end_effector": "wrench_end_effector",
+        "base": "wrench_base",
+    },
+    "vms_ph/msg/ControllerState": {"generated": "unaccounted_energy"},
+}
+"""By the recorded type."""
+
+
+def present_topic(name: str) -> str:
+    """Return the present name of a topic, in its namespace."""
+    for old, new in TOPICS.items():
+        if name == old or name.endswith(f"/{old}"):
+            return name.removesuffix(old) + new
+    return name
+
+
+def present_type(name: str) -> str:
+    """Return the present name of a message type."""
+    return TYPES.get(name, name)
+
+
+class PresentNames:
+    """Translates the messages of a bag into the present names and definitions."""
+
+    def __init__(self) -> None:
+        self._is_earlier: dict[Decoder, bool] = {}
+        self._decoders: dict[str, Decoder] = {}
+
+    def translated(self, message: BagMessage) -> BagMessage:
+        """Return a message under its present topic and, where the type has changed, definition.
+
+        Fields that the recorded definition lacks are empty.
+
+        Raises:
+            BagError: The bytes do not fit the recorded definition.
+        """
+        topic, kind = present_topic(message.topic), present_type(message.type)
+        if not self._has_earlier_fields(message):
+            return message if topic == message.topic else replace(message, topic=topic)
+        if kind not in self._decoders:
+            definition = _types().definition(kind)
+            self._decoders[kind] = SchemaDecoder(kind, definition.encoding, definition.text)
+        data = _serialised(kind, message.decode(), FIELDS[message.type])
+        decoder = self._decoders[kind]
+        return replace(message, topic=topic, type=kind, data=data, decoder=decoder)
+
+    def _has_earlier_fields(self, message: BagMessage) -> bool:
+        """Whether the definition in the bag is an earlier one; found out once for each."""
+        fields, decoder = FIELDS.get(message.type), message.decoder
+        if fields is None or decoder is None:
+            return False
+        if decoder not in self._is_earlier:
+            recorded = vars(message.decode())
+            self._is_earlier[decoder] = any(name in recorded for name in fields)
+        return self._is_earlier[decoder]
+
+
+@cache
+def _types() -> MessageTypes:
+    types = MessageTypes()
+    types.register_folder("vms_ph", share_directory() / "msg")
+    return types
+
+
+def _serialised(kind: str, recorded: object, renamed: dict[str, str]) -> bytes:
+    """Return a recorded message serialised with the present definition of its type."""
+    store = _types().store
+    values: dict[str, Any] = dict(vars(recorded))
+    values.update({new: values[old] for old, new in renamed.items() if old in values})
+    fields = store.fielddefs[kind][1]
+    present = {name: values[name] if name in values else _empty(desc) for name, desc in fields}
+    return bytes(store.serialize_cdr(store.types[kind](**present), kind))
+
+
+def _empty(description: FieldDesc) -> Any:
+    """Return the value of a number, string or sequence that was not recorded."""
+    kind, content = description
+    if kind == Nodetype.SEQUENCE:
+        item = cast("tuple[FieldDesc, int]", content)[0]
+        return [] if item[1] == ("string", 0) else np.zeros(0, dtype=cast(str, item[1][0]))
+    return "" if content == ("string", 0) else 0

@@ -1,0 +1,93 @@
+"""Efforts on a simulated robot from topics, each until it times out."""
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import External
+
+from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
+from ..messages.frames import ODOM, WORLD, without_prefix
+from ..node.input_diagnostics import InputDiagnostics
+from ..node.parameters import declare
+from .disturbances import Disturbances
+
+
+class ExternalEfforts:
+    """Efforts from ``~/wrench_end_effector``, ``~/wrench_base``, ``~/torque``, and disturbances."""
+
+    def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
+        self._model, self._prefix = model, frame_prefix
+        self._root = LinkTree(model.tree).root
+        self._timeout: float = declare(node, "command_timeout")
+        self._disturbances = Disturbances(node)
+        self._input_diagnostics = InputDiagnostics(node)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._force: tuple[int, Array, bool] | None = None
+        self._base: tuple[int, Array] | None = None
+        self._torque: tuple[int, Array] | None = None
+        node.create_subscription(WrenchStamped, "~/wrench_end_effector", self._on_wrench, 10)
+        node.create_subscription(JointState, "~/torque", self._on_effort, 10)
+        if model.b:
+            node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
+
+    def acting(self, time: float) -> External:
+        """Return the efforts that act from simulated time ``time`` (s) on."""
+        oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
+        torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
+        if self._torque is not None and self._torque[0] >= oldest:
+            torque = self._torque[1]
+        if self._base is not None and self._base[0] >= oldest:
+            base = self._base[1]
+        if self._force is not None and self._force[0] >= oldest:
+            return External(torque, base, self._force[1], self._force[2])
+        return External(torque, base, self._disturbances.force(time), in_tool_axes=False)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        tool, frame = self._model.end_effector, self._frame(message)
+        known = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
+        try:
+            if frame not in ("", *known):
+                raise StateError(
+                    f"a wrench is taken in the axes of {', '.join(known[:-1])} or {known[-1]}; "
+                    f"given: frame_id '{message.header.frame_id}'"
+                )
+            wrench = from_wrench(message.wrench)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        self._force = (self._steady.now().nanoseconds, wrench, frame in ("", tool))
+
+    def _on_base_wrench(self, message: WrenchStamped) -> None:
+        try:
+            if self._frame(message) not in ("", self._root):
+                raise StateError(
+                    f"the wrench on the base is taken in the axes of {self._root}; given: "
+                    f"frame_id '{message.header.frame_id}'"
+                )
+            wrench = from_wrench_base(self._model, message.wrench)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        self._base = (self._steady.now().nanoseconds, wrench)
+
+    def _on_effort(self, message: JointState) -> None:
+        names = list(message.name)
+        try:
+            unknown = [name for name in names if name not in self._model.joint_names]
+            if unknown:
+                self._model.joint_index(unknown[0])
+            torque = by_name(self._model, names, message.effort, "effort")
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        limits = self._model.joints.effort
+        self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
+
+    def _frame(self, message: WrenchStamped) -> str:
+        return without_prefix(self._prefix, message.header.frame_id)

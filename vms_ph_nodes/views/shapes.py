@@ -1,0 +1,205 @@
+"""The geometry of the markers of a robot's motion, placed in the inertial frame.
+
+Lengths and sizes are quantities times a scale; the scales are parameters of the node that publishes
+the markers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.structure.momenta import Momenta, in_space, momenta
+from vms_ph_dynamics.tasks import PositionTask
+
+Rgba = tuple[float, float, float, float]
+
+_LINEAR: Rgba = (0.12, 0.47, 0.71, 0.9)
+_ANGULAR: Rgba = (0.58, 0.40, 0.74, 0.9)
+_LOCKED: Rgba = (1.00, 0.50, 0.05, 0.9)
+_IN: Rgba = (0.17, 0.63, 0.17, 0.9)
+_OUT: Rgba = (0.84, 0.15, 0.16, 0.9)
+_BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
+_TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
+_POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
+
+# An arrow shorter than this is not drawn, m.
+_SHORTEST = 2e-3
+_SINGULAR = 1e-3
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of the shapes.
+
+    Attributes:
+        momentum: m per kg m/s, and m per kg m^2/s.
+        velocity: m per m/s, and m per rad/s.
+        inertia: m of half an axis per kg of the task inertia.
+        power: m per W.
+        energy: m per J.
+        longest: of anything, m.
+    """
+
+    momentum: float = 0.1
+    velocity: float = 0.5
+    inertia: float = 0.02
+    power: float = 0.02
+    energy: float = 2.0
+    longest: float = 1.0
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow from a point (3,) along a vector (3,), m."""
+
+    name: str
+    start: Array
+    vector: Array
+    colour: Rgba
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """An ellipsoid (or sphere): centre (3,), axes as columns (3,3), half axes (3,), m."""
+
+    name: str
+    centre: Array
+    axes: Array
+    half: Array
+    colour: Rgba
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An upright bar from the ground at (x, y), with its value and unit as its label."""
+
+    name: str
+    place: Array
+    height: float
+    text: str
+    colour: Rgba
+
+
+Shape = Arrow | Ellipsoid | Bar
+
+# From the root to the first of the bars, and from one to the next, m: beside a base of a metre, and
+# so far apart that their labels can be read.
+_BARS = np.array([-0.4, -0.95, 0.0])
+_APART = np.array([0.22, 0.22, 0.0])
+
+
+class Shapes:
+    """The shapes of a robot's motion."""
+
+    def __init__(self, scales: Scales, task: PositionTask) -> None:
+        self._scales, self._task = scales, task
+        model = task.model
+        self._root = model.link_names[0]
+        pin_model = model.pinocchio
+        self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
+
+    def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
+        """Return all shapes at a state, with the powers of these efforts."""
+        whole = momenta(d)
+        return [
+            *self._of_momentum(d, whole),
+            *self._of_inertia(d, whole),
+            *self._of_power(d, ports, whole.centre_of_mass),
+            *self._of_energy(d),
+        ]
+
+    def _of_momentum(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
+        s, centre = self._scales, whole.centre_of_mass
+        yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02), _POINT)
+        yield self._arrow("linear momentum", centre, s.momentum * whole.centroidal[:3], _LINEAR)
+        yield self._arrow("angular momentum", centre, s.momentum * whole.centroidal[3:], _ANGULAR)
+        if d.model.b:
+            pose = d.placement(self._root)
+            linear, angular = in_space(d.model.b, d.v_hat)
+            turn, at = pose[:3, :3], pose[:3, 3]
+            yield self._arrow("locked velocity", at, s.velocity * turn @ linear, _LOCKED)
+            yield self._arrow("locked turning", at, s.velocity * turn @ angular, _LOCKED)
+
+    def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
+        moments, axes = np.linalg.eigh(centroidal_inertia(d))
+        # The homogeneous ellipsoid of the same mass and moments.
+        squares = 5 / d.model.total_mass * (moments.sum() / 2 - moments)
+        half = np.sqrt(np.maximum(squares, 1e-6))
+        yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, _BODY)
+        jacobian = self._task.jacobian(d)
+        mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
+        inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
+        regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
+        if regular:
+            half = np.minimum(self._scales.inertia / inverse, self._scales.longest / 2)
+            at = self._task.value(d)
+            yield Ellipsoid("task inertia", at, _proper(axes), half, _TASK)
+
+    def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
+        """Arrows at the ports: into the robot where power comes in, out of it where it leaves."""
+        model, supplied = d.model, ports.supplied(d)
+        tool = d.placement(model.end_effector)[:3, 3]
+        yield self._flow("power end effector", tool, centre, supplied["wrench_end_effector"])
+        if model.b:
+            base = d.placement(self._root)[:3, 3]
+            yield self._flow("power base", base, centre, supplied["wrench_base"])
+        if ports.torque is None:
+            return
+        data = d.tree.data()
+        pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
+        places = [data.oMf[i].translation.copy() for i in self._joints]
+        powers = ports.torque * d.v[model.b :]
+        for name, place, power in zip(model.joint_names, places, powers.tolist(), strict=True):
+            yield self._flow(f"power {name}", place, centre, power)
+
+    def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
+        first = d.placement(self._root)[:3, 3] + _BARS
+        base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
+        energies = (
+            ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
+            ("kinetic energy, base", "base", base, _LOCKED),
+            ("kinetic energy, shape", "shape", d.kinetic_energy - base, _TASK),
+        )
+        for k, (name, word, value, colour) in enumerate(energies):
+            height = min(self._scales.energy * value, self._scales.longest)
+            yield Bar(name, first + k * _APART, max(height, 1e-3), f"{word}\n{value:.3g} J", colour)
+
+    def _flow(self, name: str, place: Array, centre: Array, power: float) -> Arrow:
+        inward = centre - place
+        length = float(np.linalg.norm(inward))
+        inward = inward / length if length > 1e-6 else np.array([0.0, 0.0, -1.0])
+        size = min(self._scales.power * abs(power), self._scales.longest)
+        if power < 0:
+            return Arrow(name, place, -size * inward, _OUT)
+        return Arrow(name, place - size * inward, size * inward, _IN)
+
+    def _arrow(self, name: str, start: Array, vector: Array, colour: Rgba) -> Arrow:
+        length = float(np.linalg.norm(vector))
+        if length > self._scales.longest:
+            vector = vector * (self._scales.longest / length)
+        return Arrow(name, start, vector, colour)
+
+
+def is_visible(arrow: Arrow) -> bool:
+    """Return whether an arrow is long enough to be seen."""
+    return float(np.linalg.norm(arrow.vector)) > _SHORTEST
+
+
+def centroidal_inertia(d: Evaluation) -> Array:
+    """Return the rotational inertia of the robot with locked joints about its centre of mass.
+
+    (3,3) in the axes of the inertial frame, without what a fluid adds.
+    """
+    data = d.tree.data()
+    pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
+    return np.array(data.Ig.inertia)
+
+
+def _proper(axes: Array) -> Array:
+    """Return orthonormal columns as a rotation."""
+    return axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])
