@@ -1,12 +1,16 @@
 """What tests share: robots, golden data, random states."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from native.builds import Background
+from parallel import make_scheduler, place
 
 import vms_ph_nodes  # noqa: F401  decides the runtime before any test imports rclpy or a message
 from vms_ph_dynamics import VMSModel
@@ -54,9 +58,48 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--campaign", action="store_true", help="run the long campaigns too")
 
 
+def pytest_configure() -> None:
+    # Only the first worker of pytest-xdist starts processes; what computes gives way to them.
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        os.nice(5)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=place)
     if config.getoption("--campaign"):
         return
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="a long campaign; run with --campaign"))
+
+
+compiler = Background()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
+        compiler.begin_for(item.nodeid for item in session.items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(ids: list[str]) -> None:
+    compiler.begin_for(ids)
+
+
+def pytest_unconfigure() -> None:
+    compiler.end()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process where few tests are chosen; starting more takes longer than it saves."""
+    option = config.option
+    files = any("::" in word or word.endswith(".py") for word in config.args)
+    again = getattr(option, "lf", False)  # --last-failed
+    few = files or again or option.keyword or option.collectonly or option.capture == "no"
+    return 0 if few else None  # None: as many as there are processors
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return make_scheduler(config, log)

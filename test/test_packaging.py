@@ -157,14 +157,47 @@ _NEWER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_code_is_valid_for_python_3_10(path: Path) -> None:
-    tree = ast.parse(path.read_text(), feature_version=(3, 10))
+def _newer_than_3_10(path: Path) -> list[str]:
+    """What a file needs of a newer Python, line by line."""
+    try:
+        tree = ast.parse(path.read_text(), feature_version=(3, 10))
+    except SyntaxError as error:
+        return [f"{path.relative_to(ROOT)}:{error.lineno}: {error.msg}"]
+    found = []
     for node in ast.walk(tree):
+        names: set[tuple[str | None, str]] = set()
         if isinstance(node, ast.ImportFrom):
-            assert node.module != "tomllib"
-            assert not {(node.module, name.name) for name in node.names} & _NEWER
+            names = {(node.module, name.name) for name in node.names} & _NEWER
+            if node.module == "tomllib":
+                names.add((None, "tomllib"))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            assert (node.value.id, node.attr) not in _NEWER
-        elif isinstance(node, ast.Name):
-            assert node.id not in ("ExceptionGroup", "BaseExceptionGroup")
+            names = {(node.value.id, node.attr)} & _NEWER
+        elif isinstance(node, ast.Name) and node.id in ("ExceptionGroup", "BaseExceptionGroup"):
+            names = {(None, node.id)}
+        for name in names:
+            said = ".".join(filter(None, name))
+            found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {said}")
+    return found
+
+
+def test_the_code_is_valid_for_python_3_10() -> None:
+    packages = {path.relative_to(ROOT).parts[0] for path in PYTHON}
+    assert len(packages) == 6
+    assert [found for path in PYTHON for found in _newer_than_3_10(path)] == []
+
+
+def test_what_is_newer_than_python_3_10_is_found(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    newer = {
+        "import tomllib.x\nfrom tomllib import load": "2: tomllib",
+        "from typing import Self": "1: typing.Self",
+        "import datetime\ndatetime.UTC": "2: datetime.UTC",
+        "raise ExceptionGroup": "1: ExceptionGroup",
+        "x = 1\ntry: ...\nexcept* ValueError: ...": "",
+        "def f[T](): ...": "1: ",
+    }
+    for number, (code, said) in enumerate(newer.items()):
+        file = tmp_path / f"{number}.py"
+        file.write_text(code)
+        (found,) = _newer_than_3_10(file)
+        assert found.startswith(f"{number}.py:{said}")

@@ -9,14 +9,12 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.structure import PORTS
 
 from .bag import BagReader, PresentNames, present_topic
 
 Series = Mapping[str, Array]
 """Columns by the name of the field; ``time`` in s since the first energy message."""
-
-PORTS = ("torque", "wrench_base", "wrench_end_effector")
-"""The default ports; the names of further ones, the tool ports, are in the messages."""
 
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 

@@ -14,9 +14,9 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Power
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.structure import PORTS
 
 from .messages.conversions import NANOSECONDS, from_stamp
-from .messages.energy_messages import PORTS
 from .node.health import Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
@@ -31,7 +31,8 @@ with errors_in_one_sentence():
         from .views.robot_scene import RobotScene
     except ModuleNotFoundError as error:
         raise VmsPhError(
-            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser trimesh pycollada"
+            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
+            "pycollada and scipy"
         ) from None
 
 _HOST = "127.0.0.1"  # the page is for this machine only

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.plots import plot_run
-from vms_ph_io.run_record import PORTS, read_run
+from vms_ph_io.run_record import read_run
 from vms_ph_io.share import share_directory
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from launched_programs import COUNTS_INTERRUPTS, POLITE, STUBBORN, executable
+from launch_support.programs import COUNTS_INTERRUPTS, POLITE, STUBBORN, executable
 
 Start = Callable[..., "Running"]
 

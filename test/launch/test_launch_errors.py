@@ -125,3 +125,24 @@ def test_an_expression_beyond_arithmetic_says_what_is_accepted(write) -> None:
     message = refusal(write("""<log message="$(eval '[x for x in y]')"/>"""))
     assert "ListComp" in message
     assert "comparisons" in message
+
+
+@pytest.mark.parametrize(
+    ("xml", "says"),
+    [
+        ("<launch>" + "<group>" * 5000 + "</group>" * 5000 + "</launch>", "more than 100 deep"),
+        (f"<launch><log message='{'$(env ' * 3000}a{')' * 3000}'/></launch>", "more than 50 deep"),
+        ("<launch><log message=\"$(eval '9**9**9')\"/></launch>", "at most 8192 are accepted"),
+        ("<launch><log message=\"$(eval '[0] * 10**10')\"/></launch>", "at most 8192"),
+        ("<launch><log message=\"$(eval '1 &lt;&lt; 10**10')\"/></launch>", "at most 8192"),
+        (f"<launch><log message=\"$(eval '{'-' * 50_000}1')\"/></launch>", "at most 4096"),
+        (f"<launch><log message=\"$(eval '{'(' * 900}1{')' * 900}')\"/></launch>", "nested"),
+    ],
+    ids=["tags", "substitutions", "a power", "a product", "a shift", "signs", "parentheses"],
+)
+def test_what_has_no_end_or_no_bound_is_refused_at_once(
+    xml: str, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "bad.launch.xml"
+    file.write_text(xml)
+    assert says in refusal(file)

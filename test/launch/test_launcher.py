@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from launched_programs import DEAF, POLITE, STUBBORN, executable
+from launch_support.programs import DEAF, POLITE, STUBBORN, executable
 
 from vms_ph_embedded.launch import Launcher, ProcessStatus, State, load
 

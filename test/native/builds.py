@@ -1,20 +1,61 @@
 """The builds of the C++ core that are tested; as a program it makes both, behind other work."""
 
+import fcntl
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from vms_ph_io import native_build
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process builds in this folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def plain() -> Path:
     """Build what users get, with its tests; return the folder."""
-    return native_build.build(tests=True)
+    with _alone(native_build.FOLDER):
+        return native_build.build(tests=True)
 
 
 def sanitized() -> Path:
     """Build for debugging, so that Eigen checks every size and index as well."""
     folder = native_build.FOLDER.with_name("native-sanitized")
-    return native_build.build(folder, bindings=False, tests=True, sanitize=True, build_type="Debug")
+    with _alone(folder):
+        return native_build.build(
+            folder, bindings=False, tests=True, sanitize=True, build_type="Debug"
+        )
+
+
+class Background:
+    """Makes the builds beside the tests that need none of them."""
+
+    def __init__(self) -> None:
+        self._compiler: subprocess.Popen[bytes] | None = None
+
+    def begin_for(self, tests: Iterable[str]) -> None:
+        """Let the compiler begin when tests of the core are among the chosen ones."""
+        if self._compiler is None and any(name.startswith("test/native/") for name in tests):
+            self._compiler = subprocess.Popen(
+                [sys.executable, __file__],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                preexec_fn=os.setpgrp,
+            )
+
+    def end(self) -> None:
+        if self._compiler is not None and self._compiler.poll() is None:
+            os.killpg(self._compiler.pid, signal.SIGTERM)
+            self._compiler.wait()
 
 
 if __name__ == "__main__":

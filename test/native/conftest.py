@@ -1,9 +1,6 @@
 """The C++ core, built from the checkout and imported."""
 
 import importlib
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +12,6 @@ from vms_ph_dynamics import VMSModel
 
 from .builds import plain, sanitized
 
-compiler = pytest.StashKey[subprocess.Popen[bytes]]()
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The first test waits for the compiler, on a busy machine for many minutes.
@@ -25,28 +20,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(1800))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the compiler begin while the tests before ours run: it has minutes to do."""
-    ours = any(Path(__file__).parent in item.path.parents for item in session.items)
-    if ours and not session.config.option.collectonly:
-        session.config.stash[compiler] = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("builds.py")],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=os.setpgrp,
-        )
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if (begun := config.stash.get(compiler, None)) and begun.poll() is None:
-        os.killpg(begun.pid, signal.SIGTERM)
-        begun.wait()
-
-
 @pytest.fixture(scope="session")
-def native_folder(request: pytest.FixtureRequest) -> Path:
-    request.config.stash[compiler].wait()
-    return plain()  # at once, or with what is wrong
+def native_folder() -> Path:
+    return plain()  # waits for the compiler that has begun beside other tests
 
 
 @pytest.fixture(scope="session")

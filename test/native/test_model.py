@@ -9,7 +9,7 @@ from vms_ph_io import robots
 
 from .conftest import native_model
 
-ROBOTS = [name for name in robots.names() if robots.load(name).projection is None]
+ROBOTS = [name for name in robots.names() if robots.load(name).tree.projection is None]
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -67,7 +67,7 @@ def test_every_robot_has_a_launch_file_a_parameter_file_and_an_rviz_file(name: s
         yaml.safe_load(Path(file).read_text())
     assert defaults["config"].endswith(f"/{name}.yaml")
     fixed = robots.get(name).base == "fixed"
-    root = LinkTree(robots.load(name)).root
+    root = LinkTree(robots.load(name).tree).root
     assert defaults["fixed_frame"] == (root if fixed else "odom")
     kind = "hopper" if name.endswith("hopper") else "fixed" if fixed else "moving"
     assert defaults["rviz_config"].endswith(f"/rviz/{kind}.rviz")

@@ -316,7 +316,5 @@ def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:
             f"{name} must be a symmetric ({size},{size}) matrix; given: shape {checked.shape}"
         )
     if np.linalg.eigvalsh(checked)[0] < 0.0:
-        raise ModelError(
-            f"{name} must not have negative eigenvalues: it would push away"
-        )
+        raise ModelError(f"{name} must not have negative eigenvalues: it would push away")
     return checked

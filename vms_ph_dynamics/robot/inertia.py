@@ -15,6 +15,9 @@ TRIANGLE_TOLERANCE = 1e-3
 _SINGULAR = 1e-12
 _SAMPLES = 5
 
+LARGEST = 256
+"""Degrees of freedom of a robot; every term is a dense matrix of them, or a stack of such."""
+
 
 def check_inertia(name: str, mass: float, rotational: Array) -> None:
     """Check that a rigid body can have this inertia.
@@ -64,8 +67,13 @@ def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
         projection: (nv_full,nv) where joints mimic others.
 
     Raises:
-        ModelError: naming the joint whose motion moves no mass.
+        ModelError: naming the joint whose motion moves no mass; or a robot of too many joints.
     """
+    if model.nv > LARGEST:
+        raise ModelError(
+            f"the robot '{model.name}' has {model.nv} degrees of freedom; at most {LARGEST} are "
+            "accepted: lock joints, or make them fixed"
+        )
     data = model.createData()
     generator = np.random.default_rng(0)
     for k in range(_SAMPLES):

@@ -189,6 +189,20 @@ def serialize(message: Any) -> bytes:
     return store.serialize(message.__to_wire__(), message.__msgtype__)
 
 
+class DecodingError(ValueError):
+    """Bytes from the wire that are no message of the type that their topic has."""
+
+
 def deserialize(data: bytes, message_type: Any) -> Any:
-    """A message of a class from CDR bytes."""
-    return store.deserialize(data, message_type.__msgtype__)
+    """A message of a class from CDR bytes.
+
+    Raises:
+        DecodingError: the bytes are truncated, too many, or hold what no field can.
+    """
+    try:
+        return store.deserialize(data, message_type.__msgtype__)
+    except Exception as error:  # whatever a decoder meets in bytes of a stranger
+        reason = str(error) or type(error).__name__
+        raise DecodingError(
+            f"{len(data)} bytes are no {message_type.__msgtype__}: {reason}"
+        ) from None

@@ -67,6 +67,9 @@ def read(file: Path) -> Element:
     return _Builder(file, source).build()
 
 
+# Tags within each other; those of a real launch file are nested four or five deep.
+_DEEPEST = 100
+
 _ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -106,6 +109,8 @@ class _Builder:
         located = {
             name: Attribute(text, places.get(name, location)) for name, text in attributes.items()
         }
+        if len(self._open) == _DEEPEST:
+            raise LaunchError(f"tags are nested more than {_DEEPEST} deep", location)
         self._open.append((tag, located, [], location))
 
     def _end(self, _tag: str) -> None:

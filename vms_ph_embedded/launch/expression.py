@@ -8,7 +8,8 @@ may run commands), so the check is there for clarity, not for security.
 import ast
 import builtins
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 _FUNCTIONS = {
     name: getattr(builtins, name)
@@ -38,6 +39,10 @@ _NODES = (
 )
 
 
+_LONGEST = 4096  # characters of an expression
+_LARGEST = 2**16  # bits of a value
+
+
 class ExpressionError(Exception):
     """The expression is not accepted, or has no value."""
 
@@ -56,16 +61,65 @@ def evaluate(source: str, *, with_math: bool = True) -> str:
     if with_math:
         names |= {name: value for name, value in vars(math).items() if not name.startswith("_")}
         names["math"] = math
+    if len(source) > _LONGEST:
+        raise ExpressionError(
+            f"{source[:40]!r}... has {len(source)} characters; at most {_LONGEST} are accepted"
+        )
     try:
         tree = ast.parse(source.strip(), mode="eval")
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{source!r} is not an expression: {error}") from None
     for node in ast.walk(tree):
         _check(node, source, names)
+    names |= {f"<{kind.__name__}>": function for kind, function in _BOUNDED.items()}
+    bounded = ast.fix_missing_locations(_Bounded().visit(tree))
     try:
-        return str(eval(compile(tree, "<launch file>", "eval"), {"__builtins__": {}}, names))
-    except Exception as error:
+        return str(eval(compile(bounded, "<launch file>", "eval"), {"__builtins__": {}}, names))
+    except (Exception, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{source!r} has no value: {error}") from None
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int):
+        _fits(abs(base).bit_length() * max(exponent, 0))
+    return base**exponent
+
+
+def _product(left: Any, right: Any) -> Any:
+    for number, other in ((left, right), (right, left)):
+        if isinstance(number, int) and isinstance(other, (str, list, tuple)):
+            _fits(8 * len(other) * max(number, 0))
+    return left * right
+
+
+def _shifted(number: Any, places: Any) -> Any:
+    if isinstance(number, int) and isinstance(places, int):
+        _fits(number.bit_length() + max(places, 0))
+    return number << places
+
+
+def _fits(bits: int) -> None:
+    if bits > _LARGEST:
+        raise ValueError(f"it would take {bits // 8} bytes; at most {_LARGEST // 8} are accepted")
+
+
+# What can make something large of something small.
+_BOUNDED: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Pow: _power,
+    ast.Mult: _product,
+    ast.LShift: _shifted,
+}
+
+
+class _Bounded(ast.NodeTransformer):
+    """Puts the bounded functions in place of those operators."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if type(node.op) not in _BOUNDED:
+            return node
+        name = ast.Name(f"<{type(node.op).__name__}>", ast.Load())
+        return ast.Call(name, [node.left, node.right], [])
 
 
 def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:

@@ -54,6 +54,9 @@ def unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
+# Substitutions within each other; real launch files have two or three.
+_DEEPEST = 50
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -64,6 +67,7 @@ class _Reader:
         self._text = text
         self._location = location
         self._at = 0
+        self._depth = 0  # of substitutions within each other
 
     def template(self, stop: str | None) -> Template:
         """Fragments up to the quote character ``stop``, or to the end of the text."""
@@ -79,6 +83,9 @@ class _Reader:
 
     def _substitution(self, quote: str | None) -> Call:
         begin = self._at
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._error(begin, f"substitutions are nested more than {_DEEPEST} deep")
         self._at += 2
         name = _NAME.match(self._text, self._at)
         if not name:
@@ -91,6 +98,7 @@ class _Reader:
         if self._next() != ")":
             raise self._error(begin, "')' or one space and an argument expected", here=True)
         self._at += 1
+        self._depth -= 1
         return Call(name[0], tuple(arguments))
 
     def _value(self, begin: int, quote: str | None) -> Template:

@@ -14,7 +14,7 @@ from cyclonedds.builtin import (
 )
 from cyclonedds.core import InstanceState, Policy, Qos, ReadCondition, SampleState, ViewState
 
-from vms_ph_embedded.interfaces.messages import deserialize, message_class, serialize
+from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, message_class, serialize
 from vms_ph_embedded.wire import interrupts, names
 from vms_ph_embedded.wire.participant import Participant, type_hash_data
 
@@ -115,7 +115,10 @@ class Graph:
         """Read the messages of other participants since the last call."""
         with self._lock:
             while (taken := self._reader.take()) is not None:
-                message = deserialize(taken[0], self._message)
+                try:
+                    message = deserialize(taken[0], self._message)
+                except DecodingError:
+                    continue  # of a participant that is no ROS 2: its nodes stay unknown
                 self._others[message.gid.data.tobytes()] = [
                     NodeEntry(
                         info.node_name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from vms_ph_embedded.interfaces.messages import DecodingError
+
 _HEADER = struct.Struct("<Qq")
 _ENCAPSULATION = 4  # Cyclone hands out everything in the byte order of this machine
 # The header is a multiple of eight bytes long, so the fields after it are aligned as without it.
@@ -16,7 +18,13 @@ def add(body: bytes, guid: int, sequence_number: int) -> bytes:
 
 
 def split(data: bytes) -> tuple[bytes, int, int]:
-    """CDR bytes without the header, and what the header held."""
+    """CDR bytes without the header, and what the header held.
+
+    Raises:
+        DecodingError: there are fewer bytes than a header has.
+    """
     end = _ENCAPSULATION + _HEADER.size
+    if len(data) < end:
+        raise DecodingError(f"{len(data)} bytes are too few for a request or reply")
     guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION:end])
     return data[:_ENCAPSULATION] + data[end:], guid, sequence_number

@@ -22,6 +22,9 @@ from mcap.records import Channel, Chunk, Header, Metadata, Schema
 from vms_ph_io.bag.errors import BagError
 from vms_ph_io.bag.mcap_writer import MAGIC
 
+LARGEST_CHUNK = 2**30
+"""Bytes of a chunk's records; rosbag2 writes less than a megabyte unless told otherwise."""
+
 _FRAME = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<HIQQ")
 
@@ -179,6 +182,7 @@ _DAMAGE = (
     ValueError,
     RuntimeError,
     MemoryError,
+    OverflowError,
     zstandard.ZstdError,
     McapError,
     BagError,
@@ -190,10 +194,20 @@ def _stream(body: bytes) -> ReadDataStream:
 
 
 def _plain(chunk: Chunk) -> bytes:
+    """Return the records of a chunk, however large it claims to be or unfolds to.
+
+    Raises:
+        ValueError: it claims or holds more than any writer puts into a chunk.
+    """
+    if chunk.uncompressed_size > LARGEST_CHUNK:
+        raise ValueError(f"a chunk claims {chunk.uncompressed_size} bytes")
+    plain: bytes
     if chunk.compression == "zstd":
-        return zstandard.decompress(chunk.data, chunk.uncompressed_size)
+        with zstandard.ZstdDecompressor().stream_reader(chunk.data) as stream:
+            plain = stream.read(chunk.uncompressed_size)
+        return plain
     if chunk.compression == "lz4":
-        plain: bytes = lz4.frame.decompress(chunk.data)
+        plain = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size)
         return plain
     if chunk.compression:
         raise BagError(f"chunk compression {chunk.compression!r} is not known")

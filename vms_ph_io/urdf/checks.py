@@ -3,6 +3,7 @@
 import contextlib
 import io
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot.inertia import check_inertia
 
 from ..packages import resolve
+from .bounds import exceeded
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -35,6 +37,8 @@ class Findings:
 
 def check_urdf(xml: str) -> Findings:
     """Return everything that is wrong with the text of a URDF."""
+    if too_large := exceeded(xml):
+        return Findings((too_large,), ())
     try:
         root = ET.fromstring(xml)
     except ET.ParseError as error:
@@ -105,13 +109,14 @@ def _unknown_joint_types(root: ET.Element) -> Iterator[str]:
 
 def _tree_errors(robot: Any) -> Iterator[str]:
     links = [link.name for link in robot.links]
+    known = set(links)
     if not links:
         yield "it has no links"
         return
     parent_of: dict[str, str] = {}
     for joint in robot.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in links:
+            if link not in known:
                 yield f"the {role} link '{link}' of joint '{joint.name}' does not exist"
         if joint.child in parent_of:
             yield (
@@ -120,7 +125,7 @@ def _tree_errors(robot: Any) -> Iterator[str]:
             )
         parent_of[joint.child] = joint.parent
     for kind, names in (("link", links), ("joint", [joint.name for joint in robot.joints])):
-        for name in sorted({n for n in names if names.count(n) > 1}):
+        for name in sorted(n for n, count in Counter(names).items() if count > 1):
             yield f"two {kind}s are named '{name}'"
     roots = [link for link in links if link not in parent_of]
     if not roots:
@@ -149,18 +154,23 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
     if not any(masses.values()):
         yield "no link has an <inertial> with a mass, so there is no dynamics"
         return
-    children: dict[str, list[Any]] = {}
+    children: dict[str, list[str]] = {}
     for joint in robot.joints:
-        children.setdefault(joint.parent, []).append(joint)
-
-    def behind(joint: Any) -> list[str]:
-        below = [name for child in children.get(joint.child, ()) for name in behind(child)]
-        return [joint.child, *below]
-
+        children.setdefault(joint.parent, []).append(joint.child)
+    parent_of = {joint.child: joint.parent for joint in robot.joints}
+    carrying: set[str] = set()  # links that have mass, or carry a link that does
+    for name, mass in masses.items():
+        above: str | None = name if mass else None
+        while above is not None and above not in carrying:
+            carrying.add(above)
+            above = parent_of.get(above)
     for joint in robot.joints:
-        if joint.type != "fixed" and not any(masses[name] for name in behind(joint)):
+        if joint.type != "fixed" and joint.child not in carrying:
+            behind = [joint.child]
+            for link in behind:  # grows on the way
+                behind += children.get(link, ())
             yield (
-                f"joint '{joint.name}' moves no mass: none of {', '.join(behind(joint))} has an "
+                f"joint '{joint.name}' moves no mass: none of {', '.join(behind)} has an "
                 "<inertial> with a mass; give them one, or make the joint fixed"
             )
 

@@ -43,7 +43,11 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
             argument.
     """
     file = Path(path)
-    if not file.is_file():
+    try:
+        is_there = file.is_file()
+    except OSError as error:  # a name that no file can have
+        raise VmsPhError(f"{str(path)[:80]} is no path of a file: {error.strerror}") from None
+    if not is_there:
         raise VmsPhError(f"there is no file {file}; give the path of a URDF or xacro file")
     given = _Arguments(xacro_arguments or {})
     try:
@@ -55,6 +59,11 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         raise VmsPhError(f"{file} cannot be read: {error}") from None
     except (xacro.XacroException, ExpatError) as error:
         raise ModelError(f"{file} is not a xacro file that can be processed: {error}") from None
+    except RecursionError:
+        raise ModelError(
+            f"{file} is not a xacro file that can be processed: a macro, a file or an element "
+            "contains itself, or they are nested too deeply"
+        ) from None
     unknown = sorted(given.keys() - given.asked)
     if unknown:
         known = (

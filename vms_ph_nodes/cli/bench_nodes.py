@@ -1,4 +1,4 @@
-"""Benchmark of the nodes: processor time per second, each in its own process, topics at 100 Hz.
+"""The processor time of the nodes per second, each in its own process, topics at 100 Hz.
 
 The nodes use the same ROS as the benchmark. The model server gets twenty requests a second.
 """
@@ -38,7 +38,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
             "the processor time of processes is read from /proc, which does not exist here"
         )
     before = os.environ.get("ROS_DOMAIN_ID")
-    # A domain of its own keeps other nodes out.
+    # A domain of its own: nodes of others are not discovered.
     os.environ["ROS_DOMAIN_ID"] = str(100 + os.getpid() % 130)
     started = {name: _start(name, robot, config) for name in _LIMITS}
     try:

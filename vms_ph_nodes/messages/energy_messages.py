@@ -12,11 +12,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.null_space_energy import kinetic_null
 from vms_ph_dynamics.energy.task_exchange import Exchange
+from vms_ph_dynamics.structure import PORTS
 from vms_ph_dynamics.structure.momenta import in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
-
-PORTS = ("torque", "wrench_base", "wrench_end_effector")
-"""The default ports, each a field of Power and PortEnergy; further ones are tool ports."""
 
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:

@@ -31,6 +31,14 @@ def node_name(status: DiagnosticStatus) -> str:
     return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
 
 
+def undecoded_messages(node: Node) -> Mapping[str, int]:
+    """Return how many messages a node has dropped by topic, because they could not be decoded.
+
+    The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
+    """
+    return getattr(node, "_ros_undecoded", {})
+
+
 class Health:
     """Publishes the status of a node and watches its peers."""
 
@@ -87,12 +95,14 @@ class Health:
 
     def _own(self, now: int) -> DiagnosticStatus:
         frequency, idle = self._rate.sample(now)
+        level, message, values = self._level, self._message, self._values
+        if undecoded := sum(undecoded_messages(self._node).values()):
+            values = {**values, "messages that could not be decoded": undecoded}
         if not self._rate.has_begun:
-            return self._status(self._name, self._level, self._message, self._values)
-        level, message = self._level, self._message
+            return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
             level, message = max(level, WARN), f"no {self._input_name} for {idle:.1f} s"
-        values = {**self._values, "frequency (Hz)": f"{frequency:.1f}"}
+        values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
     def _listen(self, message: DiagnosticArray) -> None:

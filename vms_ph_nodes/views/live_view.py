@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 from vms_ph.msg import ControllerState, Energy, Power
 
+from vms_ph_dynamics.structure import PORTS
+
 from ..messages.conversions import NANOSECONDS, from_stamp
-from ..messages.energy_messages import PORTS
 from ..node.health import TOPIC, node_name
 
 _STYLES = {DiagnosticStatus.OK: "green", DiagnosticStatus.WARN: "yellow"}

@@ -20,8 +20,9 @@ VARIABLES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One launch file, its arguments, and a name for the reader of a failure."""
+    """One launch file, its arguments, what it is about, and a name for the reader of a failure."""
 
+    subject: str
     name: str
     xml: str
     arguments: tuple[str, ...] = ()
@@ -34,51 +35,60 @@ def node(attributes: str = "", inside: str = "") -> str:
 def cases() -> Iterator[Case]:
     """All cases, in a fixed order."""
     corners = yaml.safe_load((HERE / "cases.yaml").read_text())
-    for name, xml, *arguments in _cases(corners):
+    for subject, name, xml, *arguments in _cases(corners):
         xml = xml.replace("NODE", node()).replace("INCLUDED", "$(env T_HERE)/included.launch.xml")
-        yield Case(" ".join([name, *arguments]), f"<launch>{xml}</launch>", tuple(arguments))
+        whole = f"<launch>{xml}</launch>"
+        yield Case(subject, " ".join([name, *arguments]), whole, tuple(arguments))
 
 
 def _cases(corners: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for kind in ("", *corners["types"]):
         typed = f' type="{kind}"' if kind else ""
+        about = f"parameters of type {kind}" if kind else "parameters of no given type"
         for value in corners["values"]:
             inside = f'<param name="p" value={quoteattr(value)}{typed}/>'
-            yield f"param {kind} {value!r}", VARIABLES + node(inside=inside)
+            yield about, f"param {kind} {value!r}", VARIABLES + node(inside=inside)
     for words in corners["words"]:
         given = quoteattr(words)
         executable = f"<executable cmd={quoteattr('prog ' + words)}/>"
         arguments = node(f"args={given} ros_args={given}")
-        yield f"words {words!r}", VARIABLES + executable + arguments
+        yield "words of a command", f"words {words!r}", VARIABLES + executable + arguments
     for text in corners["conditions"]:
         given = quoteattr(text)
         logs = f'<log message="x" if={given}/><log message="y" unless={given}/>'
-        yield f"condition {text!r}", VARIABLES.replace("7", "1") + logs
+        yield "conditions", f"condition {text!r}", VARIABLES.replace("7", "1") + logs
     for text in corners["expressions"]:
         escaped = text.replace("'", "\\'")
         message = quoteattr(f"$(eval '{escaped}')")
-        yield f"eval {text}", f"{VARIABLES}<log message={message}/>"
+        yield "expressions", f"eval {text}", f"{VARIABLES}<log message={message}/>"
     for namespace in corners["namespaces"]:
         given, inside = f"namespace={quoteattr(namespace)}", '<param name="p" value="1"/>'
         pushed = f"<push_ros_namespace {given}/>" + node('namespace="in"', inside)
-        yield f"pushed {namespace!r}", pushed + node()
+        yield "namespaces", f"pushed {namespace!r}", pushed + node()
         outer = '<push-ros-namespace namespace="out"/>'
-        yield f"namespace {namespace!r}", outer + node(given, inside)
+        yield "namespaces", f"namespace {namespace!r}", outer + node(given, inside)
     for name in corners["names"]:
-        yield f"name {name!r}", f'<node pkg="vms_ph" exec="simulator" name={quoteattr(name)}/>'
+        xml = f'<node pkg="vms_ph" exec="simulator" name={quoteattr(name)}/>'
+        yield "names of nodes", f"name {name!r}", xml
     for option, values in corners["options"].items():
         for value in values:
             attribute = f"{option}={quoteattr(value)}"
-            yield f"node {attribute}", node(attribute)
-            yield f"executable {attribute}", f'<executable cmd="/bin/prog a" {attribute}/>'
+            process = f'<executable cmd="/bin/prog a" {attribute}/>'
+            yield f"attribute {option}", f"node {attribute}", node(attribute)
+            yield f"attribute {option}", f"executable {attribute}", process
     for inside in corners["inside_node"]:
-        yield f"inside node {inside}", VARIABLES + node(inside=inside)
-        yield f"inside /n/sim {inside}", VARIABLES + node('namespace="n"', inside)
+        about = "tags inside a node"
+        yield about, f"inside node {inside}", VARIABLES + node(inside=inside)
+        yield about, f"inside /n/sim {inside}", VARIABLES + node('namespace="n"', inside)
     for command in corners["commands"]:
         for on_stderr in ("", " fail", " ignore", " warn", " capture", " bad"):
             message = quoteattr(f'$(command "{command}"{on_stderr})')
-            yield f"command {command!r}{on_stderr}", f"<log message={message}/>"
-    for tags in (*corners["tags"], *corners["scopes"]):
-        yield tags, tags
-    for case in (*corners["arguments"], *corners["includes"]):
-        yield case["xml"], case["xml"], *case["give"]
+            about = f"output of a command, on stderr:{on_stderr or ' unsaid'}"
+            yield about, f"command {command!r}{on_stderr}", f"<log message={message}/>"
+    for tags in corners["tags"]:
+        yield "tags", tags, tags
+    for tags in corners["scopes"]:
+        yield "scopes", tags, tags
+    for subject in ("arguments", "includes"):
+        for case in corners[subject]:
+            yield subject, case["xml"], case["xml"], *case["give"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from rclpy.timer import Rate, Timer
 from rclpy.type_support import check_is_valid_msg_type, check_is_valid_srv_type
 
 from vms_ph_embedded import subset
+from vms_ph_embedded.interfaces.messages import DecodingError
 from vms_ph_embedded.wire import mismatch, names, pairing
 from vms_ph_embedded.wire.graph import NodeEntry
 from vms_ph_embedded.wire.participant import Participant, type_hash_data
@@ -45,6 +47,7 @@ class NodeEntities:
         self._ros_entry = entry
         self._ros_announced = False
         self._ros_executor: Callable[[], Any] = lambda: None
+        self._ros_undecoded: Counter[str] = Counter()
         self._default_callback_group = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
         self._publishers: list[Publisher] = []
@@ -141,7 +144,9 @@ class NodeEntities:
         reader = self._ros_reader(names.topic(name), msg_type, profile)
         mismatch.watch(reader)
         group = callback_group or self._default_callback_group
-        subscription = Subscription(reader, msg_type, topic, name, callback, group, profile, raw)
+        subscription = Subscription(
+            reader, msg_type, topic, name, callback, group, profile, raw, self._ros_undecodable
+        )
         self._ros_add(self._subscriptions, subscription)
         self._ros_announce(readers=[reader.gid])
         return subscription
@@ -164,7 +169,16 @@ class NodeEntities:
         clients = pairing.KnownClients(self._ros_participant, reader, writer)
         group = callback_group or self._default_callback_group
         service = Service(
-            reader, writer, clients, srv_type, srv_name, name, callback, group, qos_profile
+            reader,
+            writer,
+            clients,
+            srv_type,
+            srv_name,
+            name,
+            callback,
+            group,
+            qos_profile,
+            self._ros_undecodable,
         )
         self._ros_add(self._services, service)
         self._ros_announce(readers=[reader.gid], writers=[writer.gid])
@@ -186,7 +200,17 @@ class NodeEntities:
         reader = self._ros_reader(names.reply(name), srv_type.Response, qos_profile, data)
         writer = self._ros_writer(names.request(name), srv_type.Request, qos_profile, data)
         group = callback_group or self._default_callback_group
-        client = Client(self._context, writer, reader, srv_type, srv_name, name, qos_profile, group)
+        client = Client(
+            self._context,
+            writer,
+            reader,
+            srv_type,
+            srv_name,
+            name,
+            qos_profile,
+            group,
+            self._ros_undecodable,
+        )
         client._executor = lambda: self._ros_executor()
         self._ros_add(self._clients, client)
         self._ros_announce(readers=[reader.gid], writers=[writer.gid])
@@ -258,6 +282,14 @@ class NodeEntities:
         """Destroy a rate; False when it is not this node's."""
         rate.destroy()
         return self.destroy_timer(rate._timer)
+
+    def _ros_undecodable(self, name: str, error: DecodingError) -> None:
+        """Count a message or request that was dropped; warn of the first one of a topic."""
+        self._ros_undecoded[name] += 1
+        if self._ros_undecoded[name] == 1:
+            self._logger.warning(
+                f"dropped what came on {name}: {error}; further ones are counted, not reported"
+            )
 
     def _ros_enter_graph(self) -> None:
         # All endpoints so far at once: the others need not hear of every one by itself.

@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from vms_ph_embedded import subset
-from vms_ph_embedded.interfaces.messages import deserialize, serialize
+from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
 from vms_ph_embedded.wire import service_header
 from vms_ph_embedded.wire.pairing import server_is_matched
 from vms_ph_embedded.wire.participant import Reader, Writer
@@ -38,11 +38,13 @@ class Client(subset.Subset):
         service_name: str,
         qos_profile: QoSProfile,
         callback_group: CallbackGroup,
+        undecodable: Callable[[str, DecodingError], None],
     ) -> None:
         self.context = context
         self._writer = writer
         self._reader = reader
         self._destroyed = False
+        self._undecodable = undecodable
         self.srv_type = srv_type
         self.srv_name = srv_name
         self.service_name = service_name
@@ -136,11 +138,16 @@ class Client(subset.Subset):
 
     def _take(self) -> Callable[[], Any] | None:
         while (taken := self._reader.take()) is not None:
-            body, guid, number = service_header.split(taken[0])
-            with self._lock:
-                future = self._pending_requests.get(number) if guid == self._guid else None
-            if future is not None:
+            try:
+                body, guid, number = service_header.split(taken[0])
+                with self._lock:
+                    future = self._pending_requests.get(number) if guid == self._guid else None
+                if future is None:
+                    continue
                 response = deserialize(body, self.srv_type.Response)
+            except DecodingError as error:
+                self._undecodable(self.service_name, error)
+            else:
                 future._set_executor(self._executor())
                 return partial(future.set_result, response)
         return None

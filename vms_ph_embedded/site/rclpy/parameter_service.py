@@ -78,8 +78,10 @@ class ParameterService:
 
     def _try_to_set(self, messages: list[Any]) -> Any:
         try:
-            return self._node.set_parameters_atomically(
-                [Parameter.from_parameter_msg(message) for message in messages]
-            )
+            parameters = [Parameter.from_parameter_msg(message) for message in messages]
+        except ValueError as error:  # a type that there is none of
+            return SetParametersResult(successful=False, reason=str(error))
+        try:
+            return self._node.set_parameters_atomically(parameters)
         except ParameterNotDeclaredException as error:
             return SetParametersResult(successful=False, reason=str(error))

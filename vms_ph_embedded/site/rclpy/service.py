@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
@@ -11,7 +12,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
-from vms_ph_embedded.interfaces.messages import deserialize, serialize
+from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
 from vms_ph_embedded.wire import service_header
 from vms_ph_embedded.wire.pairing import KnownClients
 from vms_ph_embedded.wire.participant import Reader, Writer
@@ -41,10 +42,12 @@ class Service(subset.Subset):
         callback: Callable[[Any, Any], Any],
         callback_group: CallbackGroup,
         qos_profile: QoSProfile,
+        undecodable: Callable[[str, DecodingError], None],
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._destroyed = False
+        self._undecodable = undecodable
         self._clients = clients
         self.srv_type = srv_type
         self.srv_name = srv_name
@@ -81,9 +84,14 @@ class Service(subset.Subset):
         taken = self._reader.take()
         if taken is None:
             return None
-        body, guid, sequence_number = service_header.split(taken[0])
-        request = deserialize(body, self.srv_type.Request)
-        header = RequestHeader(guid, sequence_number, taken[1].publication_handle)
+        header = None
+        try:
+            body, guid, sequence_number = service_header.split(taken[0])
+            header = RequestHeader(guid, sequence_number, taken[1].publication_handle)
+            request = deserialize(body, self.srv_type.Request)
+        except DecodingError as error:
+            self._undecodable(self.service_name, error)
+            return header and partial(self.send_response, self._refusal(str(error)), header)
 
         def answer() -> Any:
             response = self.callback(request, self.srv_type.Response())
@@ -96,3 +104,10 @@ class Service(subset.Subset):
             self.send_response(await response, header)
 
         return answer
+
+    def _refusal(self, why: str) -> Any:
+        """The response without any content, but with the reason where it has a field for one."""
+        response = self.srv_type.Response()
+        for field in {"message", "reason"} & set(response.get_fields_and_field_types()):
+            setattr(response, field, why)
+        return response

@@ -12,7 +12,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
-from vms_ph_embedded.interfaces.messages import deserialize
+from vms_ph_embedded.interfaces.messages import DecodingError, deserialize
 from vms_ph_embedded.wire.participant import Reader
 
 __getattr__ = subset.missing_from(__name__)
@@ -31,9 +31,11 @@ class Subscription(subset.Subset):
         callback_group: CallbackGroup,
         qos_profile: QoSProfile,
         raw: bool,
+        undecodable: Callable[[str, DecodingError], None],
     ) -> None:
         self._reader = reader
         self._destroyed = False
+        self._undecodable = undecodable
         self.msg_type = msg_type
         self.topic = topic
         self.topic_name = topic_name
@@ -83,7 +85,11 @@ class Subscription(subset.Subset):
         if taken is None:
             return None
         data, info = taken
-        message = data if self.raw else deserialize(data, self.msg_type)
+        try:
+            message = data if self.raw else deserialize(data, self.msg_type)
+        except DecodingError as error:
+            self._undecodable(self.topic_name, error)
+            return None
         if not self._with_info:
             return partial(self._callback, message)
         stamps = {

@@ -1,0 +1,79 @@
+"""What the programs import is brought by the runtime extras, and not only by those of tests."""
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import pytest
+
+packaging = pytest.importorskip("packaging.requirements")
+
+RUNTIME = {"embedded", "robots", "web"}
+
+_TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+
+# The modules that only other extras bring are made as if they were not installed.
+PROGRAM = """
+import json, sys
+for name in json.loads(sys.argv[1]):
+    sys.modules[name] = None
+"""
+
+DRAWS_EVERY_ROBOT = """
+import vms_ph_nodes
+import trimesh
+from vms_ph_io import robots
+from vms_ph_io.urdf.visuals import visuals
+from vms_ph_nodes.views.robot_scene import _to_mesh
+for name in robots.names():
+    for visual in visuals(robots.get(name).description()):
+        assert _to_mesh(visual).export(file_type="glb")
+"""
+
+PLOTS = "from vms_ph_io import plots"
+COMMANDS = """
+from vms_ph_nodes.cli.app import make_app
+make_app()
+import vms_ph_nodes.web_viewer, vms_ph_nodes.simulator, vms_ph_nodes.bag_recorder
+"""
+
+
+def _brought(name: str, extras: set[str], seen: set[tuple[str, str]]) -> set[str]:
+    """Return the distributions that one brings, itself included, by their normalised names."""
+    found = {_normalised(name)}
+    for text in importlib.metadata.requires(name) or ():
+        requirement = packaging.Requirement(text)
+        wanted = any(
+            requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+            for extra in {"", *extras}
+        )
+        key = (requirement.name, ",".join(sorted(requirement.extras)))
+        if wanted and key not in seen:
+            seen.add(key)
+            try:
+                found |= _brought(requirement.name, set(requirement.extras), seen)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return found
+
+
+def _normalised(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+@pytest.mark.parametrize("code", [DRAWS_EVERY_ROBOT, PLOTS, COMMANDS], ids=["page", "plots", "cli"])
+def test_it_runs_with_the_runtime_extras_alone(code: str) -> None:
+    try:
+        brought = _brought("vms-ph", RUNTIME, set())
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("installed by colcon, not by pip")
+    foreign = [
+        module
+        for module, distributions in importlib.metadata.packages_distributions().items()
+        if not brought & {_normalised(name) for name in distributions} and module not in _TOOLS
+    ]
+    assert {"mujoco", "sympy", "hypothesis"} <= set(foreign)
+    words = [sys.executable, "-c", PROGRAM + code, json.dumps(foreign)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

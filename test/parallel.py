@@ -1,0 +1,44 @@
+"""In which order tests run, and which of them at the same time under pytest-xdist."""
+
+from pathlib import PurePath
+from typing import Any
+
+import pytest
+
+# Folders whose tests start processes, talk DDS or watch the clock.
+PROCESSES = ("embedded", "io", "launch", "nodes")
+
+
+def folder_of(nodeid: str) -> str:
+    """The folder below test/ that a test is in; one name for all that start processes."""
+    _, *below = PurePath(nodeid.partition("::")[0]).parts
+    folder = below[0] if below else ""
+    return "processes" if folder in PROCESSES else folder
+
+
+def place(item: pytest.Item) -> tuple[int, bool]:
+    """A key to sort by: long runs come first, and what waits for the compiler comes last."""
+    order = {"processes": 0, "studies": 1, "native": 3}
+    needs_sanitized = "sanitized_folder" in getattr(item, "fixturenames", ())
+    return order.get(folder_of(item.nodeid), 2), needs_sanitized
+
+
+def make_scheduler(config: pytest.Config, log: object) -> Any:
+    """Give whole files to the workers, in the order of collection.
+
+    What starts processes runs one by one on the first worker, which has precedence over the others
+    (see conftest.py); the tests of the C++ core run one by one on any.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        @property
+        def nodes(self) -> list[Any]:
+            return sorted(super().nodes, key=lambda node: node.gateway.id)
+
+        def _split_scope(self, nodeid: str) -> str:
+            folder = folder_of(nodeid)
+            return folder if folder in ("processes", "native") else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False
+    return Scheduler(config, log)
