@@ -1,11 +1,14 @@
 """A base that is mounted with a turned origin falls the same way in both languages."""
 
+from types import ModuleType
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from dynamics.integrators.mounts import ASKEW, mounted
 from dynamics.integrators.test_mounted_base import CASES, placed
 
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.integrators import COMPILED, integrate
 from vms_ph_dynamics.structure import DecoupledForm, Ports
 
@@ -43,3 +46,14 @@ def test_it_keeps_its_energy_for_a_second(base: str, scheme: str) -> None:
     run = integrate(form, x, dt=1e-3, steps=1000, scheme=scheme, every=100, native=True)
     assert not run.failures
     assert np.abs(run.energy - run.energy[0]).max() < 1e-12 * max(np.abs(run.energy).max(), 100.0)
+
+
+def test_armature_on_a_base_is_refused_in_both_languages(native: ModuleType) -> None:
+    source = mounted("floating", ASKEW).model.pinocchio
+    armature = np.zeros(source.nv)
+    armature[2] = 0.1
+    source.armature = armature
+    with pytest.raises(ModelError, match=r"armature .* on joints only"):
+        VMSModel.from_pinocchio(source)
+    with pytest.raises(ValueError, match=r"has an armature; it is accepted on joints only"):
+        native.Model(source.saveToString(), "panda_link8")
