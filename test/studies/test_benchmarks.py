@@ -81,7 +81,7 @@ def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
         (
             "dynamics",
             "mine.urdf",
-            "no robot 'mine.urdf' among those bundled, which are timed: panda, ",
+            "no bundled robot 'mine.urdf'; bundled robots are panda, ",
         ),
         ("integrators", "bluerov2_alpha5", "in a vacuum; bluerov2_alpha5 is in a fluid"),
     ],
@@ -127,7 +127,7 @@ def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
     [
         (["everything"], "no benchmark 'everything'; there are dynamics"),
         ([], "no benchmark is given"),
-        (["dynamics", "--base", "wheels"], "accepted are fixed, planar, floating"),
+        (["dynamics", "--base", "wheels"], "accepted: fixed, planar, floating"),
         (["dynamics", "--robot", "r2d2"], "there is no robot 'r2d2'"),
     ],
 )

@@ -79,7 +79,7 @@ def test_the_list_names_every_study_with_its_parameters() -> None:
     ("arguments", "sentence"),
     [
         (["nope"], "there is no study 'nope'; there are rashad-equivalence"),
-        ([], "which study"),
+        ([], "no study is given"),
         (["rashad-equivalence", "--set", "colour=red"], "no parameter 'colour'; it has robot"),
         (["rashad-equivalence", "--set", "states=many"], "expected a whole number of at least 1"),
         (["rashad-equivalence", "--set", "states=0"], "expected a whole number of at least 1"),
