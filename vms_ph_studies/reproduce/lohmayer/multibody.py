@@ -1,7 +1,7 @@
 """Source C: bodies and joints as exergetic port-Hamiltonian systems.
 
-The source gives no numbers. Its equations are compared
-with those that are assembled. Its two bodies with a revolute joint (section 6) get parameters here.
+The source gives no numbers. Its equations are compared with the assembled ones; the parameters of
+its two bodies with a revolute joint (section 6) are chosen here.
 """
 
 from pathlib import Path
