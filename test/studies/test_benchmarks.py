@@ -128,7 +128,7 @@ def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
         (["everything"], "no benchmark 'everything'; there are dynamics"),
         ([], "no benchmark is given"),
         (["dynamics", "--base", "wheels"], "accepted: fixed, planar, floating"),
-        (["dynamics", "--robot", "r2d2"], "there is no robot 'r2d2'"),
+        (["dynamics", "--robot", "r2d2"], "there is no bundled robot 'r2d2'"),
     ],
 )
 def test_a_wrong_request_is_answered_by_a_sentence(arguments: list[str], sentence: str) -> None:
