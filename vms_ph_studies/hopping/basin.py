@@ -47,8 +47,8 @@ class Basin:
     """The outcomes from a grid of starts.
 
     Attributes:
-        leans: angles of the leg in the rows, deg, positive with the foot ahead.
-        speeds: horizontal speeds in the columns, m/s.
+        leans: angles of the leg, one per row, deg, positive with the foot ahead.
+        speeds: horizontal speeds, one per column, m/s.
         outcomes: outcomes, row by row.
         gaits: reached gaits, backward ones first.
     """
