@@ -58,7 +58,7 @@ def read(file: Path) -> Element:
     try:
         source = file.read_bytes()
     except IsADirectoryError:
-        raise LaunchError(f"{file} is a folder; a launch file (*.launch.xml) is wanted") from None
+        raise LaunchError(f"{file} is a folder; give a launch file (*.launch.xml)") from None
     except OSError as error:
         raise LaunchError(
             f"cannot read launch file {file}: {error.strerror or error}; "
