@@ -37,7 +37,7 @@ def test_a_sourced_ros_2_does_not_get_in_the_way(tmp_path: Path) -> None:
     sourced = {"PYTHONPATH": str(tmp_path), "AMENT_PREFIX_PATH": str(tmp_path), "ROS_DISTRO": "x"}
     checked = vms("check", "panda", **sourced)
     assert checked.returncode == 0, checked.stderr
-    assert "panda.urdf is sound" in checked.stdout
+    assert "panda.urdf is valid" in checked.stdout
     listed = vms("node", "list", **sourced, ROS_DOMAIN_ID="231")
     assert listed.returncode == 0, listed.stderr
     shown = vms("interface", "show", "vms_ph/msg/Energy", **sourced)

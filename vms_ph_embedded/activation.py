@@ -1,4 +1,4 @@
-"""Whether this process runs on a real ROS 2 or on the embedded runtime: all or nothing."""
+"""Selection of the runtime of this process: a real ROS 2 or the embedded one, never a mixture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VARIABLE = "VMS_PH_RUNTIME"
 
 
 def activate(share: Path) -> bool:
-    """Serve rclpy and the message packages from here, unless a real rclpy can be imported.
+    """Provide rclpy and the message packages unless a real rclpy can be imported.
 
     Args:
         share: the folder with the msg and srv folders of vms_ph.
@@ -31,7 +31,7 @@ def activate(share: Path) -> bool:
         Whether the embedded runtime is active.
 
     Raises:
-        RuntimeError: parts of a real ROS 2 are already loaded, or VMS_PH_RUNTIME is no runtime.
+        RuntimeError: parts of a real ROS 2 are already loaded, or VMS_PH_RUNTIME is invalid.
     """
     if is_active():
         return True
@@ -53,7 +53,7 @@ def is_active() -> bool:
 
 def _real_rclpy() -> bool:
     spec = importlib.util.find_spec("rclpy")
-    # A mere folder named rclpy somewhere on the path has no file of its own.
+    # A folder that merely has the name rclpy has no file (__init__.py).
     return spec is not None and spec.origin is not None
 
 
@@ -66,7 +66,7 @@ def _make_room() -> None:
                 f"{name} of another ROS 2 is already loaded from {module.__file__}; import "
                 "vms_ph_nodes first, or use the colcon build of vms_ph with that ROS 2."
             )
-        del sys.modules[name]  # a folder that happens to have this name
+        del sys.modules[name]  # an unrelated folder of this name
 
 
 class _Finder(MetaPathFinder):
@@ -89,7 +89,7 @@ class _Finder(MetaPathFinder):
         if not below or below in (["msg"], ["srv"]):
             return ModuleSpec(fullname, self._loader, is_package=True)
         if package in STANDARD_PACKAGES:
-            # Also asked for by `from std_msgs.msg import Name` when there is no such message.
+            # `from std_msgs.msg import Name` also requests this if there is no such message.
             raise ImportError(subset.sentence(fullname), name=fullname)
         return None
 
@@ -109,11 +109,11 @@ class _InterfaceLoader(Loader):
         return _Interfaces(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to execute."""
+        """Do nothing, as there is no code to execute."""
 
 
 class _Interfaces(ModuleType):
-    """A module of messages or services, whose classes are built when they are first asked for."""
+    """A module of messages or services, whose classes are built on first access."""
 
     def __getattr__(self, name: str) -> Any:
         from vms_ph_embedded.interfaces import messages, store

@@ -1,4 +1,4 @@
-"""Writes COVERAGE.md, the part of rclpy that is covered: ``python -m vms_ph_embedded.coverage``."""
+"""Writes COVERAGE.md, the covered part of rclpy: ``python -m vms_ph_embedded.coverage``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ rclpy, over Eclipse Cyclone DDS, on the wire like ROS 2 with rmw_cyclonedds. Thi
 the code by `python -m vms_ph_embedded.coverage`. What is missing fails with a sentence that names
 it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 
-## Limits that no list of names shows
+## Further limits
 
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
   the default of several distributions, correlates requests in another way: topics and the names of
@@ -27,13 +27,13 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 - Field checks of messages are always on. The message classes have no `SLOT_TYPES`.
 - Fields of type `wstring`, and interfaces in .idl or .action files, are not read.
 - `create_publisher` and `create_subscription` take no `event_callbacks` and no
-  `qos_overriding_options`; a peer with a quality of service that does not match is warned of.
-- A message that a reliable subscriber does not take within 100 ms is dropped with a warning; ROS 2
-  would wait for ever.
+  `qos_overriding_options`; incompatible QoS of a peer causes a warning.
+- A message that a reliable subscriber does not accept within 100 ms is dropped with a warning;
+  ROS 2 would wait indefinitely.
 - `received_timestamp` of a message is 0.
-- Of the services of standard packages there are those of rcl_interfaces, lifecycle_msgs
+- The services of standard packages are limited to those of rcl_interfaces, lifecycle_msgs
   and std_srvs.
-- No ros2_control: the launcher reads its launch files and says that they need a ROS 2.
+- No ros2_control: the launcher reads its launch files and reports that they need ROS 2.
 - Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
 
@@ -41,7 +41,7 @@ it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
 
 
 def report() -> str:
-    """The text of COVERAGE.md."""
+    """Return the text of COVERAGE.md."""
     sections: dict[str, list[str]] = {"Missing": [], "In part": [], "Whole": []}
     for qualified_name, text in NAMES.items():
         names, missing = text.split(), sorted(lacking(qualified_name))
@@ -67,6 +67,6 @@ if __name__ == "__main__":
     from vms_ph_embedded.activation import activate
 
     if not activate(Path(__file__).parents[1]):
-        raise SystemExit("a real rclpy is in the way: run this where there is no ROS 2")
+        raise SystemExit("a real rclpy is installed; run this in an environment without ROS 2")
     FILE.write_text(report(), encoding="utf-8")
     print(f"wrote {FILE}")

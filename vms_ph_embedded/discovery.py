@@ -1,8 +1,8 @@
 """DDS discovery: the domain and configuration that the environment sets.
 
-CYCLONEDDS_URI wins. Otherwise ROS_AUTOMATIC_DISCOVERY_RANGE decides, and where ROS 2 would take the
-subnet, LOCALHOST is used here: a demo on a laptop should not reach other machines, and it works
-in sandboxes without multicast.
+CYCLONEDDS_URI takes precedence over ROS_AUTOMATIC_DISCOVERY_RANGE. Where ROS 2 defaults to the
+subnet, LOCALHOST is used here: a demo on a laptop should not reach other machines, and LOCALHOST
+works in sandboxes without multicast.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import shlex
 from vms_ph_dynamics.errors import VmsPhError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
-_LAST_DOMAIN = 232  # the largest whose ports exist
-_FIRST_PORT, _LAST_PORT, _PORTS = 7410, 65535, 250  # of unicast; so many belong to a domain
-_PARTICIPANTS = 119  # whose ports fit into those of a domain
+_LAST_DOMAIN = 232  # the largest domain with valid port numbers
+_FIRST_PORT, _LAST_PORT, _PORTS = (
+    7410,
+    65535,
+    250,
+)  # first unicast port, and number of ports per domain
+_PARTICIPANTS = 119  # largest participant index whose ports are within the domain
 
 _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false</AllowMulticast>\
 <Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>\
@@ -24,11 +28,11 @@ _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false<
 
 
 class DiscoveryError(VmsPhError, RuntimeError):
-    """The environment asks for a domain or a discovery range that does not exist."""
+    """The environment sets an invalid domain or discovery range."""
 
 
 def domain_id() -> int:
-    """The DDS domain that ROS_DOMAIN_ID names; 0 when it is unset."""
+    """Return the DDS domain of ROS_DOMAIN_ID; 0 if it is unset."""
     text = os.environ.get("ROS_DOMAIN_ID", "").strip() or "0"
     if not text.isdecimal() or int(text) > _LAST_DOMAIN:
         raise DiscoveryError(
@@ -38,7 +42,7 @@ def domain_id() -> int:
 
 
 def discovery_range() -> str:
-    """The value of ROS_AUTOMATIC_DISCOVERY_RANGE; LOCALHOST when it is unset."""
+    """Return the value of ROS_AUTOMATIC_DISCOVERY_RANGE; LOCALHOST if it is unset."""
     text = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip() or "LOCALHOST"
     if text.upper() not in RANGES:
         raise DiscoveryError(
@@ -49,22 +53,22 @@ def discovery_range() -> str:
 
 
 def configuration(domain: int) -> str | None:
-    """The Cyclone DDS configuration to use, or None to let Cyclone find its own."""
+    """Return the Cyclone DDS configuration, or None for Cyclone's default."""
     if os.environ.get("CYCLONEDDS_URI"):
         return None
     within = discovery_range()
     if within in ("SUBNET", "SYSTEM_DEFAULT"):
         return None
-    # Without multicast, participants are looked for at the ports of every index up to the last.
+    # Without multicast, discovery uses the unicast ports of every participant index.
     last = min(_PARTICIPANTS, (_LAST_PORT - _FIRST_PORT - _PORTS * domain) // 2)
     peers = '<Peers><Peer address="127.0.0.1"/></Peers>'
-    # With a tag only participants with the same one find each other: this process alone.
+    # Only participants with the same tag discover each other: here, this process alone.
     tag = f"<Tag>off_{os.getpid()}</Tag>" if within == "OFF" else ""
     return _LOOPBACK.format(domain=domain or "any", last=last, peers="" if tag else peers, tag=tag)
 
 
 def export_line() -> str:
-    """The shell line by which another terminal, or any Cyclone DDS program, joins us."""
+    """Return the shell line with which another Cyclone DDS program joins this domain."""
     domain = domain_id()
     uri = os.environ.get("CYCLONEDDS_URI") or configuration(domain)
     words = [f"ROS_DOMAIN_ID={domain}"]

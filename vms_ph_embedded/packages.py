@@ -11,7 +11,7 @@ _registered: dict[str, Path] = {}
 
 
 def register(package: str, share: Path) -> None:
-    """Register a package that is not installed below a known prefix."""
+    """Register the share folder of a package that is not installed in a searched prefix."""
     _registered[package] = Path(share).resolve()
 
 

@@ -13,7 +13,7 @@ __all__ = ["load_urdf", "read_urdf", "robots", "share_directory"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first used, for the sake of those who only look for a file.
+    # Imported on first use, so that looking up a file does not import Pinocchio.
     if name == "robots":
         return import_module(".robots", __name__)
     if name in ("load_urdf", "read_urdf"):

@@ -23,14 +23,14 @@ def build(
     sanitize: bool = False,
     build_type: str = "Release",
 ) -> Path:
-    """Configure and compile native/; files that are up to date are not compiled again.
+    """Configure and compile native/ incrementally.
 
     Args:
-        folder: of the build.
+        folder: build folder.
         bindings: build the Python module.
         tests: build the C++ tests and benchmarks.
         sanitize: with the address and undefined-behaviour sanitizers.
-        build_type: CMake's.
+        build_type: build type of CMake.
 
     Returns:
         The folder.
@@ -72,7 +72,7 @@ def cmake(*arguments: object) -> str:
     """Run the CMake of this environment and return its output.
 
     Raises:
-        VmsPhError: it failed; the message has the end of its output.
+        VmsPhError: CMake failed; the message contains the end of its output.
     """
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
@@ -93,7 +93,7 @@ def _require(*modules: str) -> None:
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         raise VmsPhError(
-            f"building the C++ core needs {', '.join(missing)}; "
+            f"building the C++ core requires {', '.join(missing)}; "
             "python -m pip install 'vms-ph[native]' installs all but the compiler"
         )
 

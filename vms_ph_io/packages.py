@@ -1,4 +1,4 @@
-"""Folders of data packages, and their ``package://`` addresses."""
+"""Share folders of data packages, and resolution of ``package://`` URIs."""
 
 import os
 import re
@@ -11,10 +11,10 @@ _URI = re.compile(r"package://([^/\"'<>\s]+)/?([^\"'<>]*)")
 
 
 def package_directory(name: str) -> Path | None:
-    """Return the share folder of a data package, or None where it is not installed.
+    """Return the share folder of a data package, or None if it is not installed.
 
-    Looked for in the sourced ROS 2 workspaces, then among the Python packages (data wheels such as
-    ``example-robot-data`` put their share folder beside the Python modules).
+    The sourced ROS 2 workspaces are searched first, then the Python packages (data wheels such as
+    ``example-robot-data`` install their share folder beside the Python modules).
     """
     if name == PACKAGE:
         return share_directory()
@@ -28,7 +28,7 @@ def package_directory(name: str) -> Path | None:
 
 
 def resolve(uri: str) -> Path | None:
-    """Return the file that a ``package://`` or ``file://`` address means, or None."""
+    """Return the file of a ``package://`` or ``file://`` URI, or None."""
     if uri.startswith("file://"):
         return Path(uri.removeprefix("file://"))
     match = _URI.fullmatch(uri)
@@ -39,10 +39,9 @@ def resolve(uri: str) -> Path | None:
 
 
 def with_file_addresses(xml: str) -> str:
-    """Return URDF text with the ``package://`` addresses that can be resolved as ``file://``.
+    """Return URDF text with ``package://`` URIs replaced by ``file://`` where resolvable.
 
-    Viewers resolve ``package://`` through the ROS index only; data from a Python package is not
-    in it.
+    Viewers resolve ``package://`` only by the ROS index, which lacks Python packages.
     """
 
     def replace(match: "re.Match[str]") -> str:

@@ -1,7 +1,7 @@
-"""Parameters of nodes in the schema of generate_parameter_library, read from YAML.
+"""Parameters of nodes from YAML files in the schema of generate_parameter_library.
 
-One file is the source of declaration, validation and documentation, and the C++ side generates its
-code from the same. Of the schema there are: the scalar and array types, ``default_value``,
+One file is the source of declaration, validation and documentation, and of the generated code of
+the C++ plugins. The supported part of the schema is: scalar and array types, ``default_value``,
 ``description``, ``read_only``, and the validations ``bounds<>``, ``gt<>``, ``gt_eq<>``, ``lt<>``,
 ``lt_eq<>``, ``one_of<>`` and ``not_empty<>``.
 """
@@ -41,12 +41,12 @@ class ParameterSpec:
     """One parameter.
 
     Attributes:
-        name: with dots, as in push.force.
-        type: of the schema.
-        default: its value unless told otherwise.
-        description: one line.
-        read_only: whether it is fixed once the node runs.
-        validation: rule and arguments.
+        name: name of the parameter with dots, as in push.force.
+        type: type in the schema.
+        default: default value.
+        description: description in one line.
+        read_only: whether the parameter cannot change while the node runs.
+        validation: validation rules with their arguments.
     """
 
     name: str
@@ -58,12 +58,12 @@ class ParameterSpec:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Smallest and largest value, where both are given."""
+        """Smallest and largest value, or None unless both are given."""
         limits = self.validation.get("bounds")
         return None if limits is None else (limits[0], limits[1])
 
     def complaint(self, value: Any) -> str:
-        """Return why a value is not accepted; empty when it is."""
+        """Return the reason why a value is rejected; empty if it is accepted."""
         if not isinstance(value, _TYPES[self.type]) or (self.type == "int" and value is True):
             return f"{self.name} is a {self.type}; given: {value!r}"
         for rule, argument in self.validation.items():
@@ -77,7 +77,7 @@ def _bounds(value: Any, limits: list[Any]) -> bool:
     return bool(limits[0] <= value <= limits[1])
 
 
-# What a rule asks, and how it is said.
+# The check of each rule, and its wording in messages.
 _RULES: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
     "bounds": (_bounds, lambda a: f"be from {a[0]} to {a[1]}"),
     "gt": (lambda v, a: v > a[0], lambda a: f"be greater than {a[0]}"),
@@ -90,10 +90,10 @@ _RULES: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
 
 
 def load_parameters(path: Path) -> dict[str, ParameterSpec]:
-    """Return the parameters of a file by their names.
+    """Return the parameters of a file by name.
 
     Raises:
-        VmsPhError: no such file, or one that is not of the schema.
+        VmsPhError: no such file, or a file that does not follow the schema.
     """
     try:
         content = yaml.safe_load(path.read_text())
@@ -102,7 +102,7 @@ def load_parameters(path: Path) -> dict[str, ParameterSpec]:
     except yaml.YAMLError as error:
         raise VmsPhError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or len(content) != 1:
-        raise VmsPhError(f"{path} must have one name at its top, that of the node")
+        raise VmsPhError(f"{path} must have one top-level key, the name of the node")
     (tree,) = content.values()
     found: dict[str, ParameterSpec] = {}
     _collect(tree, "", found, path)
@@ -111,7 +111,7 @@ def load_parameters(path: Path) -> dict[str, ParameterSpec]:
 
 def _collect(tree: Any, prefix: str, found: dict[str, ParameterSpec], path: Path) -> None:
     if not isinstance(tree, dict):
-        raise VmsPhError(f"{path}: {prefix.rstrip('.') or 'the file'} must hold parameters")
+        raise VmsPhError(f"{path}: {prefix.rstrip('.') or 'the file'} must contain parameters")
     for name, item in tree.items():
         full = f"{prefix}{name}"
         if isinstance(item, dict) and "type" in item:
@@ -141,7 +141,7 @@ def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
             )
         rules[short] = argument if isinstance(argument, list) else [argument]
     if "default_value" not in item or not item.get("description"):
-        raise VmsPhError(f"{path}: {name} needs a default_value and a description")
+        raise VmsPhError(f"{path}: {name} requires a default_value and a description")
     default = item["default_value"]
     if item["type"] == "double" and isinstance(default, int) and default is not True:
         default = float(default)
@@ -150,5 +150,5 @@ def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
     )
     wrong = spec.complaint(default)
     if wrong:
-        raise VmsPhError(f"{path}: its own default is not accepted: {wrong}")
+        raise VmsPhError(f"{path}: the default is not accepted: {wrong}")
     return spec

@@ -1,4 +1,4 @@
-"""Pictures of a run: energies, port powers, task error over time."""
+"""Plots of a recorded run: energies, port powers and task error over time."""
 
 from itertools import cycle
 from pathlib import Path
@@ -14,13 +14,13 @@ _COLOURS = ("#1f4e79", "#c0392b", "#1e8449", "#7d3c98", "#b9770e")
 
 
 def plot_run(run: RunRecord, file: Path) -> None:
-    """Draw a run into a PNG file.
+    """Plot a run to a PNG file.
 
     Args:
-        run: what was recorded.
-        file: to write; its folder must exist.
+        run: the recorded run.
+        file: path of the PNG file, in an existing folder.
     """
-    # Imported here: it costs half a second, which nodes that never draw need not pay.
+    # Imported here because the import takes half a second, which nodes that do not plot avoid.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
@@ -74,7 +74,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
 
 
 def _that_carry_power(run: RunRecord, series: Series) -> dict[str, Array | None]:
-    """Return the series of the ports through which any power has gone."""
+    """Return the series of the ports with nonzero power."""
     return {port: values for port, values in series.items() if run.port_powers[port].any()}
 
 

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot that can be loaded by name.
+    """A bundled robot, which can be loaded by name.
 
     Attributes:
-        name: the name to load it by.
-        title: a description in one line.
-        source: the origin of the description.
-        file: the address of its URDF or xacro.
-        base: its kind of base.
-        end_effector: the frame of the end-effector wrench.
-        locked: joints that are fixed at zero.
-        home: joint positions to start from, rad or m; others at zero.
-        home_base: pose of the base to start from, as in a configuration; the origin when empty.
-        on_floor: whether there is a floor at height zero, with y up.
-        arguments: of the xacro; addresses of files are resolved.
-        gravity: in the inertial frame, m/s^2.
-        rotors: a file of config/rotors, or empty.
-        fluid: a file of config/fluids, or empty.
+        name: name of the robot.
+        title: description in one line.
+        source: origin of the description.
+        file: URI of its URDF or xacro file.
+        base: kind of base.
+        end_effector: frame of the end-effector wrench.
+        locked: joints that are locked at zero.
+        home: initial joint positions, rad or m; zero for other joints.
+        home_base: initial base part of the configuration; the origin if empty.
+        on_floor: whether it is simulated with a floor at y = 0, with y up.
+        arguments: xacro arguments; URIs of files are resolved.
+        gravity: (3,) gravity in the inertial frame, m/s^2.
+        rotors: name of a file in config/rotors, or empty.
+        fluid: name of a file in config/fluids, or empty.
     """
 
     name: str
@@ -60,14 +60,14 @@ class Robot:
         return self._resolved(self.file)
 
     def description(self, **arguments: str) -> str:
-        """Return its URDF with the locked joints made fixed and the meshes as file addresses.
+        """Return its URDF with locked joints as fixed joints and meshes as file URIs.
 
         Args:
-            **arguments: of the xacro, instead of those of the robot.
+            **arguments: xacro arguments, which override those of the robot.
 
         Raises:
             VmsPhError: its data package is not installed.
-            ModelError: an argument it does not know, or one that makes it unphysical.
+            ModelError: an unknown argument, or one that makes the robot unphysical.
         """
         from .urdf import read_urdf, require_sound
 
@@ -86,14 +86,14 @@ class Robot:
         return with_file_addresses(ET.tostring(root, encoding="unicode"))
 
     def load(self, **arguments: str) -> "VMSModel":
-        """Return its model; the arguments are those of :meth:`description`."""
+        """Return the model of the robot; the arguments are those of :meth:`description`."""
         return self.model(self.description(**arguments))
 
     def model(
         self, description: str, base: str | None = None, end_effector: str | None = None
     ) -> "VMSModel":
         """Return the model of a description of this robot, in its fluid if it has one."""
-        # Here, and not above: those who only want the list of robots need no Pinocchio.
+        # Imported here, so that listing the robots does not require Pinocchio.
         from vms_ph_dynamics import VMSModel
 
         from .vehicle import load_fluid
@@ -109,7 +109,7 @@ class Robot:
         return model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
 
     def allocation(self) -> "Allocation | None":
-        """Return its rotors as an input map; None when it has none."""
+        """Return the actuator allocation of its rotors, or None if it has none."""
         from .vehicle import load_allocation
 
         if not self.rotors:
@@ -121,16 +121,16 @@ class Robot:
         if file is None or not file.is_file():
             package = address.removeprefix("package://").partition("/")[0]
             raise VmsPhError(
-                f"robot '{self.name}' needs {address}, whose package is not installed; "
+                f"robot '{self.name}' requires {address}, whose package is not installed; "
                 f"pip install '{package}'"
             )
         return file
 
 
-# The ready posture of source D, q*_0: well inside every limit.
+# The ready posture q*_0 of source D, well within all limits.
 _PANDA_HOME = {"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5}
-# Arms drawn in: the springs in its shoulders are not in the URDF, and stretched arms ask for more
-# than the limit.
+# The arms are drawn in: the URDF lacks the springs in the shoulders, without which stretched arms
+# exceed the torque limits.
 _BAXTER_HOME = {
     f"{side}_{joint}": angle
     for side in ("left", "right")
@@ -229,14 +229,14 @@ _ROBOTS = {
             base="planar",
             end_effector="foot",
             home={"knee": 1.7802},
-            # The tilted start of the source's experiment V, theta = -1.9938 rad.
+            # The tilted start of experiment V of source B, theta = -1.9938 rad.
             home_base=(0.0, 0.3, -0.4105012303026828, -0.9118600440418385),
             on_floor=True,
             gravity=(0.0, -9.81, 0.0),
         ),
         Robot(
             name="baxter",
-            title="Baxter, two 7-joint arms on a fixed torso, head and grippers held",
+            title="Baxter, two 7-joint arms on a fixed torso, head and grippers locked",
             source="Rethink Robotics, as packaged by example-robot-data",
             file=f"{_DATA}/baxter_description/urdf/baxter.urdf",
             base="fixed",
@@ -260,10 +260,10 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Robot:
-    """Return what is known of a bundled robot.
+    """Return a bundled robot.
 
     Raises:
-        OptionError: no robot of that name; listing those there are.
+        OptionError: no robot of that name; the message lists the bundled ones.
     """
     try:
         return _ROBOTS[name]
@@ -279,7 +279,7 @@ def load(name: str, **arguments: str) -> "VMSModel":
 
     Args:
         name: one of :func:`names`.
-        **arguments: of its xacro, for instance ``bus_mass="400"``.
+        **arguments: xacro arguments, for instance ``bus_mass="400"``.
 
     Raises:
         OptionError: no robot of that name.

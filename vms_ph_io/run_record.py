@@ -14,20 +14,20 @@ from vms_ph_dynamics.structure import PORTS
 from .bag import BagReader, PresentNames, present_topic
 
 Series = Mapping[str, Array]
-"""Columns by the name of the field; ``time`` in s since the first energy message."""
+"""Columns by field name; ``time`` in s since the first energy message."""
 
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Energy, power and control of a recorded run; each a table of columns of equal length.
+    """Energy, power and control of a recorded run, as tables of columns of equal length.
 
     Attributes:
-        name: of the bag.
-        energy: the fields of vms_ph/msg/Energy.
-        power: the fields of vms_ph/msg/Power; of a tool port ``<name>`` and ``<name>_energy``.
-        control: the fields of vms_ph/msg/ControllerState; empty where none was recorded.
+        name: name of the bag.
+        energy: fields of vms_ph/msg/Energy.
+        power: fields of vms_ph/msg/Power; for a tool port, ``<name>`` and ``<name>_energy``.
+        control: fields of vms_ph/msg/ControllerState; empty if none was recorded.
     """
 
     name: str
@@ -37,12 +37,12 @@ class RunRecord:
 
     @property
     def unaccounted_energy(self) -> float:
-        """Energy that no port has brought over the whole run, J."""
+        """Unaccounted energy at the end of the run, J."""
         return float(self.power["unaccounted_energy"][-1])
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Names of the ports: those that every robot has, then the tool ports."""
+        """Names of the ports: the default ports, then the tool ports."""
         tools = [name.removesuffix("_energy") for name in self.power if name.endswith("_energy")]
         known = (*PORTS, "dissipated", "unaccounted")
         return (*PORTS, *(name for name in tools if name not in known))
@@ -64,19 +64,19 @@ class RunRecord:
 
     @property
     def seconds(self) -> float:
-        """From the first energy message to the last, s."""
+        """Time from the first to the last energy message, s."""
         return float(self.energy["time"][-1])
 
 
 def read_run(bag: Path, namespace: str = "") -> RunRecord:
-    """Read a bag of one of our robots; those recorded under earlier names, too.
+    """Read a recorded run from a bag, also with earlier names.
 
     Args:
-        bag: the folder; it may have been cut off.
-        namespace: of the robot's topics.
+        bag: path of the bag, which may be truncated.
+        namespace: namespace of the robot's topics.
 
     Raises:
-        VmsPhError: no bag, or one without energy and power in it.
+        VmsPhError: no bag, or a bag without energy and power.
     """
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     names = {prefix + topic: table for topic, table in _TOPICS.items()}
@@ -88,8 +88,8 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
             rows[table].append(_scalars(present.translated(message).decode()))
     if not rows["energy"] or not rows["power"]:
         raise VmsPhError(
-            f"{bag} holds no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with the "
-            "energy_monitor node running"
+            f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "
+            "the energy_monitor node running"
         )
     start = rows["energy"][0]["time"]
     tables = {name: _table(table, start) for name, table in rows.items()}
@@ -98,7 +98,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
 
 def _scalars(message: Any) -> dict[str, float]:
     stamp = message.header.stamp
-    # Whole nanoseconds: a float of seconds since 1970 would keep a quarter of a microsecond.
+    # In integer nanoseconds: a float of seconds since 1970 resolves only a quarter microsecond.
     values: dict[str, float] = {"time": stamp.sec * 10**9 + stamp.nanosec}
     for name in message.__dataclass_fields__:
         value = getattr(message, name)
@@ -117,7 +117,7 @@ def _scalars(message: Any) -> dict[str, float]:
 def _table(rows: list[dict[str, float]], start: float) -> Series:
     if not rows:
         return {}
-    # A tool port may come later: it has carried nothing before.
+    # A tool port may appear later; its power and energy were zero before.
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: np.array([row.get(name, 0.0) for row in rows], dtype=float) for name in names}
     columns["time"] = np.array([(row["time"] - start) * 1e-9 for row in rows])

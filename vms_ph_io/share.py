@@ -1,4 +1,4 @@
-"""The folder of shared files: interfaces, launch files, robots, parameters."""
+"""The share folder: interfaces, launch files, robots, parameters."""
 
 import os
 import sys
@@ -10,13 +10,13 @@ PACKAGE = "vms_ph"
 
 
 def share_directory() -> Path:
-    """The folder that holds msg/, srv/, launch/, urdf/, config/ and rviz/.
+    """Return the folder that contains msg/, srv/, launch/, urdf/, config/ and rviz/.
 
-    Looked for in this order: the ament index (a sourced ROS 2 workspace), ``share/vms_ph`` of this
-    Python environment (a pip install), the checkout this file stands in (an editable install).
+    The search order is: the ament index (a sourced ROS 2 workspace), ``share/vms_ph`` of this
+    Python environment (a pip install), the checkout of this file (an editable install).
 
     Raises:
-        VmsPhError: in none of the three places.
+        VmsPhError: none of them has the folder.
     """
     prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     for prefix in prefixes:

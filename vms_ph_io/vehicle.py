@@ -1,4 +1,4 @@
-"""Rotors and fluids of robots, from the files in config/."""
+"""Rotors and fluids of robots, loaded from files in config/."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def load_allocation(path: str | Path) -> "Allocation":
-    """Return the rotors of a file as an input map.
+    """Return the actuator allocation of the rotors in a file.
 
     Raises:
         VmsPhError: no such file.
-        ModelError: a file that is not as config/rotors/hextilt.yaml is; naming what is wrong.
+        ModelError: a file that does not have the format of config/rotors/hextilt.yaml.
     """
     from vms_ph_dynamics.effects.allocation import Allocation
 
@@ -34,16 +34,15 @@ def load_allocation(path: str | Path) -> "Allocation":
         ]
         return Allocation(rotors, str(content.get("base", "floating")))
     except (ModelError, StateError) as error:
-        raise ModelError(f"{path} is not a file of rotors: {error}") from None
+        raise ModelError(f"{path} is not a valid rotor file: {error}") from None
 
 
 def load_fluid(path: str | Path) -> "Fluid":
-    """Return the fluid of a file.
+    """Return the fluid defined in a file.
 
     Raises:
         VmsPhError: no such file.
-        ModelError: a file that is not as config/fluids/bluerov2_alpha5.yaml is; naming what is
-            wrong.
+        ModelError: a file that does not have the format of config/fluids/bluerov2_alpha5.yaml.
     """
     from vms_ph_dynamics.effects.fluid import Fluid
 
@@ -57,7 +56,7 @@ def load_fluid(path: str | Path) -> "Fluid":
         ]
         return Fluid(tuple(bodies), density)
     except (ModelError, StateError) as error:
-        raise ModelError(f"{path} is not a file of a fluid: {error}") from None
+        raise ModelError(f"{path} is not a valid fluid file: {error}") from None
 
 
 def _rotor(item: Any, what: str, ratio: float, lower: float, upper: float) -> "Rotor":
@@ -130,10 +129,10 @@ def _items(value: Any, name: str) -> Sequence[Any]:
 
 
 def _keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
-    """Refuse what is not a mapping with exactly these keys."""
+    """Reject an item that is not a mapping with exactly these keys."""
     known = (*needed, *possible)
     if not isinstance(item, Mapping):
-        raise ModelError(f"{what} must hold {', '.join(known)}; given: {item!r}")
+        raise ModelError(f"{what} must have the keys {', '.join(known)}; given: {item!r}")
     for key in item:
         if key not in known:
             raise ModelError(f"{what} has the unknown key '{key}'; known are {', '.join(known)}")
@@ -152,5 +151,5 @@ def _read(path: str | Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ModelError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
-        raise ModelError(f"{path} must hold names and values")
+        raise ModelError(f"{path} must contain a mapping")
     return content

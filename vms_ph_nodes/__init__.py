@@ -10,8 +10,8 @@ program for launch files (describe). The folders hold what the executables share
 - ``model_service``: the services of model_server, and their client;
 - ``cli``: the commands of vms-ph, one file each.
 
-Importing this package decides the runtime: a ROS 2 that is importable is used as it is; where there
-is none, the embedded one takes its place. (A colcon build leaves the embedded one out.)
+Importing this package selects the runtime: an installed ROS 2 if it can be imported, otherwise the
+embedded runtime. (A colcon build does not install the embedded runtime.)
 """
 
 import importlib.util
@@ -19,8 +19,8 @@ import signal
 import sys
 
 if sys.argv[:1] == ["-m"]:
-    # A node as a program, python -m vms_ph_nodes.<node>: Ctrl-C while it still imports ends it
-    # without a traceback. Once it runs it has a handler of its own.
+    # Ctrl-C during the imports of python -m vms_ph_nodes.<node> ends the process without a
+    # traceback. The running node installs its own signal handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 if importlib.util.find_spec("vms_ph_embedded") is not None:

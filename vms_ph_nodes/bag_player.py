@@ -1,4 +1,4 @@
-"""Plays a bag: its messages, byte for byte, at their times, and a clock of its time.
+"""Plays a bag: publishes its messages unchanged at their recorded times, and bag time on /clock.
 
 Messages recorded under earlier names of topics and fields are published under the present ones.
 """
@@ -31,10 +31,10 @@ with errors_in_one_sentence():
         present_type,
     )
 
-# How often to look for messages that are due, s; an early message waits at most this long.
+# Period of the check for messages that are due, s; it bounds the delay of a message.
 _TICK = 0.002
 
-# A reliable message may still be on its way when the last one was handed over, s.
+# Time to wait after the last message until reliable messages have been delivered, s.
 _LINGER = 0.5
 
 
@@ -47,7 +47,7 @@ class BagPlayer(Node):
         """Open the bag.
 
         Raises:
-            VmsPhError: no bag, no message to play, or a type that is not known here.
+            VmsPhError: no bag, no message to play, or a message type that is not installed.
         """
         super().__init__("bag_player")
         self._bag: str = declare(self, "bag")
@@ -67,7 +67,7 @@ class BagPlayer(Node):
         played = [t for t in found.topics if t.topic.name in self._names and t.message_count]
         if not played or found.start_time is None:
             raise VmsPhError(
-                f"{self._bag} holds nothing to play; its topics are "
+                f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
             )
         self._out = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
@@ -94,7 +94,7 @@ class BagPlayer(Node):
         self._waiting = next(self._messages, None)
 
     def _from_offset(self) -> Iterator[BagMessage]:
-        """The messages; latched ones from before the offset count, as they still hold."""
+        """Yield the messages after the start offset, and latched messages from before it."""
         present = PresentNames()
         for recorded in BagReader(self._bag).messages(self._names):
             message = present.translated(recorded)
@@ -129,7 +129,7 @@ class BagPlayer(Node):
             self._ended_at = now
 
     def _publish_clock(self, time: int) -> None:
-        """Publish the clock up to a bag time: never later than a message that follows."""
+        """Publish the clock up to a bag time; the clock never runs ahead of the next message."""
         while self._clock_out is not None and self._next_clock <= time:
             self._clock_out.publish(ClockMessage(clock=to_stamp(self._next_clock)))
             self._next_clock += self._clock_period

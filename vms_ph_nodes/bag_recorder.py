@@ -1,4 +1,4 @@
-"""Records topics into a bag, byte for byte, where there is no ``ros2 bag record``."""
+"""Records serialized messages into a bag where ``ros2 bag record`` is not installed."""
 
 import time
 
@@ -20,7 +20,7 @@ _SEARCH = 0.2
 
 
 class BagRecorder(Node):
-    """Records all topics, or those named, into a new bag."""
+    """Records all topics, or the selected ones, into a new bag."""
 
     PARAMETERS = "bag_recorder"
 
@@ -82,7 +82,7 @@ class BagRecorder(Node):
                 self._failure = str(error)
                 self.get_logger().error(f"recording stopped: {error}")
 
-        # What every publisher offers can be asked for: latched only if all are, and so on.
+        # Request only what every publisher offers, such as transient local if all of them are.
         latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
         reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
         profile = QoSProfile(

@@ -1,4 +1,4 @@
-"""Simulator and controller in one process, so that the loop closes at every integrator step."""
+"""Simulator and controller in one process; the controller is called at every integrator step."""
 
 from rclpy.node import Node
 
@@ -8,7 +8,7 @@ from .simulator import Simulator
 
 
 def make() -> list[Node]:
-    """Return both nodes, the loop between them closed."""
+    """Return both nodes, connected."""
     simulator = Simulator()
     controller = ControllerNode(simulator.model)
     simulator.close_loop(controller)

@@ -1,7 +1,7 @@
-"""Hosts a controller object: references from topics in, torques and an energy record out.
+"""Hosts a controller object: subscribes to references, publishes commands and energy records.
 
-On its own it listens to joint_states and publishes efforts; within ``closed_loop`` it is called by
-the simulator at every step.
+As a separate process it subscribes to joint_states and publishes efforts; within ``closed_loop``
+the simulator calls it at every step.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ from .node.process import run
 from .robot.references import ReferenceTopics
 from .robot.robot_parameters import RobotParameters
 
-# Of an energy tank that is just empty, J.
+# Rounding of the level of an empty energy tank, J.
 _ROUNDING = 1e-9
 
 
@@ -49,7 +49,7 @@ class ControllerNode(ManagedNode):
         """Host a controller for ``model``, or for the robot that the parameters name when None.
 
         Raises:
-            VmsPhError: no such controller, or one that cannot serve this robot.
+            VmsPhError: no such controller, or one that does not support this robot.
         """
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
@@ -89,35 +89,37 @@ class ControllerNode(ManagedNode):
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
 
     def law(self) -> LegLaw | None:
-        """Return the controller's law in continuous time, with its present gains; or None."""
+        """Return the controller's continuous-time law with its current gains, or None."""
         return self.controller.law if isinstance(self.controller, HoppingController) else None
 
     def published(self, stamp: Time) -> None:
-        """Publish the last record of the controller under this stamp."""
+        """Publish the last record of the controller with this stamp."""
         if self._command is not None:
             self._publish(self._command, Header(stamp=stamp))
 
     def restarted(self) -> None:
-        """Restart from the next state of the robot."""
+        """Reset the controller at the next state of the robot."""
         self._ready = False
         self._references.forget()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Fail as long as no robot is known."""
+        """Fail while there is no robot description."""
         if not self._root:
-            self.get_logger().warning("no robot yet: waiting for the robot_description topic")
+            self.get_logger().warning(
+                "no robot description yet: waiting for the topic robot_description"
+            )
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Start from the present state of the robot."""
+        """Reset the controller at the current state of the robot."""
         self.restarted()
-        self._health.report(OK, "active; no state yet")
+        self._health.report(OK, "active; no state received yet")
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop all efforts: a robot under gravity falls."""
-        self._health.report(OK, "inactive: no effort is given")
+        """Stop commanding efforts; a robot under gravity falls."""
+        self._health.report(OK, "inactive: no effort is commanded")
         return super().on_deactivate(state)
 
     def destroy_node(self) -> None:
@@ -169,7 +171,7 @@ class ControllerNode(ManagedNode):
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
         self._seen = self._steady.now().nanoseconds
-        # The first message, and any after a reset or a gap, has no time step behind it.
+        # The first message, and the first after a reset or a gap, has no time step.
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
 
@@ -183,7 +185,7 @@ class ControllerNode(ManagedNode):
             self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
-        """Hold the robot when states stop arriving: the last effort must not act on."""
+        """Command the safe output when no state arrives; the last effort must not keep acting."""
         if self._seen is None or not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
@@ -201,12 +203,12 @@ class ControllerNode(ManagedNode):
         self._diagnose(command)
 
     def _diagnose(self, command: Command) -> None:
-        """Publish the status and what ensures passivity on /diagnostics."""
+        """Publish the status, and the means that ensures passivity, on /diagnostics."""
         energy = command.energy
-        passivity, level = "by the law; no energy tank watches it", OK
+        passivity, level = "by the law, without an energy tank", OK
         values: dict[str, object] = {"status": command.status.name}
         if getattr(self.controller.gains, "tank_capacity", 0.0) > 0.0:
-            passivity = "held by the energy tank"
+            passivity = "ensured by the energy tank"
             if energy.tank_level < -_ROUNDING:
                 passivity, level = f"broken: the energy tank owes {-energy.tank_level:.3g} J", WARN
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
@@ -220,7 +222,7 @@ class ControllerNode(ManagedNode):
 
 
 def main() -> None:
-    """Run the node on its own."""
+    """Run the node in its own process."""
     run(ControllerNode)
 
 

@@ -16,7 +16,7 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
         robot: name of a bundled robot, or the path of a URDF or xacro file.
         ros2_control: ``simulated`` for the tag that comes with a bundled robot, or the path of a
             xacro file whose tags are added; empty for none.
-        step: of the simulated hardware's integrator, s.
+        step: integrator step of the simulated hardware, s.
 
     Raises:
         VmsPhError: no such robot or file.
@@ -51,7 +51,9 @@ def main() -> None:
         metavar="TAG",
         help="'simulated', or a xacro file with the tag",
     )
-    parser.add_argument("--step", type=float, default=0.001, help="of the simulated hardware, s")
+    parser.add_argument(
+        "--step", type=float, default=0.001, help="integrator step of the simulated hardware, s"
+    )
     given = parser.parse_args()
     try:
         print(describe(given.robot, given.ros2_control, given.step))

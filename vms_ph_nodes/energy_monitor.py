@@ -1,4 +1,4 @@
-"""Publishes energy, momentum and port powers of the robot, and whether its energy is balanced."""
+"""Publishes energy, momentum, port powers and the energy balance of the robot."""
 
 from rclpy.node import Node
 from std_msgs.msg import Header
@@ -36,7 +36,7 @@ class EnergyMonitor(Node):
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
         self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states yet")
+        self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:

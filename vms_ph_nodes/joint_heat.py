@@ -23,7 +23,7 @@ from .robot.robot_parameters import RobotParameters
 # sensor_msgs/Temperature is in degrees Celsius.
 _CELSIUS = 273.15
 
-# Joint states further apart than this are no samples of one motion, s.
+# Longest gap between joint states that count as samples of one motion, s.
 _LONGEST = 1.0
 
 
@@ -41,7 +41,7 @@ class JointHeatNode(Node):
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
         self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states yet")
+        self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
@@ -73,7 +73,7 @@ class JointHeatNode(Node):
         try:
             rates = from_joint_state(self._model, message)[1]
         except StateError as error:
-            self._health.report(WARN, f"joint states that cannot be used: {error}")
+            self._health.report(WARN, f"unusable joint states: {error}")
             return
         now = from_stamp(message.header.stamp)
         rates = rates[self._model.b :]
@@ -85,7 +85,9 @@ class JointHeatNode(Node):
             return
         dt = (now - before[0]) / NANOSECONDS
         if dt > _LONGEST:
-            self._health.report(WARN, f"{dt:.1f} s without joint states; their heat is not known")
+            self._health.report(
+                WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"
+            )
             return
         self._health.tick()
         found = self._heat.update(before[1], rates, dt)
@@ -103,7 +105,7 @@ class JointHeatNode(Node):
         self._health.report(
             OK,
             f"warmest: {warmest}, {found[warmest] - _CELSIUS:.2f} °C",
-            {"heat of friction, J": f"{self._heat.heat:.3g}"},
+            {"friction heat (J)": f"{self._heat.heat:.3g}"},
         )
 
 

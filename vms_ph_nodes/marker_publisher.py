@@ -38,7 +38,7 @@ class MarkerPublisher(Node):
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
         self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states yet")
+        self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
@@ -55,7 +55,7 @@ class MarkerPublisher(Node):
 
     def _show(self, motion: RobotMotion) -> None:
         now = from_stamp(motion.stamp)
-        # A stamp that goes back (a reset, a bag from its start) is shown at once.
+        # After a backward jump of stamps (a reset, a bag that restarts) publish at once.
         if 0 <= now - self._last < self._period:
             return
         self._last = now

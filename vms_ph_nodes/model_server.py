@@ -1,4 +1,4 @@
-"""Services about the model: its properties, terms, Jacobians, energies and structure."""
+"""Services of the robot model: properties, dynamics, Jacobians, energies and structure checks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,11 +21,11 @@ from .node.health import OK, WARN, Health
 from .node.process import run
 from .robot.robot_parameters import RobotParameters
 
-_NOT_YET = "no robot yet: waiting for the robot_description topic"
+_NOT_YET = "no robot description yet: waiting for the topic robot_description"
 
 
 class ModelServer(Node):
-    """Offers the services of srv/ that are about the model."""
+    """Offers the services in srv/ that evaluate the model."""
 
     PARAMETERS = "model_server"
 
@@ -53,10 +53,10 @@ class ModelServer(Node):
 
     def _take(self, model: VMSModel) -> None:
         self._answers = ModelAnswers(model)
-        self._health.report(OK, f"answers about {model.name}")
+        self._health.report(OK, f"serving the model of {model.name}")
 
     def _answering(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
-        """Return a callback that answers, or gives the reason with success=false."""
+        """Return a service callback that reports an error as success=false with its message."""
 
         def callback(request: Any, response: Any) -> Any:
             if self._answers is None:

@@ -26,30 +26,30 @@ from .robot.robot_publishers import RobotPublishers
 
 
 class Loop(Protocol):
-    """A controller in the process of the simulation, called at every step."""
+    """A controller in the process of the simulator, called at every step."""
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
-        """Return base wrench and joint torques (nv,) of one step."""
+        """Return base wrench and joint torques (nv,) for one step."""
 
     def published(self, stamp: Time) -> None:
-        """Called when the state of this stamp has been published."""
+        """Called after the state with this stamp is published."""
 
     def restarted(self) -> None:
-        """Called when the simulation has returned to its start."""
+        """Called after the simulation is reset."""
 
     def law(self) -> LegLaw | None:
-        """Return the law in continuous time, where it has one."""
+        """Return the continuous-time law, or None."""
 
 
-# A simulation that is late by more than this many ticks drops the rest instead of catching up.
+# Largest number of late ticks that are caught up; the simulator drops the others.
 _CATCH_UP = 25
 
-# How long a dropped tick is reported in the diagnostics, ns.
+# Time for which a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NANOSECONDS
 
 
 class Simulator(ManagedNode):
-    """Steps a simulation at a rate of real time; docs/nodes.md lists topics and services."""
+    """Steps a simulation in real time; docs/nodes.md lists topics and services."""
 
     PARAMETERS = "simulator"
 
@@ -87,12 +87,12 @@ class Simulator(ManagedNode):
         self.create_timer(tick, self._tick, clock=self._steady)
 
     def close_loop(self, loop: Loop) -> None:
-        """Call a controller at every step."""
+        """Set the controller to call at every step."""
         self._loop = loop
         self.simulation = self._make(loop.control)
 
     def stamp(self) -> Time:
-        """Return the stamp of the present simulated time."""
+        """Return the stamp of the current simulated time."""
         return to_stamp(self._epoch + round(self.simulation.time * NANOSECONDS))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -106,7 +106,7 @@ class Simulator(ManagedNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Return the robot to its start, at rest."""
+        """Reset the robot to its initial configuration, at rest."""
         self._restart()
         return super().on_cleanup(state)
 
@@ -128,8 +128,8 @@ class Simulator(ManagedNode):
         )
 
     def _anchor(self) -> None:
-        """Set the start of simulated time to the present."""
-        # With /clock, stamps begin at zero; otherwise they are of the present.
+        """Set the origin of simulated time to the current time."""
+        # With /clock, stamps begin at zero; otherwise at the current system time.
         now = self._system.now().nanoseconds
         self._epoch = 0 if self._topics.publishes_clock else now
         self._start = self._steady.now().nanoseconds
@@ -163,9 +163,9 @@ class Simulator(ManagedNode):
             message = "too slow for real time" if late else "running"
             self._health.report(WARN if late else OK, message, self._values())
             return
-        self.get_logger().error("the simulated state is not finite; the simulation restarts")
+        self.get_logger().error("the simulated state is not finite; the simulation is reset")
         self._restart()
-        self._health.report(ERROR, "restarted after a state that was not finite", self._values())
+        self._health.report(ERROR, "reset after a state that was not finite", self._values())
 
     def _values(self) -> dict[str, object]:
         return {
@@ -195,7 +195,7 @@ class Simulator(ManagedNode):
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()
         response.success = True
-        response.message = "at the start, at rest; a new energy audit begins"
+        response.message = "reset to the initial configuration, at rest; a new energy audit begins"
         return response
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:

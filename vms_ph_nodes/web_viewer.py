@@ -1,4 +1,4 @@
-"""The web page: the robot in 3D with live plots of its energies and port powers."""
+"""A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
 import contextlib
 import io
@@ -31,17 +31,17 @@ with errors_in_one_sentence():
         from .views.robot_scene import RobotScene
     except ModuleNotFoundError as error:
         raise VmsPhError(
-            f"the page needs {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
+            f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
             "pycollada and scipy"
         ) from None
 
-_HOST = "127.0.0.1"  # the page is for this machine only
+_HOST = "127.0.0.1"  # reachable from this machine only
 _POSES_HZ = 30.0
 _PLOTS_HZ = 10.0
-_SECONDS = 20.0  # shown in the plots
+_SECONDS = 20.0  # time span of the plots, s
 _SAMPLES = int(_SECONDS * 25)
 
-# Browsers open connections in advance and drop them; each would be a traceback in the terminal.
+# Browsers open and drop spare connections, for each of which websockets logs a traceback.
 logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 _COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
@@ -83,8 +83,8 @@ class Strip:
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
-            # The page keeps the shown part of the time axis in proportion to its length; from a
-            # length of zero it would never recover.
+            # The page scales the visible part of the time axis with its length, and cannot recover
+            # from a length of zero.
             return (np.array([0.0, 1.0]), *np.zeros((self._width, 2)))
         times = np.array(self._times)
         values = np.array(self._values).reshape(len(times), self._width)
@@ -100,7 +100,7 @@ class WebViewer(Node):
         """Start the server.
 
         Raises:
-            VmsPhError: the port is taken.
+            VmsPhError: the port is in use.
         """
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
@@ -120,7 +120,7 @@ class WebViewer(Node):
         self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PLOTS_HZ, self._draw_plots)
-        self.get_logger().info(f"the page is at http://{_HOST}:{port}")
+        self.get_logger().info(f"web page at http://{_HOST}:{port}")
 
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
@@ -134,7 +134,7 @@ class WebViewer(Node):
         server.scene.add_grid("/floor", width=4.0, height=4.0, cell_size=0.25)
         server.initial_camera.position = (1.25, -1.1, 1.0)
         server.initial_camera.look_at = (0.2, 0.0, 0.45)
-        self._summary = server.gui.add_markdown("waiting for the robot …")
+        self._summary = server.gui.add_markdown("waiting for the robot description …")
         self._energy = Strip(
             server,
             "closed-loop energy (J)",
@@ -152,7 +152,7 @@ class WebViewer(Node):
         try:
             model = self._robot.model(message.data)
         except VmsPhError as error:
-            self.get_logger().error(f"the robot_description received: {error}")
+            self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
         self._scene = RobotScene(self._server, model, message.data)
         for missing in self._scene.missing:
@@ -177,7 +177,7 @@ class WebViewer(Node):
             time,
             message.closed_loop_energy,
             message.shaped_potential,
-            # A law splits its energy in the one way or in the other.
+            # Laws split the kinetic energy into task and null space, or into base and shape.
             message.kinetic_task + message.kinetic_base,
             message.kinetic_null + message.kinetic_shape,
         )
@@ -210,7 +210,7 @@ class WebViewer(Node):
 
 
 def _summary(power: Power) -> str:
-    """Return the energy balance in words, every port that has carried energy included."""
+    """Return the energy balance as Markdown, with every port of nonzero energy."""
     energies = {port: getattr(power, f"{port}_energy") for port in PORTS}
     energies.update(zip(power.tool_names, power.tool_energy, strict=False))
     supplied = " + ".join(f"{port} {energy:+.4f}" for port, energy in energies.items() if energy)
@@ -225,17 +225,19 @@ def _summary(power: Power) -> str:
 
 
 def _serve(port: int) -> viser.ViserServer:
-    # viser would silently take the next port, and the address printed would be another robot's.
+    # viser would silently use the next port, and the printed address would be that of another page.
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((_HOST, port))
         except OSError as error:
             raise VmsPhError(
-                f"port {port} on {_HOST} is taken ({error.strerror}); choose another, "
+                f"port {port} on {_HOST} is in use ({error.strerror}); choose another, "
                 f"for instance port:={port + 1}"
             ) from None
-    with contextlib.redirect_stdout(io.StringIO()):  # its banner; the node logs one line
+    with contextlib.redirect_stdout(
+        io.StringIO()
+    ):  # suppress the banner of viser; the node logs the address
         return viser.ViserServer(host=_HOST, port=port, verbose=False)
 
 

@@ -1,4 +1,4 @@
-"""Studies and benchmarks, without ROS: results of the sources computed again, costs of calls."""
+"""Studies, which reproduce results of the sources, and benchmarks; without ROS."""
 
 from .check import Check, Origin, Verdict
 from .progress import Progress

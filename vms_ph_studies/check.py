@@ -1,4 +1,4 @@
-"""What a study compares: a reference of a stated origin beside the value obtained here."""
+"""The checks of a study: comparison of an obtained value with a reference of stated origin."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,20 +12,20 @@ ORIGINS: tuple[Origin, ...] = ("published", "independent", "bound", "baseline")
 
 @dataclass(frozen=True)
 class Check:
-    """A reference beside what was obtained.
+    """Comparison of an obtained value with a reference.
 
     Attributes:
-        name: what is compared.
-        unit: of both values; empty where there is none.
+        name: description of the compared quantity.
+        unit: unit of both values, or an empty string.
         reference: the number or the statement to compare with.
         origin: where the reference comes from. ``published``: the source prints it.
             ``independent``: a separate computation, where the source prints nothing. ``bound``: a
             limit or condition of this project, such as a zero error. ``baseline``: an established
             method, run here on the same problem.
-        obtained: the value of this run.
-        tolerance: by which the two may differ; None for statements.
+        obtained: the value computed here.
+        tolerance: largest accepted difference; None for statements.
         verdict: ``refuted`` means that the source is wrong, and ``why`` gives the reason.
-        why: what a reader must know to judge the verdict.
+        why: explanation of the verdict.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Check:
     why: str = ""
 
     def document(self) -> dict[str, object]:
-        """Return the check as it stands in JSON: the reference under the key of its origin."""
+        """Return the check as a JSON document, with the reference under the key of its origin."""
         return {
             "name": self.name,
             "unit": self.unit,

@@ -1,9 +1,9 @@
-"""How a study reports its progress; it prints nothing itself."""
+"""Progress reports of a study through a callback; a study prints nothing."""
 
 from collections.abc import Callable
 
 Progress = Callable[[float, str], None]
-"""Receives the share of the work that is done, from 0 to 1, and what is computed at present."""
+"""A callback of the share of completed work, from 0 to 1, and the current task."""
 
 
 def no_progress(share: float, task: str) -> None:
@@ -18,7 +18,7 @@ class Stages:
         self._progress, self._length, self._begun = progress, max(length, 1), 0
 
     def begin(self, task: str, length: int = 1) -> Callable[[float], None]:
-        """Begin a stage of a length; return what receives the share of it that is done."""
+        """Begin a stage of a length; return the callback for its completed share."""
         begun = self._begun
         self._begun += length
 

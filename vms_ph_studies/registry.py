@@ -1,4 +1,4 @@
-"""All studies by their id; a study is imported when it is asked for."""
+"""All studies by their id, imported on use."""
 
 from importlib import import_module
 
@@ -39,7 +39,7 @@ def get(identifier: str) -> Study:
     """Return a study.
 
     Raises:
-        VmsPhError: there is none of this id.
+        VmsPhError: there is no study with this id.
     """
     known = studies()
     if identifier not in known:

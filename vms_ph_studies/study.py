@@ -1,4 +1,4 @@
-"""What a study is: parameters in, checks and files out."""
+"""Studies: computations with parameters that return checks and write files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Value = float | int | str
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a study: its checks, and the files it has written."""
+    """The result of a study: its checks and the written files."""
 
     checks: list[Check]
     files: list[Path] = field(default_factory=list)
@@ -26,14 +26,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A value of a study that can be changed (``--set`` on the command line).
+    """A parameter of a study (``--set`` on the command line).
 
     Attributes:
-        default: its type is the type of the parameter.
-        help: one line, with the unit.
-        choices: what is accepted; empty for anything.
-        least: the smallest number accepted; None: there is none.
-        above: the number above which all are accepted; None: there is none.
+        default: default value, whose type is the type of the parameter.
+        help: description in one line, with the unit.
+        choices: accepted values; empty for any.
+        least: smallest accepted number, or None.
+        above: exclusive lower bound of accepted numbers, or None.
     """
 
     default: Value
@@ -43,7 +43,7 @@ class Parameter:
     above: float | None = None
 
     def parse(self, name: str, text: str) -> Value:
-        """Return the value of a text.
+        """Parse a text.
 
         Raises:
             VmsPhError: the text is not of the type of the parameter, not among the choices, or a
@@ -65,7 +65,7 @@ class Parameter:
 
     @property
     def range(self) -> str:
-        """Which numbers are accepted, in words; empty for all."""
+        """Description of the accepted numbers; empty for all."""
         if self.above is not None:
             return f"above {self.above:g}"
         return "" if self.least is None else f"of at least {self.least:g}"
@@ -83,7 +83,7 @@ def list_of_numbers(settings: Settings, name: str) -> Array:
     """Return the numbers of a setting that lists them, in rising order.
 
     Raises:
-        VmsPhError: the text is no such list.
+        VmsPhError: the text is not such a list.
     """
     text = str(settings[name])
     try:
@@ -94,15 +94,15 @@ def list_of_numbers(settings: Settings, name: str) -> Array:
 
 @dataclass(frozen=True)
 class Study:
-    """A computation that can be repeated with other parameters.
+    """A computation with parameters, whose results are compared with references.
 
     Attributes:
-        id: its name on the command line.
-        source: whose result it is.
-        title: one line.
-        parameters: what can be changed.
-        compute: takes the settings, the folder for files (None writes none), and a callback that
-            receives the progress.
+        id: name on the command line.
+        source: source of the result.
+        title: description in one line.
+        parameters: the parameters by name.
+        compute: function of the settings, the folder for files (None writes none), and a progress
+            callback.
     """
 
     id: str
@@ -119,12 +119,12 @@ class Study:
         Args:
             settings: the values.
             out: an existing folder for plots and tables; None writes none.
-            progress: receives the progress of the computation.
+            progress: callback of the progress.
         """
         return self.compute(settings, out, progress)
 
     def settings(self, given: Mapping[str, str]) -> dict[str, Value]:
-        """Return the values of all parameters, those given in place of the defaults.
+        """Return the values of all parameters: the given ones and defaults for the others.
 
         Raises:
             VmsPhError: an unknown parameter, or a value that it does not accept.

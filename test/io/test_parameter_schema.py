@@ -19,7 +19,7 @@ def _load(tmp_path: Path, text: str) -> dict:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
-def test_every_shipped_file_is_of_the_schema_and_named_after_its_node(path: Path) -> None:
+def test_every_file_follows_the_schema_and_has_the_name_of_its_node(path: Path) -> None:
     specs = load_parameters(path)
     assert specs
     assert path.read_text().splitlines()[1] == f"{path.stem}:"
@@ -50,7 +50,7 @@ def test_nested_names_are_joined_by_dots(tmp_path: Path) -> None:
         ("one_of<>: [[0.5, 1.5]]", 1.5, 1.0, "x must be one of 0.5, 1.5"),
     ],
 )
-def test_a_value_outside_its_rule_is_refused_in_words(
+def test_a_value_that_violates_its_rule_is_rejected_with_a_message(
     tmp_path: Path, rule: str, good: float, bad: float, said: str
 ) -> None:
     specs = _load(
@@ -66,7 +66,10 @@ def test_a_value_outside_its_rule_is_refused_in_words(
     ("text", "said"),
     [
         ("a: {x: {type: float, default_value: 1.0, description: d}}", "has the type float"),
-        ("a: {x: {type: double, default_value: 1.0}}", "needs a default_value and a description"),
+        (
+            "a: {x: {type: double, default_value: 1.0}}",
+            "requires a default_value and a description",
+        ),
         (
             "a: {x: {type: double, default_value: 1.0, description: d, maximum: 3}}",
             "has the unknown field maximum",
@@ -78,20 +81,20 @@ def test_a_value_outside_its_rule_is_refused_in_words(
         (
             "a: {x: {type: string, default_value: '', description: d, "
             "validation: {not_empty<>: []}}}",
-            "its own default is not accepted: x must not be empty",
+            "the default is not accepted: x must not be empty",
         ),
-        ("a: {x: 3}", "x must hold parameters"),
-        ("a: {}\nb: {}", "must have one name at its top"),
+        ("a: {x: 3}", "x must contain parameters"),
+        ("a: {}\nb: {}", "must have one top-level key"),
         ("a: [", "is not YAML"),
     ],
 )
-def test_a_file_that_is_not_of_the_schema_is_refused_in_words(
+def test_a_file_that_does_not_follow_the_schema_is_rejected_with_a_message(
     tmp_path: Path, text: str, said: str
 ) -> None:
     with pytest.raises(VmsPhError, match=said):
         _load(tmp_path, text)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match=r"none\.yaml cannot be read: No such file"):
         load_parameters(tmp_path / "none.yaml")

@@ -1,4 +1,4 @@
-"""The bundled robots: what they are, where their numbers come from, and how they are asked for."""
+"""The bundled robots: their models, the origin of their numbers, and their arguments."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -31,7 +31,7 @@ def robot(request: pytest.FixtureRequest) -> robots.Robot:
 
 
 def inertials(xml: str) -> dict[str, pin.Inertia]:
-    """The inertias that a URDF gives, by link, in the axes of the link."""
+    """Return the inertias in a URDF, by link, in the axes of the link."""
     found = {}
     for link in ET.fromstring(xml).findall("link"):
         inertial = link.find("inertial")
@@ -78,7 +78,7 @@ def test_every_robot_loads_with_its_base_its_joints_and_its_end_effector(
     assert (home <= model.joints.upper).all()
 
 
-def test_nothing_is_wrong_with_the_description_of_any_robot(robot: robots.Robot) -> None:
+def test_the_description_of_every_robot_is_valid(robot: robots.Robot) -> None:
     findings = check_urdf(robot.description())
     assert findings.errors == ()
     assert findings.warnings == ()
@@ -94,7 +94,7 @@ def test_every_link_of_every_robot_has_the_inertia_of_a_rigid_body(robot: robots
         assert a + b >= (1 - TRIANGLE_TOLERANCE) * c, name
 
 
-def test_the_model_moves_the_masses_that_the_description_gives(robot: robots.Robot) -> None:
+def test_the_model_has_the_masses_of_the_description(robot: robots.Robot) -> None:
     model = robots.load(robot.name)
     bodies = inertials(robot.description())
     moving = {
@@ -118,7 +118,7 @@ def test_the_cart_is_the_chassis_of_the_ridgeback() -> None:
     body = inertials(robots.get("omnidirectional_panda").description())["base_link"]
     assert body.mass == 165.304
     np.testing.assert_array_equal(body.lever, [0.012, 0.002, 0.067])
-    # Published in axes turned by (pi/2, 0, pi/2): theirs x, y, z are ours y, z, x.
+    # Published in axes rotated by (pi/2, 0, pi/2): x, y, z there are y, z, x here.
     np.testing.assert_allclose(np.diag(body.inertia), [4.6155, 4.4744, 7.1624], atol=1e-12)
 
 
@@ -146,21 +146,21 @@ def test_the_arm_on_a_vehicle_is_the_panda_itself(name: str) -> None:
         assert carried[link].isApprox(body, 1e-12), link
 
 
-def test_the_two_arms_of_baxter_hang_on_one_torso() -> None:
+def test_the_two_arms_of_baxter_share_one_torso() -> None:
     model = robots.load("baxter")
     left, right = model.joint_names[:7], model.joint_names[7:]
     assert all(name.startswith("left_") for name in left)
     assert [name.replace("left", "right") for name in left] == list(right)
     rng = np.random.default_rng(3)
     d = model.evaluate(model.random_configuration(rng), rng.uniform(-1, 1, 14))
-    # On a fixed torso neither arm feels the other.
+    # On a fixed torso the arms are not coupled.
     np.testing.assert_array_equal(d.M[:7, 7:], 0.0)
     np.testing.assert_array_equal(d.C[:7, 7:], 0.0)
     np.testing.assert_array_equal(d.jacobian("left_gripper")[:, 7:], 0.0)
     np.testing.assert_array_equal(d.J_end_effector[:, :7], 0.0)
 
 
-def test_on_a_floating_torso_the_arms_of_baxter_feel_each_other() -> None:
+def test_on_a_floating_torso_the_arms_of_baxter_are_coupled() -> None:
     robot = robots.get("baxter")
     model = robot.model(robot.description(), "floating")
     rng = np.random.default_rng(3)
@@ -186,16 +186,16 @@ def test_arguments_change_the_robot() -> None:
         (
             "satellite_panda",
             {"busmass": "400"},
-            "knows no argument 'busmass'; its arguments are arm, bus_ixx, bus_iyy, bus_izz, bus_m",
+            "has no argument 'busmass'; its arguments are arm, bus_ixx, bus_iyy, bus_izz, bus_m",
         ),
-        ("panda", {"bus_mass": "400"}, "panda.urdf knows no argument 'bus_mass'; it has none"),
+        ("panda", {"bus_mass": "400"}, "panda.urdf has no argument 'bus_mass'; it has none"),
         ("satellite_panda", {"bus_mass": "-4"}, "mass of 'base_link' must not be negative"),
         ("satellite_panda", {"bus_mass": "heavy"}, "with these arguments: .*'heavy'"),
         ("satellite_panda", {"bus_izz": "1e5"}, "inertia of 'base_link' belongs to no rigid body"),
         ("satellite_panda", {"arm": "/nowhere.urdf"}, "No such file.*nowhere.urdf"),
     ],
 )
-def test_a_wrong_argument_is_refused_in_one_sentence(
+def test_an_invalid_argument_is_rejected_in_one_sentence(
     name: str, arguments: dict[str, str], said: str
 ) -> None:
     with pytest.raises(ModelError, match=said) as refusal:
@@ -203,7 +203,7 @@ def test_a_wrong_argument_is_refused_in_one_sentence(
     assert "\n" not in str(refusal.value)
 
 
-def test_an_unknown_robot_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_robot_is_reported_with_the_known_ones() -> None:
     with pytest.raises(VmsPhError, match=f"no robot 'atlas'; bundled are {', '.join(SIZES)}"):
         robots.get("atlas")
 

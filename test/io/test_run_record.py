@@ -14,7 +14,7 @@ from vms_ph_io.share import share_directory
 
 @pytest.fixture
 def bag_with_a_tool(tmp_path: Path) -> Path:
-    """A bag of a robot with a tool port that comes after the first sample."""
+    """Return a bag of a robot with a tool port that appears after the first sample."""
     types = MessageTypes()
     types.register_folder("vms_ph", share_directory() / "msg")
     store, folder = types.store, tmp_path / "run"

@@ -1,4 +1,4 @@
-"""Fluids and rotors from files: what they hold, and what is said of wrong ones."""
+"""Fluids and rotors from files: their content, and errors about invalid ones."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,15 +39,15 @@ def test_the_fluid_of_the_underwater_robot_is_as_published() -> None:
     np.testing.assert_array_equal(hull.linear_drag, [13.7, 0.0, 33.0, 0.0, 0.8, 0.0])
     np.testing.assert_array_equal(hull.quadratic_drag, [141.0, 217.0, 190.0, 1.19, 0.47, 1.5])
     assert hull.volume == 0.0134
-    # Buoyant a little above the centre of mass, which is the origin.
+    # The centre of buoyancy is slightly above the centre of mass, which is the origin.
     np.testing.assert_array_equal(hull.centre_of_buoyancy, [0.0, 0.0, 0.01])
-    # Cylinders of 4 cm across displace what their length says.
+    # The displaced volume of cylinders of 4 cm diameter.
     for body, length in ((upper_arm, np.hypot(0.02, 0.145)), (forearm, 0.10975)):
         assert body.volume == pytest.approx(np.pi * 0.02**2 * length)
         assert np.trace(body.added_mass[:3, :3]) == pytest.approx(2 * 1000.0 * body.volume)
 
 
-def test_the_hull_nearly_floats() -> None:
+def test_the_hull_is_nearly_neutrally_buoyant() -> None:
     robot = robots.load("bluerov2_alpha5")
     hull = robot.fluid.bodies[0]
     # 13.5 kg against 13.4 litres of fresh water.
@@ -70,7 +70,7 @@ def changed(original: Path, change: Callable[[dict], object], folder: Path) -> P
         (lambda c: c.update(density=-1), "density of a fluid must be positive; given: -1"),
         (lambda c: c.update(density="wet"), "density must be 1 numbers"),
         (lambda c: c.update(bodies=[]), "'bodies' must be a list with at least one entry"),
-        (lambda c: c.update(bodies=["base_link"]), "body 0 must hold link, volume"),
+        (lambda c: c.update(bodies=["base_link"]), "body 0 must have the keys link, volume"),
         (lambda c: c["bodies"][0].pop("volume"), "body 0 lacks 'volume'"),
         (lambda c: c["bodies"][0].update(lift=1), "body 0 has the unknown key 'lift'"),
         (
@@ -84,10 +84,10 @@ def changed(original: Path, change: Callable[[dict], object], folder: Path) -> P
         (lambda c: c["bodies"][1].update(volume=1), "body 1 has the unknown key 'volume'"),
     ],
 )
-def test_a_wrong_fluid_file_is_refused_by_name(
+def test_an_invalid_fluid_file_is_rejected_with_the_name_of_the_key(
     change: Callable[[dict], object], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match=rf"changed\.yaml is not a file of a fluid: .*{said}"):
+    with pytest.raises(ModelError, match=rf"changed\.yaml is not a valid fluid file: .*{said}"):
         load_fluid(changed(FLUID, change, tmp_path))
 
 
@@ -108,10 +108,10 @@ def test_a_wrong_fluid_file_is_refused_by_name(
         (lambda c: c["rotors"][5].update(position=[1, 2]), r"position of rotor 5 must have shape"),
     ],
 )
-def test_a_wrong_rotor_file_is_refused_by_name(
+def test_an_invalid_rotor_file_is_rejected_with_the_name_of_the_key(
     change: Callable[[dict], object], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match=rf"changed\.yaml is not a file of rotors: .*{said}"):
+    with pytest.raises(ModelError, match=rf"changed\.yaml is not a valid rotor file: .*{said}"):
         load_allocation(changed(ROTORS, change, tmp_path))
 
 
@@ -126,7 +126,7 @@ def test_a_missing_or_unreadable_file_gets_one_clear_sentence(
     with pytest.raises(ModelError, match=r"broken\.yaml is not YAML"):
         load(file)
     file.write_text("just words")
-    with pytest.raises(ModelError, match="must hold names and values"):
+    with pytest.raises(ModelError, match="must contain a mapping"):
         load(file)
     file.write_bytes(b"\xff\xfe\x00\xd8")
     with pytest.raises(ModelError, match="not text"):

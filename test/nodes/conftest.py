@@ -1,4 +1,4 @@
-"""Running nodes as a user does: as processes, on a DDS domain of their own."""
+"""Fixtures that run nodes as processes in a separate DDS domain."""
 
 import os
 import re
@@ -16,7 +16,7 @@ COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main;
 
 
 class Program:
-    """A process whose output is kept and can be waited for."""
+    """A process whose output is kept and awaited."""
 
     def __init__(self, words: list[str], environment: dict[str, str], folder: Path) -> None:
         self.process = subprocess.Popen(
@@ -50,7 +50,7 @@ class Program:
         return match
 
     def await_count(self, text: str, count: int, seconds: float = 90.0) -> None:
-        """Wait until a text was put out so often."""
+        """Wait until a text was printed a number of times."""
         end = time.monotonic() + seconds
         while (seen := self.output.count(text)) < count:
             assert time.monotonic() < end, f"{text!r} came {seen} times, not {count}"
@@ -87,7 +87,7 @@ class Program:
 
 
 def environment(domain: int) -> dict[str, str]:
-    """The environment of a user on a DDS domain of our own, nothing else of ROS in it."""
+    """Return the environment of a user, with this DDS domain and no other ROS variables."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS", "RMW"))}
     return {**ours, "ROS_DOMAIN_ID": str(domain), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
 
@@ -105,7 +105,7 @@ Start = Callable[..., Program]
 
 @pytest.fixture(scope="module")
 def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Start a vms-ph command; it is stopped at the end of the module at the latest."""
+    """Start a vms-ph command; it is stopped by the end of the module."""
     folder = tmp_path_factory.mktemp("home")
     programs: list[Program] = []
 

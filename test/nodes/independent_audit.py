@@ -1,4 +1,4 @@
-"""Recomputes energies and port powers from a bag, with nothing but Pinocchio and mcap.
+"""Recomputes energies and port powers from a bag, using only Pinocchio and mcap.
 
 Reads the robot from /robot_description, states and efforts from /joint_states and the external
 wrench; compares with the recorded /vms_ph/energy and /vms_ph/power at the same stamps. Decodes CDR
@@ -10,7 +10,7 @@ import struct
 import sys
 
 import mcap.reader
-import numpy as np  # what Pinocchio computes with
+import numpy as np  # numpy is a dependency of Pinocchio
 import pinocchio as pin
 
 

@@ -1,9 +1,9 @@
-"""Recomputes energy splits and momenta from a bag, with nothing but Pinocchio, numpy and mcap.
+"""Recomputes energy splits and momenta from a bag, using only Pinocchio, numpy and mcap.
 
 Takes the robot from /robot_description, its state from /joint_states and /odom of the same stamp,
 and compares with the recorded /vms_ph/energy and /vms_ph/momentum. The momentum of the whole robot
-is a literal sum over its bodies; splits are found by solving with the mass matrix. The added mass
-and buoyancy of a fluid are laid over the bodies from the numbers of its file.
+is a sum over its bodies; splits are computed by solving with the mass matrix. The added mass and
+buoyancy of a fluid are added to the bodies from the numbers of its file.
 """
 
 import math
@@ -22,7 +22,7 @@ BASES = {"fixed": None, "planar": pin.JointModelPlanar, "floating": pin.JointMod
 def worst_differences(
     bag: Path, base: str, gravity: list[float], fluid: Any = None
 ) -> dict[str, float]:
-    """The largest difference of every quantity, relative to its largest value in the bag.
+    """Return the largest difference of every quantity, relative to its largest value in the bag.
 
     Args:
         bag: the folder.
@@ -48,7 +48,7 @@ def worst_differences(
     scale = max(float(np.abs(np.array(mine["kinetic"])).max()), 1e-12)
     for name, values in mine.items():
         a, b = np.array(values), np.array(theirs[name])
-        # Parts of an energy that is split are judged by the whole.
+        # Parts of a split energy are compared relative to the whole.
         largest = scale if name.startswith("kinetic") else float(np.abs(a).max())
         if np.isnan(a).all() and np.isnan(b).all():
             worst[name] = 0.0
@@ -98,7 +98,7 @@ def _quantities(
     jacobian = pin.computeFrameJacobian(
         model, data, q, model.getFrameId(tool), pin.LOCAL_WORLD_ALIGNED
     )[:3]
-    in_task = np.nan  # a robot that cannot reach in all directions has no task inertia
+    in_task = np.nan  # the task inertia is undefined at a singular configuration
     if np.linalg.matrix_rank(jacobian) == 3:
         task = np.linalg.inv(jacobian @ np.linalg.solve(mass, jacobian.T))
         in_task = 0.5 * (jacobian @ v) @ task @ (jacobian @ v)

@@ -1,4 +1,4 @@
-"""A recorded run played again: what is worked out from it is what was worked out live."""
+"""Replay of a recorded run: nodes compute the same energies as during the recording."""
 
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ def replayed(recorded: Path, start: Start, tmp_path_factory: pytest.TempPathFact
     monitor = start("launch", "replay", "robot:=hextilt")
     recorder = start("bag", "record", "-o", str(bag))
     topics = [word for topic in INPUTS for word in ("--topics", topic)]
-    # The delay is for discovery: messages played before anybody listens are lost, as in ROS 2.
+    # The delay is for discovery: messages without a subscriber are lost, as in ROS 2.
     play = start("bag", "play", str(recorded), "--clock", "100", "--delay", "3", *topics)
     assert play.wait(60) == 0
     assert "played" in play.output
@@ -61,8 +61,8 @@ def _numbers(message: object) -> np.ndarray:
 def test_the_energies_of_a_replayed_run_are_those_recorded(recorded: Path, replayed: Path) -> None:
     live, again = (_by_stamp(bag, "/vms_ph/energy") for bag in (recorded, replayed))
     common = sorted(live.keys() & again.keys())
-    # Nothing is lost but what was in flight when the recordings began and ended: topics are found
-    # one after the other.
+    # Topics are discovered one after the other, so messages may be missing at the beginning and end
+    # of the recordings.
     played = _by_stamp(recorded, "/joint_states").keys() & _by_stamp(recorded, "/odom").keys()
     assert len(played & live.keys()) > 200
     assert len(common) > 0.9 * len(played & live.keys())
@@ -70,9 +70,11 @@ def test_the_energies_of_a_replayed_run_are_those_recorded(recorded: Path, repla
         np.testing.assert_allclose(_numbers(again[stamp]), _numbers(live[stamp]), atol=1e-9)
 
 
-def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> None:
+def test_the_powers_and_momenta_of_a_replayed_run_are_those_recorded(
+    recorded: Path, replayed: Path
+) -> None:
     live, again = (_by_stamp(bag, "/vms_ph/power") for bag in (recorded, replayed))
-    # In the first second not every publisher of the replay has been found by the monitor.
+    # In the first second the monitor has not discovered every publisher of the replay.
     found = min(again) + 10**9
     assert sum(stamp >= found for stamp in again) > 20
     for stamp in (s for s in live.keys() & again.keys() if s >= found):
@@ -88,7 +90,7 @@ def test_so_are_the_powers_and_the_momenta(recorded: Path, replayed: Path) -> No
         np.testing.assert_allclose(a.shape_momentum, b.shape_momentum, atol=1e-9)  # type: ignore[attr-defined]
 
 
-def test_the_markers_come_from_the_bag_too(recorded: Path, replayed: Path) -> None:
+def test_the_markers_of_a_replayed_run_are_those_recorded(recorded: Path, replayed: Path) -> None:
     def places(bag: Path) -> dict[int, tuple[float, float, float]]:
         found = {}
         for message in BagReader(bag).messages({"/vms_ph/markers"}):
@@ -100,7 +102,7 @@ def test_the_markers_come_from_the_bag_too(recorded: Path, replayed: Path) -> No
 
     again = places(replayed)
     assert len(again) > 50
-    # Which samples are drawn depends on the first one seen; those drawn both times agree.
+    # The published samples depend on the first one received; those published both times agree.
     live = places(recorded)
     for stamp in live.keys() & again.keys():
         assert again[stamp] == pytest.approx(live[stamp], abs=1e-9)
@@ -128,7 +130,7 @@ def test_a_bag_recorded_under_earlier_names_feeds_the_monitor(start: Start, tmp_
     recorded, bag = Path(__file__).parents[1] / "io/bag/data/earlier_names", tmp_path / "bag"
     monitor = start("launch", "replay", "robot:=panda")
     recorder = start("bag", "record", "-o", str(bag), "/vms_ph/power")
-    # Either name chooses a topic.
+    # Either name selects a topic.
     inputs = ("/joint_states", "/vms_ph/wrench_end_effector", "/vms_ph/port_work")
     topics = [word for topic in inputs for word in ("--topics", topic)]
     play = start("bag", "play", str(recorded), "--clock", "100", "--delay", "3", *topics)
@@ -144,10 +146,10 @@ def test_a_bag_recorded_under_earlier_names_feeds_the_monitor(start: Start, tmp_
     assert any(message.wrench_end_effector for message in again.values())  # type: ignore[attr-defined]
 
 
-def test_nothing_to_play_is_said(recorded: Path, start: Start) -> None:
+def test_a_bag_without_messages_to_play_is_reported(recorded: Path, start: Start) -> None:
     play = start("bag", "play", str(recorded), "--topics", "/nothing")
     assert play.wait(20) == 1
-    assert "holds nothing to play; its topics are /controller/state" in play.output
+    assert "contains no message to play; its topics are /controller/state" in play.output
     assert "Traceback" not in play.output
     missing = start("bag", "play", "/no/such/bag")
     assert missing.wait(20) == 1

@@ -1,4 +1,4 @@
-"""The motion of a base between messages and arrays."""
+"""Conversion of the motion of a base between messages and arrays."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def moving(request: pytest.FixtureRequest) -> VMSModel:
     return robots.load(request.param)
 
 
-def test_the_motion_of_a_base_survives_the_way_there_and_back(
+def test_the_motion_of_a_base_is_unchanged_by_a_round_trip(
     moving: VMSModel, rng: np.random.Generator
 ) -> None:
     for _ in range(20):
@@ -28,7 +28,9 @@ def test_the_motion_of_a_base_survives_the_way_there_and_back(
         np.testing.assert_array_equal(back.v, v[: moving.b])
 
 
-def test_a_wrench_on_a_base_survives_too(moving: VMSModel, rng: np.random.Generator) -> None:
+def test_a_base_wrench_is_unchanged_by_a_round_trip(
+    moving: VMSModel, rng: np.random.Generator
+) -> None:
     wrench = rng.normal(size=moving.b)
     message = to_wrench_base(Header(), wrench)
     np.testing.assert_array_equal(from_wrench_base(moving, message.wrench), wrench)
@@ -37,7 +39,7 @@ def test_a_wrench_on_a_base_survives_too(moving: VMSModel, rng: np.random.Genera
         assert message.wrench.torque.z == wrench[2]
 
 
-def test_a_pose_that_is_none_is_refused_in_words(moving: VMSModel) -> None:
+def test_an_invalid_pose_is_rejected_with_a_message(moving: VMSModel) -> None:
     pose = Pose()
     pose.orientation.w = 2.0
     with pytest.raises(StateError, match=r"length 1 within 0\.001; its length is 2"):
@@ -54,5 +56,5 @@ def test_a_pose_that_is_none_is_refused_in_words(moving: VMSModel) -> None:
 def test_a_planar_base_is_not_tilted() -> None:
     pose = Pose()
     pose.orientation.x, pose.orientation.w = float(np.sin(0.05)), float(np.cos(0.05))
-    with pytest.raises(StateError, match="turns about z only"):
+    with pytest.raises(StateError, match="rotates about z only"):
         from_pose_and_twist(robots.load("omnidirectional_panda"), pose, Twist())

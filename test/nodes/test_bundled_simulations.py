@@ -1,4 +1,4 @@
-"""Every bundled robot simulated as its launch file and parameters say, without ROS in between."""
+"""Every bundled robot simulated without ROS, with the parameters of its launch file."""
 
 from dataclasses import fields, replace
 
@@ -13,7 +13,7 @@ from vms_ph_dynamics.structure import StandardForm
 from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots, share_directory
 
-# Those that stand and fall on a floor are simulated otherwise; see test_hopping_simulation.py.
+# Hoppers are simulated with a floor; see test_hopping_simulation.py.
 HOLDING = [name for name in robots.names() if not robots.get(name).on_floor]
 
 
@@ -78,7 +78,7 @@ def test_the_port_energies_account_for_the_stored_energy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOLDING)
-def test_it_holds_after_a_push(name: str) -> None:
+def test_the_controller_holds_the_robot_after_a_push(name: str) -> None:
     simulation = _simulation(name)
     model = robots.load(name)
     push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
@@ -89,11 +89,11 @@ def test_it_holds_after_a_push(name: str) -> None:
     assert np.abs(samples[-1].torque[: model.n]).max() < model.joints.effort.max()
 
 
-def test_the_satellite_keeps_the_momentum_that_the_push_gave_it() -> None:
+def test_the_satellite_keeps_its_momentum_after_a_push() -> None:
     simulation = _simulation("satellite_panda")
     model = robots.load("satellite_panda")
     samples = _pushed(simulation, 10.0, 120)
     whole = [momenta(model.evaluate(s.q, s.v)).spatial for s in samples[30:]]
-    # 10 N for 0.15 s; afterwards nothing acts from outside.
+    # 10 N for 0.15 s; afterwards there are no external efforts.
     np.testing.assert_allclose(whole[0][:3], [1.5, 0, 0], atol=1e-9)
     np.testing.assert_allclose(whole[-1], whole[0], atol=1e-9)

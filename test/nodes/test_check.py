@@ -1,4 +1,4 @@
-"""vms-ph check: the sentences it prints, and how it ends."""
+"""vms-ph check: its output and exit code."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from vms_ph_nodes.cli.check import check
 
 
 @pytest.mark.parametrize("name", robots.names())
-def test_every_bundled_robot_is_sound(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_bundled_robot_is_valid(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     check(name, "auto", "")
     said = capsys.readouterr()
     robot = robots.get(name)
-    assert f"{robot.path().name} is sound" in said.out
+    assert f"{robot.path().name} is valid" in said.out
     assert f"base          {robot.base}" in said.out
     assert f"end effector  {robot.end_effector}" in said.out
     assert f"moving mass   {robots.load(name).total_mass:.6g} kg" in said.out
     assert said.err == ""
 
 
-def test_another_base_and_end_effector_can_be_asked_for(
+def test_base_and_end_effector_can_be_set(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     check("panda", "floating", "panda_hand")
@@ -30,7 +30,7 @@ def test_another_base_and_end_effector_can_be_asked_for(
     assert "end effector  panda_hand" in said
 
 
-def test_a_robot_with_one_joint_is_enough(
+def test_a_robot_with_one_joint_is_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     solid = (
@@ -54,12 +54,12 @@ def test_every_error_of_a_file_is_printed_before_it_is_refused(
 ) -> None:
     file = tmp_path / "two.urdf"
     file.write_text('<robot name="two"><link name="a"/><link name="b"/></robot>')
-    with pytest.raises(VmsPhError, match=r"two\.urdf is not sound: 1 error\(s\), see above"):
+    with pytest.raises(VmsPhError, match=r"two\.urdf is not valid: 1 error\(s\), see above"):
         check(str(file), "auto", "")
     assert "error: the tree is disconnected: 'a', 'b' have no parent" in capsys.readouterr().err
 
 
-def test_wrong_names_are_refused_in_words(tmp_path: Path) -> None:
+def test_unknown_names_are_rejected_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match=r"there is no file .*pandora"):
         check(str(tmp_path / "pandora"), "auto", "")
     with pytest.raises(ModelError, match="fixed, planar or floating; given: 'rocket'"):

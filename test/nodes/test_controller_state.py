@@ -1,4 +1,4 @@
-"""The ControllerState message follows the records of the controllers."""
+"""The ControllerState message has the fields of the controllers' records."""
 
 from dataclasses import fields
 
@@ -24,7 +24,7 @@ def test_the_message_has_the_fields_of_the_energy_record_and_no_others() -> None
     assert set(ControllerState.get_fields_and_field_types()) == energies | BESIDE_THE_ENERGY
 
 
-def test_every_field_arrives_in_the_message() -> None:
+def test_every_field_is_copied_to_the_message() -> None:
     values = {field.name: 1.0 + k for k, field in enumerate(fields(ControlEnergy))}
     message = to_controller_state(
         Header(frame_id="here"),

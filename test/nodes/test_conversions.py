@@ -1,4 +1,4 @@
-"""Between messages and arrays."""
+"""Conversion between messages and arrays."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from vms_ph_nodes.messages.conversions import (
 )
 
 
-def test_a_state_survives_the_way_there_and_back(panda: VMSModel, rng: np.random.Generator) -> None:
+def test_a_state_is_unchanged_by_a_round_trip(panda: VMSModel, rng: np.random.Generator) -> None:
     q, v, torque = panda.random_configuration(rng), rng.normal(size=7), rng.normal(size=7)
     message = to_joint_state(panda, Header(stamp=to_stamp(7_000_000_003)), q, v, torque)
     back = from_joint_state(panda, message)
@@ -26,7 +26,7 @@ def test_a_state_survives_the_way_there_and_back(panda: VMSModel, rng: np.random
     assert from_stamp(message.header.stamp) == 7_000_000_003
 
 
-def test_joints_the_model_does_not_have_are_passed_over(panda: VMSModel) -> None:
+def test_joints_that_are_not_in_the_model_are_ignored(panda: VMSModel) -> None:
     names = ["panda_finger_joint1", *panda.joint_names]
     message = JointState(name=names, position=[0.04, *range(1, 8)])
     q, v, torque = from_joint_state(panda, message)
@@ -35,7 +35,7 @@ def test_joints_the_model_does_not_have_are_passed_over(panda: VMSModel) -> None
     assert not torque.any()
 
 
-def test_missing_joints_are_named(panda: VMSModel) -> None:
+def test_missing_joints_are_reported(panda: VMSModel) -> None:
     message = JointState(name=["panda_joint1"], position=[1.0])
     with pytest.raises(StateError, match="lacks panda_joint2, panda_joint3"):
         from_joint_state(panda, message)
@@ -43,7 +43,7 @@ def test_missing_joints_are_named(panda: VMSModel) -> None:
     assert q.tolist() == [1, 0, 0, 0, 0, 0, 0]
 
 
-def test_entries_that_are_not_finite_are_named(panda: VMSModel) -> None:
+def test_entries_that_are_not_finite_are_reported(panda: VMSModel) -> None:
     with pytest.raises(StateError, match="effort must be finite; it is not for panda_joint2"):
         by_name(panda, ["panda_joint1", "panda_joint2"], [1.0, np.nan], "effort")
     with pytest.raises(StateError, match="3 entries for 1 joint names"):

@@ -1,4 +1,4 @@
-"""The demo as a user runs it: processes on a real wire, looked at from outside."""
+"""The demo as a user runs it: processes that communicate over DDS, observed from outside."""
 
 import json
 import re
@@ -82,12 +82,12 @@ def test_another_process_calls_the_model_server(demo: Demo, start: Start) -> Non
     assert yaml.safe_load(bad.output)["message"] == "position has 0 entries for 1 joint names"
 
 
-def test_the_topics_come_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
+def test_the_topics_are_published_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
     hz = start("topic", "hz", "/joint_states", "--seconds", "6")
     assert hz.wait(30) == 0
     rates = [float(r) for r in re.findall(r"average rate: ([\d.]+)", hz.output)]
     assert len(rates) >= 3
-    # A busy machine's stall of 0.2 s at one end of the window makes 3 %.
+    # A stall of 0.2 s of a busy machine at one end of the window changes the rate by 3 %.
     assert np.median(rates) == pytest.approx(100.0, abs=5.0)
 
 
@@ -129,7 +129,7 @@ STRANGER = """
 """
 
 
-def test_a_stranger_reads_the_joint_states_with_the_line_that_was_printed(
+def test_a_program_without_this_package_reads_the_joint_states_in_the_printed_environment(
     demo: Demo, tmp_path: Path
 ) -> None:
     line = demo.program.await_output(r"  (export .*)")[1]
@@ -142,7 +142,7 @@ def test_a_stranger_reads_the_joint_states_with_the_line_that_was_printed(
     assert seen.stdout.split() == [",".join(f"panda_joint{i}" for i in range(1, 8)), "7"]
 
 
-def test_commands_move_the_arm_and_bad_ones_do_not(demo: Demo, start: Start) -> None:
+def test_valid_commands_move_the_arm_and_invalid_ones_do_not(demo: Demo, start: Start) -> None:
     home = "{pose: {position: {x: 0.40, y: 0.1, z: 0.75}}}"
     sent = start(
         "topic", "pub", "--once", "/controller/reference_pose", "geometry_msgs/msg/PoseStamped",
@@ -180,7 +180,7 @@ def test_gains_can_be_changed_within_their_bounds(demo: Demo, start: Start) -> N
     assert read.output.strip() == "5.0"
     refused = start("param", "set", "/controller", "stiffness", "-1")
     assert refused.wait(20) == 1
-    assert "did not take stiffness = -1.0" in refused.output
+    assert "rejected stiffness = -1.0" in refused.output
     assert "Traceback" not in refused.output
     fixed = start("param", "set", "/simulator", "step", "0.01")
     assert fixed.wait(20) == 1
@@ -203,7 +203,7 @@ def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, start: Start
 
 
 def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo) -> None:
-    # The last test of the module: it ends the demo.
+    # This is the last test of the module, since it ends the demo.
     assert demo.program.interrupt() == 0
     output = demo.program.output
     assert "Traceback" not in output
@@ -249,10 +249,10 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     assert found["energy"] < 1e-9
     assert found["power"] < 1e-9
     assert abs(found["imbalance"]) < 1e-5
-    # Controller and monitor find the same power between null space and task, each for itself.
+    # Controller and monitor compute the same power between null space and task independently.
     recorded = read_run(tmp_path / "bag")
     monitored, control = recorded.power["null_to_task"], recorded.control
-    # Topics are found one after the other: the first samples of one may lack the other.
+    # Topics are discovered one after the other: the first samples may lack some topics.
     both = np.intersect1d(recorded.power["time"], control["time"], return_indices=True)
     assert len(both[0]) > 900
     np.testing.assert_allclose(monitored[both[1]], control["null_to_task"][both[2]], atol=1e-12)
@@ -268,7 +268,7 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
         (("--rate", "0"), "greater than or equal to 0.1"),
     ],
 )
-def test_wishes_that_cannot_be_met_get_one_sentence(
+def test_invalid_options_are_reported_in_one_sentence(
     start: Start, words: tuple[str, ...], said: str
 ) -> None:
     program = start("demo", "--headless", "--seconds", "1", *words)
@@ -277,7 +277,7 @@ def test_wishes_that_cannot_be_met_get_one_sentence(
     assert "Traceback" not in program.output
 
 
-def test_a_port_that_is_taken_is_said_before_anything_starts(start: Start) -> None:
+def test_a_port_in_use_is_reported_before_anything_starts(start: Start) -> None:
     import socket
 
     with socket.socket() as taken:
@@ -286,5 +286,5 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(start: Start) -> No
         port = taken.getsockname()[1]
         program = start("demo", "--port", str(port), "--seconds", "1")
         assert program.wait(20) == 1
-    assert f"port {port} on 127.0.0.1 is taken" in program.output
+    assert f"port {port} on 127.0.0.1 is in use" in program.output
     assert "process started" not in program.output

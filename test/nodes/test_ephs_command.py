@@ -23,21 +23,21 @@ def test_the_examples_are_listed() -> None:
 
 
 @pytest.mark.parametrize("model", [*EXAMPLES, "panda", "satellite_panda"])
-def test_a_picture_of_every_example_and_of_a_robot_is_written(model: str, tmp_path: Path) -> None:
+def test_every_example_and_a_robot_can_be_drawn(model: str, tmp_path: Path) -> None:
     file = tmp_path / "picture.svg"
     assert f"written: {file}" in run("ephs", "draw", model, "-o", str(file))
     assert ET.parse(file).getroot().tag.endswith("svg")
 
 
-def test_the_powers_of_a_motion_colour_the_picture(tmp_path: Path) -> None:
+def test_the_powers_of_a_motion_colour_the_wires(tmp_path: Path) -> None:
     file = tmp_path / "powers.svg"
     run("ephs", "draw", "damped_oscillator", "--powers", "0.5", "-o", str(file))
     moving = [e for e in ET.parse(file).iter() if e.tag.endswith("animate")]
-    # Seven power ports, with colour and width of each.
+    # Seven power ports, each with colour and width.
     assert len(moving) == 14
 
 
-def test_an_unknown_model_is_answered_by_what_there_is(tmp_path: Path) -> None:
+def test_an_unknown_model_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     result = CliRunner().invoke(make_app(), ["ephs", "draw", "teapot"])
     assert isinstance(result.exception, VmsPhError)
     assert "pendulum" in str(result.exception)
@@ -50,7 +50,7 @@ def checks(*settings: str) -> dict[str, dict[str, object]]:
     return {check["name"]: check for check in document["checks"]}
 
 
-def test_the_equations_of_source_c_come_out_and_its_misprints_are_refuted() -> None:
+def test_the_equations_of_source_c_are_reproduced_and_its_misprints_refuted() -> None:
     found = checks("duration=0.4", "states=2")
     verdicts = {name: check["verdict"] for name, check in found.items()}
     refuted = [name for name, verdict in verdicts.items() if verdict == "refuted"]
@@ -61,7 +61,7 @@ def test_the_equations_of_source_c_come_out_and_its_misprints_are_refuted() -> N
     assert {v for n, v in verdicts.items() if n not in refuted} == {"agrees"}
 
 
-def test_a_coarse_step_shows_in_the_first_law() -> None:
+def test_the_error_of_the_first_law_grows_with_the_step() -> None:
     name = "first law: the same, projected Runge-Kutta"
     fine, coarse = (checks("duration=0.4", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
     assert float(str(coarse["obtained"])) > 100 * float(str(fine["obtained"]))

@@ -18,7 +18,7 @@ def node() -> Iterator[Node]:
     rclpy.shutdown()
 
 
-def test_a_repeated_mistake_is_logged_once_and_another_kind_at_once(
+def test_a_repeated_reason_is_logged_once_and_a_different_one_at_once(
     node: Node, capfd: pytest.CaptureFixture[str]
 ) -> None:
     diagnostics = InputDiagnostics(node)

@@ -1,4 +1,4 @@
-"""Ctrl-C while a program is still importing what it needs."""
+"""Ctrl-C during the imports of a program."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ import pytest
     ],
     ids=["a node", "a command"],
 )
-def test_a_program_that_is_interrupted_while_it_imports_ends_quietly(
+def test_a_program_interrupted_during_its_imports_prints_no_traceback(
     program: tuple[str, ...], imported: str, code: int
 ) -> None:
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The temperatures of the joints on their topics."""
+"""The published temperatures of the joints."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The launch file of every bundled robot, run as processes and looked at through its bag."""
+"""The launch file of every bundled robot, run as processes and checked by its bag."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -34,7 +34,7 @@ def run(
     name = request.param
     bag = tmp_path_factory.mktemp(name) / "bag"
     program = start("launch", name, "push_period:=1.0", "record:=true", f"bag:={bag}", "rate:=50.0")
-    # A push begins after a second of simulated time, whatever that takes on a busy machine.
+    # A push begins after one second of simulated time, which takes longer on a busy machine.
     start("topic", "echo", "/vms_ph/energy").await_count("\n---", 140)
     assert program.interrupt() == 0
     topics = {t.topic.name: t.topic.type for t in bag_info(bag).topics}
@@ -60,12 +60,12 @@ def test_energies_and_momenta_are_those_of_an_independent_computation(run: Run) 
     fluid = known.load().fluid
     worst = worst_differences(run.bag, known.base, list(known.gravity), fluid)
     assert worst.pop("samples") > 100
-    # Rounding, times the condition of the mass matrices that are solved with.
+    # Rounding, times the condition number of the mass matrices.
     too_far = {name: value for name, value in worst.items() if value > 1e-9}
     assert not too_far
 
 
-# The type of message that each of RViz's displays takes.
+# The message type of each display of RViz.
 _DISPLAYS = {
     "rviz_default_plugins/RobotModel": "std_msgs/msg/String",
     "rviz_default_plugins/MarkerArray": "visualization_msgs/msg/MarkerArray",
@@ -74,7 +74,7 @@ _DISPLAYS = {
 }
 
 
-def test_what_rviz_shows_is_published(run: Run) -> None:
+def test_every_topic_of_the_rviz_displays_is_published(run: Run) -> None:
     share = share_directory()
     launch = ET.parse(share / f"launch/{run.name}.launch.xml").getroot()
     defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}

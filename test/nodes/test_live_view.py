@@ -1,4 +1,4 @@
-"""What the demo shows in a terminal."""
+"""The live view of the demo in a terminal."""
 
 import io
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ def waiting(start: Start) -> Program:
     return start("run", "closed_loop", "--ros-args", *words)
 
 
-def test_nodes_that_are_to_wait_do_nothing_until_they_are_activated(
+def test_nodes_without_autostart_do_nothing_until_they_are_activated(
     waiting: Program, start: Start
 ) -> None:
     assert _state(start, "simulator") == _state(start, "controller") == "unconfigured"
@@ -44,7 +44,7 @@ def test_nodes_that_are_to_wait_do_nothing_until_they_are_activated(
     assert echo.wait(30) == 0
 
 
-def test_simulated_time_begins_at_zero_and_stands_still_while_inactive(
+def test_simulated_time_begins_at_zero_and_does_not_advance_while_inactive(
     waiting: Program, start: Start
 ) -> None:
     def clock() -> float:
@@ -65,7 +65,7 @@ def test_simulated_time_begins_at_zero_and_stands_still_while_inactive(
     assert first < clock() < first + 60.0
 
 
-def test_an_inactive_controller_gives_no_effort_and_an_active_one_holds(
+def test_an_inactive_controller_commands_no_effort_and_an_active_one_holds_the_robot(
     waiting: Program, start: Start
 ) -> None:
     def effort() -> float:
@@ -81,13 +81,13 @@ def test_an_inactive_controller_gives_no_effort_and_an_active_one_holds(
     assert effort() > 0.0
 
 
-def test_a_transition_that_there_is_not_is_refused(waiting: Program, start: Start) -> None:
+def test_an_unknown_transition_is_rejected(waiting: Program, start: Start) -> None:
     assert not _change(start, "simulator", "configure")
     assert waiting.interrupt() == 0
     assert "Traceback" not in waiting.output
 
 
-def test_two_robots_share_one_wire_by_namespace_and_prefix(start: Start) -> None:
+def test_two_robots_share_one_domain_by_namespace_and_frame_prefix(start: Start) -> None:
     programs = [
         start("launch", name, f"namespace:={side}", f"prefix:={side}_", "markers:=false")
         for name, side in (("panda", "left"), ("hextilt", "right"))
@@ -108,10 +108,10 @@ def test_two_robots_share_one_wire_by_namespace_and_prefix(start: Start) -> None
     assert [program.interrupt() for program in programs] == [0, 0]
 
 
-def test_a_controller_on_its_own_holds_a_robot_that_another_process_simulates(
+def test_a_controller_in_its_own_process_holds_a_robot_simulated_by_another(
     start: Start,
 ) -> None:
-    """As with a driver in place of the simulator: joint_states and odom in, efforts out."""
+    """The simulator takes the place of a driver: it publishes joint_states and odom."""
     simulator = start(
         "run", "simulator", "--ros-args", "-p", "robot:=satellite_panda",
         "-r", "simulator/torque:=torque", "-r", "__ns:=/sat",
@@ -126,7 +126,7 @@ def test_a_controller_on_its_own_holds_a_robot_that_another_process_simulates(
     assert simulator.interrupt() == 0
 
 
-def test_diagnostics_tell_frequencies_what_holds_passivity_and_what_has_stopped(
+def test_diagnostics_report_frequencies_the_means_of_passivity_and_stopped_inputs(
     start: Start,
 ) -> None:
     robot = start("launch", "panda", "markers:=false")
@@ -135,9 +135,9 @@ def test_diagnostics_tell_frequencies_what_holds_passivity_and_what_has_stopped(
         r"name: '?energy_monitor: vms_ph node'?\s+message: energy balanced(.|\n)*?"
         r"key: frequency \(Hz\)\s+value: '?(9\d|10\d)\."
     )
-    watch.await_output("no energy tank watches it")
+    watch.await_output("by the law, without an energy tank")
     assert start("param", "set", "/controller", "tank_capacity", "5.0").wait(30) == 0
-    watch.await_output("held by the energy tank")
+    watch.await_output("ensured by the energy tank")
     assert _change(start, "simulator", "deactivate")
     watch.await_output(r"level: 1\s+name: '?energy_monitor: vms_ph node'?\s+message: no joint sta")
     assert _change(start, "simulator", "activate")

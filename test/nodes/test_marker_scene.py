@@ -1,4 +1,4 @@
-"""The markers in the web page are those of RViz."""
+"""The web page draws the markers of RViz."""
 
 import socket
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
 from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
-# An extra that a ROS installation need not have.
+# An optional dependency.
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.views.marker_scene import MarkerScene  # noqa: E402
 
@@ -39,7 +39,7 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
         array = to_markers(Header(frame_id="odom"), shapes)
         scene.show(array)
         arrows = [s for s in shapes if isinstance(s, Arrow) and is_visible(s)]
-        # Single precision on the way to the page.
+        # The page uses single precision.
         np.testing.assert_allclose(
             scene._arrows.points,
             [[a.start, a.start + a.vector] for a in arrows],
@@ -56,7 +56,7 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
     assert drawn >= {"locked inertia", "task inertia", "kinetic energy", "kinetic energy, label"}
 
 
-def test_without_arrows_none_are_left_from_before(server: Any) -> None:
+def test_arrows_that_are_no_longer_published_are_removed(server: Any) -> None:
     model = robots.load("panda")
     shapes = Shapes(Scales(), PositionTask(model))
     scene = MarkerScene(server)

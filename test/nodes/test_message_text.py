@@ -1,4 +1,4 @@
-"""Messages as YAML and back."""
+"""Conversion of messages to and from YAML."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_nodes.messages.message_text import fill, load_interface, parse, to_plain, to_yaml
 
 
-def test_a_message_and_its_text_are_the_same() -> None:
+def test_a_message_is_unchanged_by_a_round_trip_through_text() -> None:
     message = JointState(name=["a", "b"], position=[1.0, 2.5], effort=[0.1, np.pi])
     message.header.stamp.sec = 12
     again = fill(JointState(), yaml.safe_load(to_yaml(message)))
@@ -32,7 +32,7 @@ def test_nested_sequences_of_messages_are_filled() -> None:
     assert message.transforms[0].transform.translation.x == 1.0
 
 
-def test_whole_numbers_are_taken_where_floats_are_meant() -> None:
+def test_integers_are_accepted_for_float_fields() -> None:
     message = fill(PoseStamped(), parse("pose: {position: {x: 1, y: -2}}"))
     assert message.pose.position.x == 1.0
     assert to_plain(fill(Float64MultiArray(), {"data": [1, 2]}))["data"] == [1.0, 2.0]
@@ -44,16 +44,16 @@ def test_whole_numbers_are_taken_where_floats_are_meant() -> None:
     [
         ("poze: {}", "there is no field 'poze'; there are header, pose"),
         ("pose: {position: {w: 1}}", "there is no field 'pose.position.w'"),
-        ("pose: 3", "pose takes fields"),
+        ("pose: 3", "pose expects fields"),
         ("pose: {position: {x: [1]}}", "'pose.position.x' is a double"),
     ],
 )
-def test_a_wrong_field_is_answered_with_its_place(values: str, said: str) -> None:
+def test_an_error_in_a_field_is_reported_with_the_path_of_the_field(values: str, said: str) -> None:
     with pytest.raises(VmsPhError, match=said):
         fill(PoseStamped(), parse(values))
 
 
-def test_text_that_is_no_yaml_and_names_that_are_no_type_are_refused() -> None:
+def test_invalid_yaml_and_unknown_type_names_are_rejected() -> None:
     with pytest.raises(VmsPhError, match="not YAML"):
         parse("{a: [1")
     for name in ("sensor_msgs/msg/Jointstate", "nowhere/msg/X", "Odd", "a/b/c/d"):

@@ -1,4 +1,4 @@
-"""Commands where an extra of this package is not installed."""
+"""Commands without an extra of this package that they require."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 import rclpy
 
-# The real one has a wire of its own.
+# A real ROS 2 has its own middleware.
 embedded = pytest.mark.skipif(
     "vms_ph_embedded" not in (rclpy.__file__ or ""), reason="only the embedded runtime needs it"
 )
@@ -25,10 +25,10 @@ main()
     [
         pytest.param("cyclonedds", ("topic", "list"), needed, marks=embedded),
         pytest.param("cyclonedds", ("run", "simulator"), needed, marks=embedded),
-        ("viser", ("run", "web_viewer"), "the page needs viser: pip install 'vms-ph[web]'"),
+        ("viser", ("run", "web_viewer"), "the web page requires viser: pip install 'vms-ph[web]'"),
     ],
 )
-def test_a_command_names_the_extra_that_it_needs(
+def test_a_command_reports_the_missing_extra(
     missing: str, command: tuple[str, ...], said: str
 ) -> None:
     words = [sys.executable, "-c", WITHOUT, missing, *command]

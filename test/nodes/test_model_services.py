@@ -1,4 +1,4 @@
-"""What the model server answers, and the client that asks it."""
+"""The responses of the model server, and its client."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_the_terms_at_a_state_are_those_of_the_model(
         joint_state=state.joint_state, base_pose=state.base_pose, base_twist=state.base_twist
     )
     ModelAnswers(model).dynamics(request, response)
-    # The half angle of a planar base costs a rounding.
+    # The half angle of a planar base adds a rounding error.
     close = {"rtol": 1e-12, "atol": 1e-12 * model.total_mass}
     np.testing.assert_allclose(np.reshape(response.mass_matrix, d.M.shape), d.M, **close)
     np.testing.assert_allclose(np.reshape(response.coriolis_matrix, d.C.shape), d.C, **close)
@@ -78,7 +78,7 @@ def test_jacobians_give_the_twists_of_frames(
         )
 
 
-def test_every_bundled_robot_has_the_structure(
+def test_every_bundled_robot_passes_the_structure_checks(
     known: tuple[VMSModel, np.ndarray, np.ndarray],
 ) -> None:
     model, q, v = known
@@ -88,12 +88,14 @@ def test_every_bundled_robot_has_the_structure(
     assert len(response.checks) == len(response.values) == len(response.limits) >= 8
 
 
-def test_a_robot_at_rest_has_the_structure_too(panda: VMSModel) -> None:
+def test_a_robot_at_rest_passes_the_structure_checks(panda: VMSModel) -> None:
     found = structure_checks(panda.evaluate(panda.neutral_configuration(), np.zeros(7)))
     assert all(check.value <= check.limit for check in found)
 
 
-def test_a_broken_structure_is_found(panda: VMSModel, rng: np.random.Generator) -> None:
+def test_a_wrong_coriolis_matrix_fails_the_structure_checks(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
     d = panda.evaluate(panda.random_configuration(rng), rng.normal(size=7))
     broken = d.C + 0.01
     d.__dict__["C"] = broken
@@ -108,7 +110,7 @@ def test_a_broken_structure_is_found(panda: VMSModel, rng: np.random.Generator) 
         (robot_state({"panda_joint1": float("nan")}), "position must be finite"),
     ],
 )
-def test_a_bad_state_is_refused_with_the_reason(
+def test_an_invalid_state_is_rejected_with_the_reason(
     panda: VMSModel, state: RobotState, said: str
 ) -> None:
     answers = ModelAnswers(panda)
@@ -116,7 +118,7 @@ def test_a_bad_state_is_refused_with_the_reason(
         answers.energies(GetEnergies.Request(states=[state]), GetEnergies.Response())
 
 
-def test_other_bad_requests_are_refused_too(panda: VMSModel) -> None:
+def test_other_invalid_requests_are_rejected(panda: VMSModel) -> None:
     answers = ModelAnswers(panda)
     with pytest.raises(StateError, match="from 1 to 10000 states; given: 0"):
         answers.energies(GetEnergies.Request(), GetEnergies.Response())
@@ -130,7 +132,7 @@ def test_other_bad_requests_are_refused_too(panda: VMSModel) -> None:
         answers.energies(GetEnergies.Request(states=[good, bad]), GetEnergies.Response())
 
 
-def test_joints_that_are_held_may_be_named(panda: VMSModel) -> None:
+def test_locked_joints_may_be_in_a_request(panda: VMSModel) -> None:
     state = robot_state({"panda_finger_joint1": 0.02, "panda_joint2": 0.1})
     response = GetEnergies.Response()
     ModelAnswers(panda).energies(GetEnergies.Request(states=[state]), response)
@@ -138,7 +140,7 @@ def test_joints_that_are_held_may_be_named(panda: VMSModel) -> None:
 
 
 @pytest.mark.wire
-def test_the_client_asks_another_process(
+def test_the_client_calls_another_process(
     start: Start, domain: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start("run", "model_server", "--ros-args", "-p", "robot:=hextilt")
@@ -172,7 +174,7 @@ def test_the_client_asks_another_process(
     assert server.interrupt() == 0
 
 
-def test_every_array_of_a_service_has_its_layout_stated() -> None:
+def test_the_layout_of_every_array_of_a_service_is_documented() -> None:
     share = Path(__file__).parents[2] / "srv"
     for file in sorted(share.glob("*.srv")):
         lines = file.read_text().splitlines()

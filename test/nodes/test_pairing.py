@@ -9,7 +9,7 @@ def collecting() -> tuple[StampPairing, list[tuple[str, str | None]]]:
     return pairing, done
 
 
-def test_a_leader_waits_for_its_companion_whichever_comes_first() -> None:
+def test_a_leader_waits_for_its_companion_in_either_order() -> None:
     pairing, done = collecting()
     pairing.expect({"work"})
     pairing.accompany("work", 1, "w1")
@@ -21,7 +21,7 @@ def test_a_leader_waits_for_its_companion_whichever_comes_first() -> None:
     assert done[1] == ("s2", "w2")
 
 
-def test_a_lost_companion_holds_a_leader_only_until_a_later_one_comes() -> None:
+def test_a_lost_companion_delays_a_leader_only_until_a_later_one_is_received() -> None:
     pairing, done = collecting()
     pairing.expect({"work"})
     pairing.lead(1, "s1")
@@ -31,7 +31,7 @@ def test_a_lost_companion_holds_a_leader_only_until_a_later_one_comes() -> None:
     assert done == [("s1", None), ("s2", "w2")]
 
 
-def test_a_topic_that_runs_behind_loses_nothing() -> None:
+def test_no_message_of_a_delayed_topic_is_lost() -> None:
     pairing, done = collecting()
     pairing.expect({"work"})
     for stamp in range(1, 26):
@@ -41,18 +41,18 @@ def test_a_topic_that_runs_behind_loses_nothing() -> None:
     assert done == [(f"s{stamp}", f"w{stamp}") for stamp in range(1, 26)]
 
 
-def test_a_topic_that_fell_silent_holds_back_a_bounded_number_of_leaders() -> None:
+def test_a_topic_that_stopped_delays_a_bounded_number_of_leaders() -> None:
     pairing, done = collecting()
     pairing.accompany("work", 0, "w0")
     for stamp in range(1, 200):
         pairing.lead(stamp, f"s{stamp}")
     assert 100 < len(done) < 199
-    # Once its publisher is known to be gone, nobody waits for it any more.
+    # Leaders no longer wait once the publisher has left discovery.
     pairing.expect(set())
     assert len(done) == 199
 
 
-def test_a_companion_that_has_come_is_waited_for_from_then_on() -> None:
+def test_leaders_wait_for_a_companion_once_it_was_received() -> None:
     pairing, done = collecting()
     pairing.accompany("work", 1, "w1")
     pairing.lead(1, "s1")
@@ -60,13 +60,13 @@ def test_a_companion_that_has_come_is_waited_for_from_then_on() -> None:
     assert done == [("s1", "w1")]
 
 
-def test_without_a_publisher_nobody_is_waited_for() -> None:
+def test_leaders_do_not_wait_without_a_publisher() -> None:
     pairing, done = collecting()
     pairing.lead(1, "s1")
     assert done == [("s1", None)]
 
 
-def test_companions_without_a_leader_do_not_pile_up() -> None:
+def test_the_number_of_companions_without_a_leader_is_bounded() -> None:
     pairing, done = collecting()
     pairing.expect({"work"})
     for stamp in range(1000):

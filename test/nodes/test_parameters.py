@@ -1,4 +1,4 @@
-"""Parameters as their files declare them, on whichever runtime there is."""
+"""Nodes declare the parameters of their files, on the installed runtime."""
 
 import ast
 from pathlib import Path
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def _declared(path: Path) -> set[str]:
-    """The names in calls of declare() in a module."""
+    """Return the names in calls of declare() in a module."""
     return {
         call.args[1].value
         for call in ast.walk(ast.parse(path.read_text()))
@@ -26,7 +26,7 @@ def _declared(path: Path) -> set[str]:
     }
 
 
-# Which modules declare for which node.
+# The modules that declare the parameters of each node.
 PARTS = {
     "simulator": (
         "simulator",
@@ -53,7 +53,7 @@ def test_every_file_belongs_to_a_node() -> None:
 
 
 @pytest.mark.parametrize("node", PARTS)
-def test_a_node_declares_what_its_file_has(node: str) -> None:
+def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     declared: set[str] = set()
     for part in PARTS[node]:
         declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py")
@@ -62,12 +62,12 @@ def test_a_node_declares_what_its_file_has(node: str) -> None:
     assert declared == {name for name in there if not name.startswith("scale.")}
 
 
-def test_the_page_of_parameters_is_up_to_date() -> None:
+def test_the_documentation_of_parameters_is_up_to_date() -> None:
     assert (ROOT / "docs/parameters.md").read_text().rstrip() == document().rstrip()
 
 
 @pytest.mark.wire
-def test_other_processes_see_and_change_them(start: Start) -> None:
+def test_other_processes_read_and_change_parameters(start: Start) -> None:
     start("run", "energy_monitor", "--ros-args", "-p", "robot:=panda")
     listed = start("param", "list", "/energy_monitor")
     assert listed.wait(20) == 0
@@ -77,7 +77,7 @@ def test_other_processes_see_and_change_them(start: Start) -> None:
     assert changed.wait(20) == 0
     refused = start("param", "set", "/energy_monitor", "unaccounted_tolerance", "-1.0")
     assert refused.wait(20) == 1
-    assert "did not take unaccounted_tolerance = -1.0" in refused.output
+    assert "rejected unaccounted_tolerance = -1.0" in refused.output
     fixed = start("param", "set", "/energy_monitor", "base", "planar")
     assert fixed.wait(20) == 1
 
@@ -90,7 +90,7 @@ def test_other_processes_see_and_change_them(start: Start) -> None:
         ("scheme:=euler", "scheme must be one of auto, projected_rk4"),
     ],
 )
-def test_a_value_that_is_not_accepted_ends_the_node_with_a_sentence(
+def test_an_invalid_value_ends_the_node_with_one_sentence(
     start: Start, parameter: str, said: str
 ) -> None:
     program = start("run", "simulator", "--ros-args", "-p", parameter)
@@ -101,7 +101,7 @@ def test_a_value_that_is_not_accepted_ends_the_node_with_a_sentence(
 
 @pytest.mark.wire
 @pytest.mark.parametrize("value", ["-1.0", "much"])
-def test_a_value_refused_at_the_start_is_told_in_one_sentence(start: Start, value: str) -> None:
+def test_an_invalid_initial_value_is_reported_in_one_sentence(start: Start, value: str) -> None:
     words = ("--ros-args", "-p", "robot:=panda", "-p", f"unaccounted_tolerance:={value}")
     program = start("run", "energy_monitor", *words)
     assert program.wait(30) == 1

@@ -11,7 +11,7 @@ def sample(rate: RateStatistics, beat: int) -> tuple[float, float]:
     return rate.sample(round(beat * PERIOD * NANOSECONDS))
 
 
-def test_a_hundred_a_second_are_a_hundred_hertz() -> None:
+def test_a_hundred_events_per_second_are_a_hundred_hertz() -> None:
     rate = RateStatistics()
     for beat in range(20):
         frequency, idle = sample(rate, beat)
@@ -21,7 +21,7 @@ def test_a_hundred_a_second_are_a_hundred_hertz() -> None:
     assert idle == 0.0
 
 
-def test_a_change_of_rate_shows_in_full_after_two_seconds() -> None:
+def test_a_new_rate_is_fully_reported_after_two_seconds() -> None:
     rate = RateStatistics()
     for beat in range(30):
         for _ in range(25 if beat < 20 else 5):

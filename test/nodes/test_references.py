@@ -1,4 +1,4 @@
-"""References from topics, as a controller gets them."""
+"""References of a controller from topics."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def twist(frame: str) -> TwistStamped:
     return message
 
 
-def test_a_pose_is_told_once_and_for_the_base_of_a_moving_robot_too(node: Node) -> None:
+def test_a_pose_is_returned_once_and_also_applies_to_a_moving_base(node: Node) -> None:
     model = robots.load("omnidirectional_panda")
     listening = topics(node, model)
     half = np.sqrt(0.5)
@@ -59,7 +59,7 @@ def test_a_pose_is_told_once_and_for_the_base_of_a_moving_robot_too(node: Node) 
     assert again.pose is None
 
 
-def test_on_a_fixed_base_a_pose_is_told_in_its_root_link(node: Node, panda: VMSModel) -> None:
+def test_on_a_fixed_base_a_pose_is_expressed_in_the_root_link(node: Node, panda: VMSModel) -> None:
     listening = topics(node, panda)
     listening._on_pose(pose("panda_link0"))
     told = listening.take(panda.neutral_configuration())
@@ -67,9 +67,9 @@ def test_on_a_fixed_base_a_pose_is_told_in_its_root_link(node: Node, panda: VMSM
     assert told.pose is not None
 
 
-def test_a_twist_is_turned_into_the_axes_it_is_wanted_in(node: Node) -> None:
+def test_a_twist_is_rotated_into_the_axes_of_each_reference(node: Node) -> None:
     model = robots.load("omnidirectional_panda")
-    quarter = model.configuration({}, [0.0, 0.0, 0.0, 1.0])  # facing along y
+    quarter = model.configuration({}, [0.0, 0.0, 0.0, 1.0])  # the base x axis points along y
     listening = topics(node, model)
     listening._on_twist(twist("base_link"))
     told = listening.take(quarter)
@@ -81,7 +81,7 @@ def test_a_twist_is_turned_into_the_axes_it_is_wanted_in(node: Node) -> None:
     assert told.velocity == pytest.approx([0.1, 0.0, 0.0])
 
 
-def test_joints_are_taken_by_name_and_only_all_together(node: Node) -> None:
+def test_joints_are_matched_by_name_and_must_be_complete(node: Node) -> None:
     model = robots.load("borinot")
     listening = topics(node, model)
     names = list(model.joint_names)
@@ -94,9 +94,9 @@ def test_joints_are_taken_by_name_and_only_all_together(node: Node) -> None:
 @pytest.mark.parametrize(
     "message",
     [pose("moon"), pose("odom", float("nan")), pose("odom", 1.0, 0.0), pose("base_link")],
-    ids=["unknown frame", "not finite", "no orientation", "a moving frame"],
+    ids=["unknown frame", "not finite", "invalid orientation", "a moving frame"],
 )
-def test_a_pose_that_cannot_be_meant_is_ignored(node: Node, message: PoseStamped) -> None:
+def test_an_invalid_pose_is_ignored(node: Node, message: PoseStamped) -> None:
     model = robots.load("omnidirectional_panda")
     listening = topics(node, model)
     listening._on_pose(message)

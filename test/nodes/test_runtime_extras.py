@@ -1,4 +1,4 @@
-"""What the programs import is brought by the runtime extras, and not only by those of tests."""
+"""The runtime extras, without those of tests, install everything that the programs import."""
 
 import importlib.metadata
 import json
@@ -13,7 +13,7 @@ RUNTIME = {"embedded", "robots", "web"}
 
 _TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 
-# The modules that only other extras bring are made as if they were not installed.
+# Modules that only other extras install are hidden.
 PROGRAM = """
 import json, sys
 for name in json.loads(sys.argv[1]):
@@ -40,7 +40,7 @@ import vms_ph_nodes.web_viewer, vms_ph_nodes.simulator, vms_ph_nodes.bag_recorde
 
 
 def _brought(name: str, extras: set[str], seen: set[tuple[str, str]]) -> set[str]:
-    """Return the distributions that one brings, itself included, by their normalised names."""
+    """Return a distribution and its dependencies by their normalised names."""
     found = {_normalised(name)}
     for text in importlib.metadata.requires(name) or ():
         requirement = packaging.Requirement(text)
@@ -63,7 +63,7 @@ def _normalised(name: str) -> str:
 
 
 @pytest.mark.parametrize("code", [DRAWS_EVERY_ROBOT, PLOTS, COMMANDS], ids=["page", "plots", "cli"])
-def test_it_runs_with_the_runtime_extras_alone(code: str) -> None:
+def test_the_programs_run_with_the_runtime_extras_alone(code: str) -> None:
     try:
         brought = _brought("vms-ph", RUNTIME, set())
     except importlib.metadata.PackageNotFoundError:

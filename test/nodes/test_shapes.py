@@ -1,4 +1,4 @@
-"""What the markers stand for."""
+"""The quantities that the markers show."""
 
 import numpy as np
 import pinocchio as pin
@@ -57,7 +57,7 @@ def test_the_locked_velocity_is_drawn_in_the_axes_of_the_inertial_frame(
     np.testing.assert_allclose(shape.vector, FAR.velocity * pose[:3, :3] @ velocity)
 
 
-def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_the_powers(
+def test_arrows_of_positive_power_point_at_the_centre_of_mass_with_length_in_proportion(
     drawn: tuple[Evaluation, Ports, dict[str, Shape]],
 ) -> None:
     d, ports, shapes = drawn
@@ -71,7 +71,7 @@ def test_power_that_comes_in_points_at_the_centre_of_mass_and_the_lengths_are_th
     for name, power in names.items():
         shape = arrow(drawn, f"power {name}")
         assert np.linalg.norm(shape.vector) == pytest.approx(FAR.power * abs(power), abs=1e-12)
-        # Into the robot ends at the port, out of it begins there.
+        # An arrow into the robot ends at the port, an arrow out of it begins there.
         port = shape.start + shape.vector if power > 0 else shape.start
         assert shape.vector @ (centre - port) * power >= -1e-12
     assert sum(p for n, p in names.items() if n in d.model.joint_names) == pytest.approx(
@@ -91,7 +91,7 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
     inertia = shape.axes @ np.diag(moments) @ shape.axes.T
     model = d.model.pinocchio
     data = model.createData()
-    # Literally: every body about the common centre of mass.
+    # Reference: the sum over all bodies about the common centre of mass.
     q = d.model.tree.full_configuration(d.q)
     pin.forwardKinematics(model, data, q)
     centre, total = momenta(d).centre_of_mass, np.zeros((3, 3))
@@ -100,7 +100,7 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
         away = pose.act(body.lever) - centre
         total += pose.rotation @ body.inertia @ pose.rotation.T
         total += body.mass * (away @ away * np.eye(3) - np.outer(away, away))
-    # A flat robot is drawn at least a millimetre thick to either side.
+    # A planar robot is drawn at least one millimetre thick on either side.
     own, axes = np.linalg.eigh(total)
     squares = np.maximum(5 / d.model.total_mass * (own.sum() / 2 - own), 1e-6)
     drawn_so = d.model.total_mass / 5 * (squares.sum() - squares)
@@ -111,12 +111,14 @@ def test_the_locked_inertia_is_a_homogeneous_body_of_the_same_mass_and_moments(
     assert np.linalg.det(shape.axes) == pytest.approx(1.0)
 
 
-def test_the_task_ellipsoid_has_the_masses_that_a_push_feels(
+def test_the_half_axes_of_the_task_ellipsoid_are_the_apparent_masses_of_a_push(
     drawn: tuple[Evaluation, Ports, dict[str, Shape]],
 ) -> None:
     d = drawn[0]
     jacobian = PositionTask(d.model).jacobian(d)
-    if np.linalg.matrix_rank(jacobian) < 3:  # a robot in the plane feels no mass across it
+    if (
+        np.linalg.matrix_rank(jacobian) < 3
+    ):  # the task inertia of a planar robot is undefined across its plane
         assert "task inertia" not in drawn[2]
         return
     shape = drawn[2]["task inertia"]
@@ -124,7 +126,7 @@ def test_the_task_ellipsoid_has_the_masses_that_a_push_feels(
     mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
     for k in range(3):
         push = shape.axes[:, k]
-        # A unit force along an axis accelerates the end effector along it, by one over the mass.
+        # A unit force along an axis accelerates the end effector by one over the apparent mass.
         np.testing.assert_allclose(mobility @ push, push * FAR.inertia / shape.half[k], rtol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""The layouts for PlotJuggler and Foxglove, and the RViz files: every topic and field exists."""
+"""Every topic and field in the PlotJuggler and Foxglove layouts and the RViz files exists."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -78,7 +78,9 @@ def test_a_replay_shows_a_robot_as_its_own_launch_file_does(name: str) -> None:
     share = share_directory()
     launch = ET.parse(share / f"launch/{name}.launch.xml").getroot()
     defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}
-    launching = pytest.importorskip("vms_ph_embedded.launch")  # a colcon build has none
+    launching = pytest.importorskip(
+        "vms_ph_embedded.launch"
+    )  # a colcon build does not have the embedded launcher
     arguments = {"robot": name, "rviz": "true", "prefix": "left/"}
     replay = launching.load(
         share / "launch/replay.launch.xml",
@@ -108,7 +110,7 @@ def test_every_launch_file_describes_all_its_arguments(name: str) -> None:
 
 
 def _arguments(file: Path, share: Path) -> dict[str, ET.Element]:
-    """The arguments of a launch file and those it includes; the outer one of a name counts."""
+    """Return the arguments of a launch file and its includes; outer ones take precedence."""
     root = ET.parse(file).getroot()
     found = {str(argument.get("name")): argument for argument in root.findall("arg")}
     for include in root.findall("include"):

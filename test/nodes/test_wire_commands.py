@@ -1,4 +1,4 @@
-"""Mistakes in commands that talk to running nodes: a sentence says what is there instead."""
+"""Errors of commands that communicate with running nodes."""
 
 import socket
 import time
@@ -22,7 +22,7 @@ def server(start: Start) -> Iterator[Program]:
 def _await_topic(start: Start, name: str) -> None:
     end = time.monotonic() + 60.0
     while start("topic", "echo", "--once", name).wait(30):
-        assert time.monotonic() < end, f"{name} never came"
+        assert time.monotonic() < end, f"{name} was not discovered"
 
 
 def _refused(start: Start, *words: str, **environment: str) -> str:
@@ -32,7 +32,7 @@ def _refused(start: Start, *words: str, **environment: str) -> str:
     return program.output
 
 
-def test_a_name_that_no_topic_can_have_is_refused(start: Start) -> None:
+def test_an_invalid_topic_name_is_rejected(start: Start) -> None:
     told = _refused(start, "topic", "pub", "--once", "bad name", "std_msgs/msg/Empty")
     assert "error: Invalid topic name" in told
     told = _refused(start, "bag", "record", "bad name")
@@ -40,14 +40,14 @@ def test_a_name_that_no_topic_can_have_is_refused(start: Start) -> None:
     assert "error: Invalid service name" in _refused(start, "service", "call", "bad name")
 
 
-def test_a_parameter_file_that_is_not_there_is_named(start: Start) -> None:
+def test_a_missing_parameter_file_is_reported(start: Start) -> None:
     told = _refused(start, "run", "simulator", "--ros-args", "--params-file", "nowhere.yaml")
     assert "error: " in told
     assert "'nowhere.yaml'" in told
 
 
 @pytest.mark.parametrize("command", [("topic", "list"), ("demo", "--headless")])
-def test_a_domain_that_does_not_exist_is_refused(start: Start, command: tuple[str, ...]) -> None:
+def test_an_invalid_domain_is_rejected(start: Start, command: tuple[str, ...]) -> None:
     told = _refused(start, *command, ROS_DOMAIN_ID="999")
     assert told.startswith("error: ROS_DOMAIN_ID='999' is not a domain")
 
@@ -58,20 +58,22 @@ def test_a_topic_is_found_without_its_slash(server: Program, start: Start) -> No
     assert "panda_joint1" in echo.output
 
 
-def test_what_is_published_must_be_of_the_type_of_the_topic(server: Program, start: Start) -> None:
+def test_a_published_message_must_have_the_type_of_the_topic(server: Program, start: Start) -> None:
     told = _refused(
         start, "topic", "pub", "--once", "/simulator/wrench_end_effector", "std_msgs/msg/Empty"
     )
     assert (
-        "/simulator/wrench_end_effector is a geometry_msgs/msg/WrenchStamped, no std_msgs/msg/Empty"
-        in told
+        "the type of /simulator/wrench_end_effector is geometry_msgs/msg/WrenchStamped, not" in told
     )
     assert "incompatible" not in server.output
 
 
-def test_a_service_is_called_by_its_own_type(server: Program, start: Start) -> None:
+def test_a_service_call_must_have_the_type_of_the_service(server: Program, start: Start) -> None:
     told = _refused(start, "service", "call", "/simulator/reset", "std_srvs/srv/SetBool")
-    assert told == "error: /simulator/reset is a std_srvs/srv/Trigger, no std_srvs/srv/SetBool\n"
+    assert (
+        told
+        == "error: the type of /simulator/reset is std_srvs/srv/Trigger, not std_srvs/srv/SetBool\n"
+    )
 
 
 def test_a_number_may_be_written_with_an_exponent(start: Start) -> None:
@@ -85,7 +87,7 @@ def test_a_number_may_be_written_with_an_exponent(start: Start) -> None:
     assert program.interrupt() == 0
 
 
-def test_the_rate_of_a_topic_that_stops_is_none(start: Start) -> None:
+def test_a_topic_that_stops_has_no_rate(start: Start) -> None:
     program = start("run", "simulator", "--ros-args", "-r", "__ns:=/stops")
     _await_topic(start, "/stops/joint_states")
     hz = start("topic", "hz", "/stops/joint_states")
@@ -95,12 +97,12 @@ def test_the_rate_of_a_topic_that_stops_is_none(start: Start) -> None:
     assert hz.interrupt() == 0
 
 
-def test_a_browser_that_hangs_up_is_no_matter_for_the_terminal(start: Start) -> None:
+def test_a_dropped_browser_connection_prints_nothing_in_the_terminal(start: Start) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     page = start("run", "web_viewer", "--ros-args", "-p", f"port:={port}")
-    page.await_output(f"the page is at http://127.0.0.1:{port}")
+    page.await_output(f"web page at http://127.0.0.1:{port}")
     for said in (b"", b"GET / HT"):
         with socket.create_connection(("127.0.0.1", port), timeout=10.0) as browser:
             browser.sendall(said)

@@ -1,4 +1,4 @@
-"""vms-ph bench: every benchmark runs, on every base, and gives its ratios; no time is asserted."""
+"""vms-ph bench: every benchmark runs on every base and reports its ratios; no time is asserted."""
 
 import json
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_errors_against_cost_are_drawn_for_every_base(
         assert errors["Pinocchio aba + RK4", 50]["momentum"] > 1e-9
 
 
-def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
+def test_a_benchmark_without_plots_rejects_a_folder(tmp_path: Path) -> None:
     arguments = ["bench", "dynamics", "--seconds", "0", "--out", str(tmp_path / "plots")]
     result = CliRunner().invoke(make_app(), arguments)
     assert isinstance(result.exception, VmsPhError)
@@ -81,19 +81,21 @@ def test_a_subject_without_plots_says_so(tmp_path: Path) -> None:
         (
             "dynamics",
             "mine.urdf",
-            "no robot 'mine.urdf' among those bundled, which are timed: panda, ",
+            "no bundled robot 'mine.urdf'; bundled robots are panda, ",
         ),
         ("integrators", "bluerov2_alpha5", "in a vacuum; bluerov2_alpha5 is in a fluid"),
     ],
 )
-def test_a_robot_that_a_subject_cannot_take_is_refused(subject: str, robot: str, said: str) -> None:
+def test_a_robot_that_a_benchmark_does_not_support_is_rejected(
+    subject: str, robot: str, said: str
+) -> None:
     arguments = ["bench", subject, "--seconds", "0", "--robot", robot]
     with pytest.raises(VmsPhError, match=said):
         CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
 
 
 class Clock:
-    """A clock that only work moves."""
+    """A clock that advances only during work."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -127,11 +129,13 @@ def test_the_median_of_a_call_is_the_time_of_its_unit_of_work(
     [
         (["everything"], "no benchmark 'everything'; there are dynamics"),
         ([], "no benchmark is given"),
-        (["dynamics", "--base", "wheels"], "accepted are fixed, planar, floating"),
-        (["dynamics", "--robot", "r2d2"], "there is no robot 'r2d2'"),
+        (["dynamics", "--base", "wheels"], "accepted: fixed, planar, floating"),
+        (["dynamics", "--robot", "r2d2"], "there is no bundled robot 'r2d2'"),
     ],
 )
-def test_a_wrong_request_is_answered_by_a_sentence(arguments: list[str], sentence: str) -> None:
+def test_an_invalid_request_is_reported_in_one_sentence(
+    arguments: list[str], sentence: str
+) -> None:
     result = CliRunner().invoke(make_app(), ["bench", *arguments])
     assert isinstance(result.exception, VmsPhError)
     assert sentence in str(result.exception)

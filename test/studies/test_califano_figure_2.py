@@ -30,7 +30,7 @@ def test_every_number_of_the_push_is_that_of_the_independent_implementation(
     np.testing.assert_allclose(peaks, [0.02937, 0.01526, 0.05623, 0.03476], atol=1e-5)
 
 
-def test_the_energy_never_rises_while_nothing_pushes(checks: dict[str, Check]) -> None:
+def test_the_energy_never_rises_without_a_push(checks: dict[str, Check]) -> None:
     for case in CASES:
         rise = checks[f"{case}: largest rise of H_cl in a step, unperturbed"].obtained
         assert rise <= 1e-15
@@ -55,7 +55,7 @@ def test_what_the_figure_shows_holds(checks: dict[str, Check]) -> None:
         assert of(soft, "largest displacement") > 1.5 * of(stiff, "largest displacement")
         assert of(soft, "H_cl as the push ends") > 1.2 * of(stiff, "H_cl as the push ends")
     for case in CASES:
-        # The arm goes on moving after the push ends, and the null space hardly takes part.
+        # The arm continues to move after the push, with little energy in the null space.
         assert of(case, "when") > 0.15
         assert of(case, "largest null-space energy") < 0.06 * of(case, "largest task energy")
     # The posture shapes the impedance: the same stiffness gives twice the displacement at q1.
@@ -77,7 +77,7 @@ def test_torques_held_for_1_ms_leave_the_energy_falling_and_for_2_ms_not(tmp_pat
     }
     rise = "largest rise of H_cl, torques held over each step"
     assert max(at["1e-3"][f"{case}: {rise}"].obtained for case in CASES) < 1e-15
-    # The wrist is so light that 2 ms are too long for its damping: it shakes itself.
+    # The inertia of the wrist is so small that its damping is unstable when held for 2 ms.
     assert at["2e-3"][f"q1 soft: {rise}"].obtained > 1e-3
     assert {file.name for file in tmp_path.iterdir()} == {"califano-fig2.png", "califano-fig2.csv"}
     table = np.genfromtxt(tmp_path / "califano-fig2.csv", delimiter=",", names=True)

@@ -1,4 +1,4 @@
-"""Comparisons of the task-space controller with what is usual, and with what sampling does."""
+"""Comparison of the task-space controller with a common one, and the effect of sampling."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_operational_space_control_is_not_passive_and_its_elbow_moves_the_task(
     found = checks("operational-space-comparison", posture=posture, seconds="0.6")
     assert {check.verdict for check in found.values()} == {"agrees"}
     assert {check.origin for check in found.values()} == {"baseline"}
-    closed = found["energy out of the springs around a closed path"]
+    closed = found["work of the springs around a closed path"]
     assert closed.obtained < 1e-12
     assert float(closed.reference) > 1e-2
     audit = found["unaccounted energy of the push, largest"]
@@ -38,7 +38,7 @@ def test_passivity_is_lost_at_250_hz_and_a_tank_bounds_the_loss() -> None:
     assert verdicts["1000 Hz, exact: without a tank"] == "agrees"
     assert verdicts["250 Hz, exact: without a tank"] == "differs"
     assert verdicts["250 Hz, exact: tank, implicit damping"] == "agrees"
-    # No more than the tank held and the debt it came to.
+    # At most the initial tank energy plus the debt.
     words = found["250 Hz, exact: tank"].obtained.replace(",", "").split()
     supplied, level = float(words[1]), float(words[words.index("least") + 1])
     assert supplied <= 0.05 - level + 1e-3

@@ -140,7 +140,7 @@ def test_the_energy_balance_closes_while_the_floor_stores_energy() -> None:
 
 def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
     checks = run("revolute-6", friction="0.8", duration="6")
-    assert checks["the gait goes on"].verdict == "differs"
+    assert checks["the gait persists"].verdict == "differs"
 
 
 def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
@@ -166,6 +166,6 @@ def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
         ({"K_floor": "-1"}, "must be positive"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(given: dict[str, str], sentence: str) -> None:
+def test_an_invalid_setting_is_rejected(given: dict[str, str], sentence: str) -> None:
     with pytest.raises(VmsPhError, match=sentence.replace("(", r"\(")):
         run("revolute-1", **given)

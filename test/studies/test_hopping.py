@@ -39,7 +39,7 @@ def test_on_a_floor_that_does_not_pull_controller_iii_hops_forward(tmp_path: Pat
         "physical-floor", tmp_path, K_p="3", D_p="0.5", duration="6",
         points="2", lean="10", speed="0.3", basin_duration="0.4",
     )  # fmt: skip
-    # The trials of the map are too short to come to a gait.
+    # The trials of the map are too short to converge to a gait.
     assert differing(checks) == {"largest Floquet multipliers of the gaits reached"}
     assert str(checks["gaits reached under its law"].obtained) == "100 % still hop without a gait"
     second = checks["controller II, gains of the polar spring that keep hopping"]
@@ -77,7 +77,7 @@ def test_the_sources_law_has_two_gaits_and_controller_iii_a_wide_basin() -> None
         ({"processes": "-1"}, "no negative number of processes"),
     ],
 )
-def test_a_map_without_a_grid_is_refused(given: dict[str, str], sentence: str) -> None:
+def test_settings_without_a_valid_grid_are_rejected(given: dict[str, str], sentence: str) -> None:
     with pytest.raises(VmsPhError, match=sentence):
         run("basin", **given)
 

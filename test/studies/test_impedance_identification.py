@@ -17,14 +17,14 @@ def checks(**given: str) -> dict[str, Check]:
     return {check.name: check for check in done.checks}
 
 
-def test_pushes_show_the_null_space_give_way_which_40_forgets() -> None:
+def test_identified_impedances_include_the_null_space_compliance_that_40_neglects() -> None:
     found = checks(posture="q1", seconds="4", static_seconds="3")
     for name, check in found.items():
         expected = "refuted" if "(40)" in name else "agrees"
         assert check.verdict == expected, name
         # The source prints the formula (40); every other reference is ours.
         assert (check.origin == "published") == ("(40)" in name), name
-    # What is left is the answer after the end of the record, exp(-4) of it at 1/s.
+    # The difference is the truncated response after the record, exp(-4) of it at 1/s.
     off = [c.obtained for name, c in found.items() if "prediction off by" in name]
     assert max(off) < 1e-2
     assert found["impedance at s = 1/s: (40) off by"].obtained > 1.0
@@ -49,6 +49,6 @@ def test_the_impedance_is_the_compliance_of_all_joints_inverted(panda: VMSModel)
         np.testing.assert_allclose(impedance.at(s), expected, rtol=1e-9, atol=1e-9)
     static = np.linalg.inv(t.J @ np.linalg.solve(weight, t.J.T))
     np.testing.assert_allclose(impedance.static, static, rtol=1e-9, atol=1e-9)
-    # What is sudden does not wait for the null space.
+    # A sudden force acts before the null space can move.
     fast = 1e4
     assert np.linalg.norm(impedance.at(fast) - impedance.decoupled_at(fast)) < 1.0

@@ -41,7 +41,7 @@ def test_all_forms_of_source_a_agree_and_its_misprint_is_refuted(robot: str) -> 
     assert verdicts[-2:] == ["refuted", "refuted"]
 
 
-def test_the_misprint_cannot_be_told_at_rest() -> None:
+def test_the_misprint_cannot_be_detected_at_rest() -> None:
     found = checks("rashad-equivalence", states="2", speed="0")
     printed = found["(114) as printed: -E_b^T v_hat on the right"]
     assert printed["verdict"] == "agrees"
@@ -57,7 +57,7 @@ def test_a_closed_loop_of_the_arm_turns_a_light_satellite_more_than_a_heavy_one(
     assert degrees[1] > 50 * degrees[0]
 
 
-def test_the_plot_of_a_study_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_the_plot_of_a_study_is_written_to_the_given_folder(tmp_path: Path) -> None:
     out = tmp_path / "new"
     text = run("free-floating-nonholonomy", "--set", "steps=100", "--out", str(out))
     # CliRunner is no terminal: a table and no progress bar.
@@ -79,7 +79,7 @@ def test_the_list_names_every_study_with_its_parameters() -> None:
     ("arguments", "sentence"),
     [
         (["nope"], "there is no study 'nope'; there are rashad-equivalence"),
-        ([], "which study"),
+        ([], "no study is given"),
         (["rashad-equivalence", "--set", "colour=red"], "no parameter 'colour'; it has robot"),
         (["rashad-equivalence", "--set", "states=many"], "expected a whole number of at least 1"),
         (["rashad-equivalence", "--set", "states=0"], "expected a whole number of at least 1"),
@@ -92,7 +92,9 @@ def test_the_list_names_every_study_with_its_parameters() -> None:
         (["free-floating-nonholonomy", "--set", "steps=0"], "must be positive"),
     ],
 )
-def test_a_wrong_request_is_answered_by_a_sentence(arguments: list[str], sentence: str) -> None:
+def test_an_invalid_request_is_reported_in_one_sentence(
+    arguments: list[str], sentence: str
+) -> None:
     result = CliRunner().invoke(make_app(), ["reproduce", *arguments])
     assert isinstance(result.exception, VmsPhError)
     assert sentence in str(result.exception)
@@ -105,7 +107,7 @@ def test_strict_ends_with_an_error_when_a_check_differs() -> None:
     assert CliRunner().invoke(make_app(), arguments + circle).exit_code == 1
 
 
-def test_the_decoupled_law_keeps_its_base_still_while_the_arm_moves() -> None:
+def test_the_decoupled_law_holds_the_base_while_the_arm_moves() -> None:
     found = checks("disturbance-rejection", robot="omnidirectional_panda", seconds="2.5")
     moved = found["omnidirectional_panda while the arm moves: largest displacement of the base"]
     assert float(str(moved["baseline"])) > 100 * float(str(moved["obtained"]))

@@ -1,4 +1,4 @@
-"""The fields of message classes: what they accept, start with, and look like on the wire."""
+"""Fields of message classes: validation, defaults and conversion for serialization."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Field(ABC):
 
     @abstractmethod
     def check(self, value: Any) -> Any:
-        """The value to store, or AssertionError."""
+        """Return the value to store, or raise AssertionError."""
 
     @abstractmethod
     def default(self) -> Any:
@@ -42,7 +42,7 @@ class Field(ABC):
         """The value to store for what rosbags has deserialised."""
 
     def construct(self, value: Any) -> Any:
-        """The value to store for a constructor argument; numeric collections take more there."""
+        """Return the value for a constructor argument; numeric collections accept more types."""
         return self.check(value)
 
 

@@ -1,8 +1,7 @@
 """DDS types of the interfaces, as Cyclone's Python classes that carry ready-made CDR bytes.
 
-Each is the true structure, so that a stranger with the same type matches by type name and by
-structure, but its instances hold bytes: rosbags serialises several times faster than Cyclone's
-Python classes do.
+Each type has its true structure, so that other programs match by type name and by structure, but
+its instances contain bytes: rosbags serialises several times faster than Cyclone's Python classes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from rosbags.interfaces import Nodetype
 
 from vms_ph_embedded.interfaces import store
 
-types: Any = idl_types  # generic in a way that type checkers do not follow
+types: Any = idl_types  # type checkers do not support this generic class
 
 _BASIC = {
     "bool": bool,
@@ -29,12 +28,12 @@ _BASIC = {
         for bits in (8, 16, 32, 64)
     },
 }
-# What rmw_cyclonedds puts in front of every request and reply.
+# The header that rmw_cyclonedds adds to every request and reply.
 _SERVICE_HEADER = {"guid": types.uint64, "seq": types.int64}
 
 
 def dds_type_name(typename: str) -> str:
-    """``std_msgs/msg/Header`` as DDS knows it."""
+    """Return the DDS name of a type such as ``std_msgs/msg/Header``."""
     package, kind, name = typename.split("/")
     return f"{package}::{kind}::dds_::{name}_"
 

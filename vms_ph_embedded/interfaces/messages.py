@@ -37,7 +37,7 @@ class Message(metaclass=MessageMeta):
     __wire__: ClassVar[type]
 
     def __init__(self, *, check_fields: bool = True, **kwargs: Any) -> None:
-        # check_fields is accepted for rosidl's sake; fields are always checked here.
+        # check_fields is accepted for compatibility with rosidl; fields are always checked here.
         for field in self.__fields__:
             if field.name in kwargs:
                 value = field.construct(kwargs.pop(field.name))
@@ -190,18 +190,18 @@ def serialize(message: Any) -> bytes:
 
 
 class DecodingError(ValueError):
-    """Bytes from the wire that are no message of the type that their topic has."""
+    """Received bytes are not a message of the type of their topic."""
 
 
 def deserialize(data: bytes, message_type: Any) -> Any:
     """A message of a class from CDR bytes.
 
     Raises:
-        DecodingError: the bytes are truncated, too many, or hold what no field can.
+        DecodingError: the bytes are truncated, too many, or contain an invalid value.
     """
     try:
         return store.deserialize(data, message_type.__msgtype__)
-    except Exception as error:  # whatever a decoder meets in bytes of a stranger
+    except Exception as error:  # a decoder may raise any exception for invalid bytes
         reason = str(error) or type(error).__name__
         raise DecodingError(
             f"{len(data)} bytes are no {message_type.__msgtype__}: {reason}"

@@ -1,7 +1,7 @@
 """The names of the packages whose interfaces come with the runtime."""
 
-# Serving a package must not need the type store, which takes a while to load; a test holds both
-# lists together.
+# Importing a package must not load the type store, which is slow; a test compares both
+# lists.
 STANDARD_PACKAGES = (
     *("action_msgs", "actionlib_msgs", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs"),
     *("lifecycle_msgs", "nav_msgs", "rcl_interfaces", "rmw_dds_common", "rosbag2_interfaces"),

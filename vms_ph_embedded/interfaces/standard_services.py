@@ -1,4 +1,4 @@
-"""The standard services as .srv text, which the store of rosbags does not have."""
+"""Definitions of the standard services, which the type store of rosbags lacks."""
 
 _LOGGER_LEVELS = {
     "GetLoggerLevels": "string[] names\n---\nLoggerLevel[] levels\n",

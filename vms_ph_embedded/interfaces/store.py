@@ -1,7 +1,7 @@
 """The store of all interface definitions, and conversion to and from CDR bytes.
 
-Standard messages come from the type store of rosbags, standard services from texts of ours, and
-the interfaces of a package of ours from its msg and srv folders.
+Standard messages come from the type store of rosbags, standard services from built-in texts, and
+interfaces of a registered package from its msg and srv folders.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from vms_ph_embedded.interfaces.standard_services import STANDARD_SERVICES
 
-# The type store does not keep the default values of fields; these are all that differ from zero.
+# The nonzero default values of fields, which the type store does not have.
 STANDARD_DEFAULTS: dict[str, dict[str, Any]] = {
     "geometry_msgs/msg/Quaternion": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
     "rcl_interfaces/msg/ParameterDescriptor": {"read_only": False, "dynamic_typing": False},
@@ -66,7 +66,7 @@ def defaults(typename: str) -> dict[str, Any]:
 
 @functools.cache
 def type_hash(typename: str) -> str:
-    """The RIHS01 hash of a message type, which ROS nodes show each other."""
+    """Return the RIHS01 hash of a message type, which ROS nodes exchange."""
     _definition(typename)
     hashed: str = _store().hash_rihs01(typename)
     return hashed

@@ -1,4 +1,4 @@
-"""Launch files in XML without ROS 2: what ``ros2 launch`` reads, with the same meaning.
+"""Launch files in XML without ROS 2, with the semantics of ``ros2 launch``.
 
 ``load`` turns a file and its arguments into a description, which is plain data; a ``Launcher`` runs
 a description.

@@ -21,7 +21,7 @@ def main(
     """Run a launch file from a command line.
 
     Args:
-        words: The command line; default: that of this process.
+        words: The command line; default: ``sys.argv``.
         resolve: As for ``load``.
         find_share: As for ``load``.
 
@@ -34,8 +34,13 @@ def main(
     )
     parser.add_argument("file", help="a *.launch.xml file")
     parser.add_argument("arguments", nargs="*", help="its arguments: name:=value")
-    parser.add_argument("-s", "--show-args", action="store_true", help="list its arguments and end")
-    parser.add_argument("-p", "--print", action="store_true", help="show what would be run and end")
+    parser.add_argument(
+        "-s",
+        "--show-args",
+        action="store_true",
+        help="list the arguments of the launch file and exit",
+    )
+    parser.add_argument("-p", "--print", action="store_true", help="print the actions and exit")
     options = parser.parse_intermixed_args(words)
     try:
         if options.show_args:

@@ -18,23 +18,23 @@ Resolver = Callable[[str, str], Sequence[str]]
 
 @dataclass
 class Context:
-    """The state that one tag leaves for the next; the only mutable thing of a launch.
+    """The state of the evaluation, which tags modify in order; the only mutable object of a launch.
 
     Args:
         find_share: Resolves ``$(find-pkg-share ...)``.
         resolve: Resolves the ``pkg`` and ``exec`` of a node.
         configurations: The variables, by name; arguments are variables too.
-        environment: Of the processes, and what ``$(env ...)`` reads.
-        steps: What is logged and started, in order.
+        environment: Environment of the processes and of ``$(env ...)``.
+        steps: Log lines and processes, in order.
         warnings: Remarks for the user.
-        remaps: Of every node from here on.
-        parameters: Of every node from here on.
-        arguments: Declared by the files carried out so far.
+        remaps: Remappings of the following nodes.
+        parameters: Parameters of the following nodes.
+        arguments: Arguments declared by the files so far.
         nodes: Full names of the nodes so far.
-        files: Being carried out, innermost last.
+        files: Files being evaluated, innermost last.
         file_for_ros: The file that ``ros2 launch`` takes for the current one: it never goes back
             to the including file.
-        processes: How many there are so far.
+        processes: Number of processes so far.
     """
 
     find_share: FindShare
@@ -69,7 +69,7 @@ class Context:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what was set inside: variables, environment, namespace, rules."""
+        """Restore variables, environment, namespace and rules at the end of a block."""
         configurations, environment = dict(self.configurations), dict(self.environment)
         remaps, parameters, depths = self.remaps, self.parameters, dict(self._depth_of_rules)
         self._depth += 1

@@ -15,11 +15,11 @@ class DeclaredArgument:
     """One ``<arg>`` of a launch file.
 
     Args:
-        name: To be given as ``name:=value``.
-        description: In words; empty when the file gives none.
-        default: As the file writes it, substitutions included; None when a value must be given.
-        choices: The values accepted; empty when any is.
-        conditional: Whether it is used only when a condition holds.
+        name: Name in ``name:=value``.
+        description: Description; empty if the file has none.
+        default: Text in the file, with substitutions; None if a value is required.
+        choices: Accepted values; empty for any.
+        conditional: Whether it is used only under a condition.
     """
 
     name: str
@@ -45,13 +45,13 @@ class YamlFile:
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """The ROS side of a process, for tools that show what runs.
+    """Package and node names of a process, for tools that list processes.
 
     Args:
-        package: Of the executable; None when the executable was given by path.
-        executable: Its name.
-        name: Of the node; None when the program decides.
-        namespace: Absolute; None when the program decides.
+        package: Package of the executable; None if it was given by path.
+        executable: Name of the executable.
+        name: Name of the node; None if the program sets it.
+        namespace: Absolute namespace; None if the program sets it.
     """
 
     package: str | None
@@ -65,19 +65,19 @@ class ProcessDescription:
     """One process to be run.
 
     Args:
-        name: Of the process, as in the prefix of its output: "simulator-1".
+        name: Name of the process and prefix of its output, as in "simulator-1".
         command: The program and its arguments.
         environment: The whole environment of the process.
-        working_directory: None for the launcher's own.
+        working_directory: Working directory; None for that of the launcher.
         shell: Whether a shell reads the command, joined with spaces.
-        output: Where its lines go: "screen", "log", "both", "own_log" or "full".
-        respawn: Whether it is started again when it ends by itself.
-        respawn_delay: Seconds before that.
-        respawn_max_retries: How often at most; negative: without limit.
+        output: Destination of its output: "screen", "log", "both", "own_log" or "full".
+        respawn: Whether it is restarted when it ends by itself.
+        respawn_delay: Delay of the restart, s.
+        respawn_max_retries: Largest number of restarts; negative: no limit.
         shutdown_on_exit: Whether its end stops the whole launch.
         sigterm_timeout: Seconds from SIGINT to SIGTERM when it is stopped.
         sigkill_timeout: Seconds from SIGTERM to SIGKILL.
-        node: What it is in ROS; None for an ``<executable>``.
+        node: Its ROS names; None for an ``<executable>``.
         location: The tag it comes from.
     """
 

@@ -1,7 +1,7 @@
-"""A launch file as a tree of tags that know their line and column.
+"""A launch file as a tree of tags with line and column.
 
-The tree holds the XML only; the meaning of tags and attributes is decided elsewhere.
-``xml.etree`` forgets positions, so the expat parser underneath it is used directly.
+The tree contains the XML only; the meaning of tags and attributes is decided elsewhere.
+``xml.etree`` does not keep positions, so its expat parser is used directly.
 """
 
 import re
@@ -58,7 +58,7 @@ def read(file: Path) -> Element:
     try:
         source = file.read_bytes()
     except IsADirectoryError:
-        raise LaunchError(f"{file} is a folder; a launch file (*.launch.xml) is wanted") from None
+        raise LaunchError(f"{file} is a folder; give a launch file (*.launch.xml)") from None
     except OSError as error:
         raise LaunchError(
             f"cannot read launch file {file}: {error.strerror or error}; "
@@ -96,7 +96,7 @@ class _Builder:
             raise LaunchError(
                 f"not well-formed XML: {expat.ErrorString(error.code)}", where
             ) from None
-        except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        except (LookupError, ValueError) as error:  # an encoding that Python does not support
             raise LaunchError(f"cannot be decoded: {error}", Location(self._file, 1, 1)) from None
         assert self._root is not None  # expat refuses a document without a root
         return self._root

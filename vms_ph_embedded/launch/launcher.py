@@ -1,8 +1,8 @@
 """Runs a launch description: starts, watches, respawns and stops its processes.
 
-One thread of its own starts every process and reads every pipe, so that a caller who is busy
-elsewhere never blocks a child that prints much. Other threads only ask, through a pipe that wakes
-it. Everything the caller sees is a snapshot.
+A separate thread starts every process and reads every pipe, so that a busy caller never blocks a
+child with much output. Other threads send requests through a pipe that wakes this thread, and
+receive snapshots.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ class Launcher:
         self._wake_writer.setblocking(False)
         self._selector.register(self._wake_reader, selectors.EVENT_READ, self._drain_wakes)
 
-    # What the caller uses, from any thread.
+    # Methods for the caller, from any thread.
 
     @property
     def processes(self) -> tuple[ProcessStatus, ...]:
@@ -143,7 +143,7 @@ class Launcher:
         """
         self._reason = self._reason or reason
         self._stops_wanted += 1
-        with contextlib.suppress(OSError):  # already over, or already full of wakes
+        with contextlib.suppress(OSError):  # the launch is over, or the pipe is full of wake-ups
             self._wake_writer.send(b"s")
         from_callback = threading.current_thread() is self._thread
         return self.wait() if wait and self._thread and not from_callback else self.poll()
@@ -191,7 +191,7 @@ class Launcher:
         # Also where SIGINT is ignored (a shell does that to background jobs): the children would
         # inherit that, and Ctrl-C would never reach them.
         numbers = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup sets it
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             numbers.append(signal.SIGHUP)
         handlers = {number: signal.signal(number, stop) for number in numbers}
         try:
@@ -200,7 +200,7 @@ class Launcher:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
-    # What the launcher's thread does.
+    # Methods of the launcher's thread.
 
     def _run(self) -> None:
         try:
@@ -208,7 +208,7 @@ class Launcher:
             self._started.set()
             while not self._finished():
                 self._step()
-        except BaseException as error:  # a fault of ours must not leave processes behind
+        except BaseException as error:  # an internal error must not leave processes running
             self._failure = error
             for process in self._processes:
                 process.send(signal.SIGKILL)
@@ -230,7 +230,7 @@ class Launcher:
                 self._start(next(pending))
 
     def _start_supervisor(self) -> None:
-        """See supervisor.py. Without it (no more processes are allowed) the launch goes on."""
+        """Start supervisor.py; if no process can be started, the launch continues without it."""
         command = [sys.executable, "-I", "-S", str(Path(supervisor.__file__)), self._token]
         try:
             self._supervisor = subprocess.Popen(
@@ -243,14 +243,14 @@ class Launcher:
         except OSError as error:
             self._outputs.note("WARNING", "launch", f"no supervisor: {error}")
 
-    def _tell_supervisor(self, message: str) -> None:
+    def _notify_supervisor(self, message: str) -> None:
         if self._supervisor is not None and self._supervisor.stdin is not None:
             with contextlib.suppress(OSError):
                 os.write(self._supervisor.stdin.fileno(), os.fsencode(message) + b"\n")
 
     def _start(self, process: ManagedProcess) -> None:
         description = process.status.description
-        # What a Python program prints is to be seen at once, not when its buffer is full.
+        # Unbuffered, so that the output of Python programs is shown at once.
         environment = {"PYTHONUNBUFFERED": "1", **description.environment}
         environment[supervisor.TOKEN] = self._token
         try:
@@ -263,7 +263,7 @@ class Launcher:
         if not process.start(self._commands[process], environment):
             self._ended(process)
             return
-        self._tell_supervisor(f"+{process.status.pid}")
+        self._notify_supervisor(f"+{process.status.pid}")
         with contextlib.suppress(OSError, AttributeError):
             descriptor = os.pidfd_open(process.status.pid or 0)
             self._pidfds[process] = descriptor
@@ -277,7 +277,7 @@ class Launcher:
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(word.text)
                 self._files.append(Path(name))
-                self._tell_supervisor(f"file {name}")
+                self._notify_supervisor(f"file {name}")
                 word = name
             words.append(word)
         return words
@@ -298,7 +298,7 @@ class Launcher:
             if process.has_ended():
                 self._reap(process)
             for group in process.forget_empty_groups():
-                self._tell_supervisor(f"-{group}")
+                self._notify_supervisor(f"-{group}")
         now = time.monotonic()
         for process, due in list(self._respawns.items()):
             if due <= now:
@@ -380,7 +380,7 @@ class Launcher:
             os.close(descriptor)
         for file in self._files:
             file.unlink(missing_ok=True)
-        self._tell_supervisor("done")
+        self._notify_supervisor("done")
         if self._supervisor is not None:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self._supervisor.communicate(timeout=5)

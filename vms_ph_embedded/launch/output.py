@@ -122,7 +122,7 @@ class Outputs:
                 self._files[name] = path.open("a", encoding="utf-8", errors="replace")
             self._files[name].write(line + "\n")
         except OSError as error:
-            # The launch goes on without its log; one warning is printed.
+            # The launch continues without log files; one warning is printed.
             folder, self._folder = self._folder, None
             self.note("WARNING", "launch", f"no log files below {folder}: {error}")
 
@@ -131,7 +131,7 @@ class LineSplitter:
     """Cuts the bytes of one stream into lines.
 
     Args:
-        take: Called with each line, decoded, without its newline.
+        take: Callback for each line, decoded, without its newline.
     """
 
     def __init__(self, take: Callable[[str], None]) -> None:
@@ -139,7 +139,7 @@ class LineSplitter:
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """More bytes of the stream."""
+        """Process further bytes of the stream."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._take(line.removesuffix(b"\r").decode("utf-8", "replace"))
@@ -148,7 +148,7 @@ class LineSplitter:
             self._take(head.decode("utf-8", "replace"))
 
     def finish(self) -> None:
-        """The stream has ended; a last line need not have a newline."""
+        """Process the end of the stream; the last line may lack a newline."""
         if self._rest:
             self._take(self._rest.decode("utf-8", "replace"))
             self._rest = b""

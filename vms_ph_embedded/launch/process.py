@@ -1,4 +1,4 @@
-"""One process of a launch: starting it, reading it, signalling it, and knowing how it ended."""
+"""One process of a launch: start, output, signals and exit status."""
 
 import contextlib
 import enum
@@ -15,11 +15,11 @@ from vms_ph_embedded.launch.supervisor import is_inhabited
 
 _CHUNK = 64 * 1024
 
-# How a program may end after a Ctrl-C and still count as ended cleanly.
+# Exit codes that count as a clean end after Ctrl-C.
 _CLEAN_AFTER_SIGINT = {0, -signal.SIGINT, 128 + signal.SIGINT}
 _SIGNALS_AFTER_SIGINT = 2
 
-# A dead process has left at most what its pipe holds; a living grandchild may go on writing.
+# Limit for the rest of a dead process's output: a living grandchild may keep writing.
 _PIPE_CHUNKS = 17
 
 
@@ -122,12 +122,12 @@ class ManagedProcess:
         return True
 
     def fail(self, message: str) -> None:
-        """It cannot be started, and will not be tried again."""
+        """Mark the process as failed to start."""
         self.note("ERROR", message)
         self._update(state=State.FAILED, clean=False, starts=self.status.starts + 1)
 
     def has_ended(self) -> bool:
-        """Whether it was started and runs no longer."""
+        """Return whether the process was started and has ended."""
         return self._popen is not None and self._popen.poll() is not None
 
     def reap(self) -> None:
@@ -197,11 +197,11 @@ class ManagedProcess:
         return self._escalation[0][0] if self._escalation else None
 
     def mark_respawning(self) -> None:
-        """It has ended and will be started again."""
+        """Mark the process as ended and to be restarted."""
         self._update(state=State.RESPAWNING)
 
     def give_up(self) -> None:
-        """It will not be started again after all."""
+        """Cancel the restart of the process."""
         self._update(state=State.EXITED)
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ class ManagedProcess:
         self._streams.clear()
 
     def note(self, level: str, message: str) -> None:
-        """A line about it."""
+        """Log a line about the process."""
         self._outputs.note(level, self.status.name, message)
 
     def send(self, number: signal.Signals) -> None:

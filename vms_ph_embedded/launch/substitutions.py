@@ -1,7 +1,7 @@
 """The substitutions ``$(...)`` that are accepted, and carrying them out.
 
 Those of ``ros2 launch`` that mean the same with and without ROS 2. Results are text; where a number
-or a truth value is wanted, the text is read as YAML afterwards (values.py).
+or a truth value is required, the text is read as YAML afterwards (values.py).
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Ends the processes of a launcher that was killed with a signal it could not catch.
 
-Runs as a program of its own, outside the launcher's session. The launcher holds the other end of
-the pipe on standard input; when the launcher is gone, however it went, the pipe ends.
+Runs as a separate program outside the launcher's session. The launcher holds the other end of
+the pipe on standard input, which closes whenever the launcher ends.
 
 Why not the kernel's parent-death signal: it must be asked for between fork and exec, where Python
 may run nothing safely in a program with threads; it is bound to the thread that forked and not to
@@ -24,7 +24,7 @@ GRACE = 2.0
 
 
 def main() -> int:
-    """Follow the launcher's messages until it is done, or gone.
+    """Process the launcher's messages until it is done or has ended.
 
     Messages, one a line: "+123" and "-123" for process groups that begin and end, "file PATH" for
     a temporary file, "done".
@@ -111,6 +111,6 @@ def _marked(token: str) -> set[int]:
 
 
 if __name__ == "__main__":
-    # The terminal's Ctrl-C does not come here (another session); a stray one must not end us.
+    # Ctrl-C in the terminal does not reach this session; any other SIGINT is ignored.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(main())

@@ -27,7 +27,7 @@ class Kind:
     Args:
         name: As the ``type`` attribute writes it.
         scalar: Of the value, or of the items of the list; None: whatever YAML finds.
-        is_list: Whether a list is wanted.
+        is_list: Whether the value is a list.
     """
 
     name: str
@@ -58,7 +58,7 @@ def coerce(given: str, kind: Kind, *, lenient: bool = False) -> Value:
 
     Args:
         given: The text.
-        kind: What is wanted.
+        kind: The required kind.
         lenient: Keep text that cannot be converted, in lists too: a substitution may yet come.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Stand-ins that activation serves as rclpy, tf2_ros and ament_index_python."""
+"""The embedded implementations of rclpy, tf2_ros and ament_index_python."""

@@ -63,7 +63,7 @@ class Writer:
         return handles
 
     def wait_for_acks(self, timeout_ns: int) -> bool:
-        """Wait until all matched reliable readers have all samples; for ever when negative."""
+        """Wait until matched reliable readers have all samples; without limit if negative."""
         acknowledged: bool = self.entity.wait_for_acks(timeout_ns if timeout_ns >= 0 else _FOREVER)
         return acknowledged
 

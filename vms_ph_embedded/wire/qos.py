@@ -10,7 +10,7 @@ from cyclonedds.util import duration
 from vms_ph_embedded import subset
 
 # A reliable writer whose peer does not acknowledge waits this long before it gives up on a sample.
-# ROS waits for ever; Cyclone's Python binding waits with the interpreter's lock held.
+# ROS waits without limit; Cyclone's Python binding waits with the interpreter's lock held.
 _MAX_BLOCKING = duration(milliseconds=100)
 _INFINITE = duration(infinite=True)
 _UNLIMITED = -1

@@ -52,5 +52,5 @@ class WaitSet:
             return True
 
     def close(self) -> None:
-        """Stop for ever."""
+        """Stop permanently."""
         delete(self._set)

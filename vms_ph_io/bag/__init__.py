@@ -1,9 +1,9 @@
-"""Bags: recorded topics, in the format of rosbag2 with MCAP files; no ROS 2 is needed."""
+"""Bags: recorded topics in the format of rosbag2 with MCAP files, without ROS 2."""
 
 from vms_ph_io.bag.errors import BagError
 from vms_ph_io.bag.needs import require_packages
 
-# Before the imports that would fail with the name of a module and no word on what to do.
+# Checked before the imports below, which would fail without a hint on what to install.
 require_packages()
 
 from vms_ph_io.bag.earlier_names import PresentNames, present_topic, present_type  # noqa: E402

@@ -1,4 +1,4 @@
-"""Turning recorded bytes into messages, with the definitions that the bag itself holds."""
+"""Decoding of recorded bytes to messages, with the definitions stored in the bag."""
 
 import struct
 from collections.abc import Iterator
@@ -21,22 +21,22 @@ _SEPARATOR = "=" * 80 + "\n"
 
 
 class Decoder(Protocol):
-    """Makes a message of recorded bytes."""
+    """A function that decodes recorded bytes to a message."""
 
     def __call__(self, data: bytes) -> object:
-        """The message; its fields are attributes."""
+        """Return the message; its fields are attributes."""
 
 
 class SchemaDecoder:
-    """Decodes the messages of one definition. The definition is read at the first message.
+    """Decodes the messages of one definition, which is parsed at the first message.
 
-    Each definition has a store of its own: two files of one bag may hold two versions of a type.
+    Each definition has its own type store: two files of a bag may contain two versions of a type.
 
     Args:
-        type_name: As in "sensor_msgs/msg/JointState".
-        encoding: Of the definition: "ros2msg" or "ros2idl".
-        text: The definition, with those of the types it uses.
-        serialization_format: Of the messages; only "cdr" can be decoded.
+        type_name: Name of the type, as in "sensor_msgs/msg/JointState".
+        encoding: Encoding of the definition, "ros2msg" or "ros2idl".
+        text: The definition, with the definitions of the types it uses.
+        serialization_format: Serialization format of the messages; only "cdr" can be decoded.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class SchemaDecoder:
         self._store: Typestore | None = None
 
     def __call__(self, data: bytes) -> object:
-        """The message; its fields are attributes.
+        """Return the message; its fields are attributes.
 
         Raises:
-            BagError: The definition is missing or malformed, or the bytes do not fit it.
+            BagError: The definition is missing or malformed, or the bytes do not match it.
         """
         if self._store is None:
             self._store = self._make_store()
@@ -75,7 +75,7 @@ class SchemaDecoder:
                 f"the definition of {self._type} in the bag is malformed: {error}"
             ) from None
         if self._type not in store.fielddefs:
-            raise BagError(f"the bag holds no definition of {self._type}")
+            raise BagError(f"the bag contains no definition of {self._type}")
         return store
 
     def _types(self) -> Iterator[Typesdict]:

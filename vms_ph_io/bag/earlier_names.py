@@ -1,7 +1,7 @@
-"""Bags recorded before ports had their present names: old to new, and messages translated.
+"""Translation of bags that were recorded with earlier names of topics, types and fields.
 
-A bag holds the definitions it was recorded with, so that it can always be read; replay, plots and
-summaries, which use the present names, read it through :class:`PresentNames`.
+A bag contains the definitions it was recorded with, so that it can always be decoded; replay, plots
+and summaries use the present names and read a bag through :class:`PresentNames`.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ TOPICS = {
     "simulator/base_wrench": "simulator/wrench_base",
     "simulator/joint_effort": "simulator/torque",
 }
-"""Below any namespace."""
+"""Earlier to present topic names, without namespace."""
 
 TYPES = {"vms_ph/msg/PortWork": "vms_ph/msg/PortEnergy"}
 
@@ -48,7 +48,7 @@ FIELDS = {
     },
     "vms_ph/msg/ControllerState": {"generated": "unaccounted_energy"},
 }
-"""By the recorded type."""
+"""Earlier to present field names, by recorded type."""
 
 
 def present_topic(name: str) -> str:
@@ -72,7 +72,7 @@ class PresentNames:
         self._decoders: dict[str, Decoder] = {}
 
     def translated(self, message: BagMessage) -> BagMessage:
-        """Return a message under its present topic and, where the type has changed, definition.
+        """Return a message with its present topic and, if the type has changed, its definition.
 
         Fields that the recorded definition lacks are empty.
 
@@ -90,7 +90,7 @@ class PresentNames:
         return replace(message, topic=topic, type=kind, data=data, decoder=decoder)
 
     def _has_earlier_fields(self, message: BagMessage) -> bool:
-        """Whether the definition in the bag is an earlier one; found out once for each."""
+        """Return whether the definition in the bag is an earlier one (cached by definition)."""
         fields, decoder = FIELDS.get(message.type), message.decoder
         if fields is None or decoder is None:
             return False
@@ -118,7 +118,7 @@ def _serialised(kind: str, recorded: object, renamed: dict[str, str]) -> bytes:
 
 
 def _empty(description: FieldDesc) -> Any:
-    """Return the value of a number, string or sequence that was not recorded."""
+    """Return the default of a number, string or sequence that was not recorded."""
     kind, content = description
     if kind == Nodetype.SEQUENCE:
         item = cast("tuple[FieldDesc, int]", content)[0]

@@ -11,11 +11,11 @@ SUFFIXES = (".mcap", ".db3")
 
 
 def bag_files(path: Path) -> tuple[Path, ...]:
-    """The files of a bag, in order of time.
+    """Return the files of a bag in chronological order.
 
     Args:
-        path: A rosbag2 folder, or one of its files. Without ``metadata.yaml``, as a killed recorder
-            leaves the folder, the files count by their numbers.
+        path: A rosbag2 folder, or one of its files. Without ``metadata.yaml``, which a killed
+            recorder does not write, files are ordered by their numbers.
 
     Raises:
         BagError: There is no bag.
@@ -23,7 +23,7 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     if path.is_file():
         if path.suffix not in SUFFIXES:
             raise BagError(
-                f"{path} is no bag: a folder, an .mcap or a .db3 file is wanted"
+                f"{path} is not a bag; give a folder, an .mcap or a .db3 file"
                 + ("; decompress it first: zstd -d" if path.suffix == ".zstd" else "")
             )
         return (path,)
@@ -38,11 +38,11 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     for suffix in SUFFIXES:
         if found := sorted(path.glob(f"*{suffix}"), key=_by_number):
             return tuple(found)
-    raise BagError(f"folder {path} holds no bag: neither .mcap nor .db3 files are in it")
+    raise BagError(f"folder {path} is not a bag: it contains neither .mcap nor .db3 files")
 
 
 def is_being_recorded(file: Path) -> bool:
-    """Whether a recorder of ours holds a file; False where the file system has no locks."""
+    """Return whether a BagWriter is writing a file; False if the file system has no locks."""
     with file.open("rb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)

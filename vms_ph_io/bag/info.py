@@ -1,4 +1,4 @@
-"""The content of a bag, found by reading it, so that it is right for a bag that was cut off too."""
+"""Summary of a bag, computed by reading its messages, so that truncated bags are supported."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ class TopicInfo:
     """One topic.
 
     Args:
-        topic: Its name, type, hash and quality of service.
-        message_count: Of the whole bag.
-        start_time: Log time of its first message in nanoseconds; None without messages.
-        end_time: Of its last message.
+        topic: Name, type, hash and QoS of the topic.
+        message_count: Number of messages in the bag.
+        start_time: Log time of the first message in nanoseconds; None without messages.
+        end_time: Log time of the last message.
     """
 
     topic: BagTopic
@@ -30,7 +30,7 @@ class TopicInfo:
 
     @property
     def rate(self) -> float | None:
-        """Mean rate in Hz; None with fewer than two messages, or all at one time."""
+        """Mean rate in Hz; None with fewer than two messages, or if all have the same time."""
         if self.start_time is None or self.end_time is None or self.end_time <= self.start_time:
             return None
         return (self.message_count - 1) / (self.end_time - self.start_time) * _NANOSECONDS
@@ -38,20 +38,20 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class BagInfo:
-    """A bag at a glance.
+    """Summary of a bag.
 
     Args:
-        path: As it was given.
-        files: In order of time.
-        size: Of the files, in bytes.
-        topics: In the order of their names.
+        path: The given path.
+        files: The files in chronological order.
+        size: Total size of the files in bytes.
+        topics: The topics, sorted by name.
         start_time: Log time of the first message in nanoseconds since 1970; None without messages.
-        end_time: Of the last message.
-        is_complete: Whether every file has its end, and can be opened by seeking readers.
+        end_time: Log time of the last message.
+        is_complete: Whether every file has its summary, which indexed readers need.
         is_being_recorded: Whether a recorder is still writing it.
-        unreadable_bytes: What was cut off or damaged.
-        compression: Of the chunks.
-        ros_distro: Of the recording system; empty when the bag has none.
+        unreadable_bytes: Number of truncated or damaged bytes.
+        compression: Compression of the chunks.
+        ros_distro: ROS distribution of the recording system; empty if not recorded.
     """
 
     path: Path
@@ -68,12 +68,12 @@ class BagInfo:
 
     @property
     def message_count(self) -> int:
-        """Of all topics together."""
+        """Number of messages of all topics."""
         return sum(topic.message_count for topic in self.topics)
 
     @property
     def duration(self) -> float:
-        """In seconds; 0 without messages."""
+        """Time from first to last message, s; 0 without messages."""
         if self.start_time is None or self.end_time is None:
             return 0.0
         return (self.end_time - self.start_time) / _NANOSECONDS
@@ -93,13 +93,13 @@ class _Tally:
 
 
 def bag_info(path: str | Path) -> BagInfo:
-    """Read a bag through and sum it up.
+    """Read a bag and return its summary.
 
     Args:
-        path: The folder or the file.
+        path: The bag folder or one of its files.
 
     Raises:
-        BagError: There is no bag, or a file is not what its name says.
+        BagError: There is no bag, or a file is not of the format of its suffix.
     """
     reader = BagReader(path)
     tallies: dict[str, _Tally] = {}

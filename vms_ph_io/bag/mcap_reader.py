@@ -1,8 +1,8 @@
-"""Reading an MCAP file from front to back, whole or cut off.
+"""Sequential reading of complete or truncated MCAP files.
 
-Nothing but the records themselves is needed: no footer, no summary, no index. The framing is done
-here and not by the ``mcap`` package, whose streams hand out short data at the end of a truncated
-file; the ``mcap`` package reads what is inside the records.
+Only the records are needed, no footer, summary or index. Records are delimited here and not by the
+``mcap`` package, whose streams return short data at the end of a truncated file; the ``mcap``
+package parses the content of the records.
 """
 
 import struct
@@ -23,7 +23,7 @@ from vms_ph_io.bag.errors import BagError
 from vms_ph_io.bag.mcap_writer import MAGIC
 
 LARGEST_CHUNK = 2**30
-"""Bytes of a chunk's records; rosbag2 writes less than a megabyte unless told otherwise."""
+"""Largest accepted size of a chunk's records, bytes; rosbag2 writes less than 1 MB by default."""
 
 _FRAME = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<HIQQ")
@@ -31,7 +31,7 @@ _MESSAGE = struct.Struct("<HIQQ")
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as it stands in the file."""
+    """A message record of the file."""
 
     channel: Channel
     schema: Schema | None
@@ -43,7 +43,7 @@ class RawMessage:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An attachment, with its frame, as it stands in the file."""
+    """An attachment record of the file, with its frame."""
 
     record: bytes
 
@@ -53,12 +53,12 @@ Record = Channel | Metadata | Attachment | RawMessage
 
 @dataclass
 class McapReader:
-    """Reads one file; what it has learned on the way is in its attributes.
+    """Reads one file; its attributes describe what has been read so far.
 
     Args:
-        file: Open for reading, at its beginning.
-        size: Of the file, in bytes. What a writer adds meanwhile is not read.
-        name: For error messages.
+        file: File opened for reading, at its beginning.
+        size: Size of the file in bytes; bytes that a writer appends later are not read.
+        name: Name for error messages.
     """
 
     file: BinaryIO
@@ -68,21 +68,21 @@ class McapReader:
     channels: dict[int, Channel] = field(default_factory=dict)
     header: Header | None = None
     compression: str | None = None
-    """Of the first chunk; None before it."""
+    """Compression of the first chunk; None before it is read."""
     is_complete: bool = False
-    """Whether the file ends with a footer, as a writer that was not killed leaves it."""
+    """Whether the file ends with a footer, which a killed writer does not write."""
     unreadable_bytes: int = 0
-    """In a record that was cut off at the end, and in damaged records."""
+    """Number of bytes in a truncated last record and in damaged records."""
 
     def records(self) -> Iterator[Record]:
-        """Everything up to the last whole record. A damaged chunk is left out.
+        """Yield the records up to the last complete one, without damaged chunks.
 
         Raises:
-            BagError: This is no MCAP file.
+            BagError: The file is not an MCAP file.
         """
         magic = self.file.read(len(MAGIC))
         if magic != MAGIC[: len(magic)]:
-            raise BagError(f"{self.name} is not an MCAP file: it does not begin like one")
+            raise BagError(f"{self.name} is not an MCAP file: its magic bytes are missing")
         position = len(magic)
         while len(magic) == len(MAGIC):
             frame = self.file.read(_FRAME.size)
@@ -95,7 +95,9 @@ class McapReader:
                 self.file.seek(length, 1)
             else:
                 body = self.file.read(length)
-                if len(body) < length or opcode == 0:  # zeros: a file that grew, not its content
+                if (
+                    len(body) < length or opcode == 0
+                ):  # zeros: the file was extended, but its content was not written
                     break
                 try:
                     yield from self._inside(opcode, body, frame)
@@ -156,7 +158,7 @@ class McapReader:
     def _message(self, record: memoryview) -> Iterator[Record]:
         number, sequence, log_time, publish_time = _MESSAGE.unpack_from(record)
         channel = self.channels.get(number)
-        if channel is None:  # it was defined in a chunk that is damaged
+        if channel is None:  # its channel was defined in a damaged chunk
             self.unreadable_bytes += len(record)
             return
         schema = self.schemas.get(channel.schema_id)
@@ -164,7 +166,7 @@ class McapReader:
         yield RawMessage(channel, schema, log_time, publish_time, sequence, data)
 
 
-# Of no use without seeking; a message index alone is as long as a tenth of its messages.
+# Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.
 _SKIPPED = {
     Opcode.MESSAGE_INDEX,
     Opcode.CHUNK_INDEX,
@@ -176,7 +178,7 @@ _SKIPPED = {
     Opcode.FOOTER,
 }
 
-# What reading a damaged record can run into; the package raises whatever comes up.
+# The exceptions that the mcap package raises for damaged records.
 _DAMAGE = (
     struct.error,
     ValueError,
@@ -194,13 +196,13 @@ def _stream(body: bytes) -> ReadDataStream:
 
 
 def _plain(chunk: Chunk) -> bytes:
-    """Return the records of a chunk, however large it claims to be or unfolds to.
+    """Return the uncompressed records of a chunk, within a size limit.
 
     Raises:
-        ValueError: it claims or holds more than any writer puts into a chunk.
+        ValueError: the stated or actual uncompressed size exceeds the limit.
     """
     if chunk.uncompressed_size > LARGEST_CHUNK:
-        raise ValueError(f"a chunk claims {chunk.uncompressed_size} bytes")
+        raise ValueError(f"a chunk has a stated size of {chunk.uncompressed_size} bytes")
     plain: bytes
     if chunk.compression == "zstd":
         with zstandard.ZstdDecompressor().stream_reader(chunk.data) as stream:
@@ -210,5 +212,5 @@ def _plain(chunk: Chunk) -> bytes:
         plain = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size)
         return plain
     if chunk.compression:
-        raise BagError(f"chunk compression {chunk.compression!r} is not known")
+        raise BagError(f"unknown chunk compression {chunk.compression!r}")
     return chunk.data

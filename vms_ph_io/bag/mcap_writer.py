@@ -1,8 +1,8 @@
-"""An MCAP file in the making: chunks, their indexes, and a summary at the end.
+"""Writing of an MCAP file: chunks, their indexes, and a summary at the end.
 
-The ``mcap`` package defines the records. Its own ``Writer`` is not used because its memory grows
-with the recording: for each chunk it keeps objects of about 1.5 KB until the end, 20 MB an hour at
-four chunks a second. Here the index of a chunk is kept as the bytes that the summary will contain.
+The ``mcap`` package defines the records. Its ``Writer`` is not used because its memory grows with
+the recording: it keeps objects of about 1.5 KB per chunk until the end, 20 MB per hour at four
+chunks per second. Here the index of a chunk is kept as the bytes that the summary will contain.
 """
 
 import contextlib
@@ -40,22 +40,22 @@ CHUNK_SIZE = 64 * 1024
 COMPRESSIONS = ("none", "lz4", "zstd")
 
 _MESSAGE = struct.Struct("<BQHIQQ")
-_MESSAGE_HEADER = _MESSAGE.size - 9  # opcode and length do not count
+_MESSAGE_HEADER = _MESSAGE.size - 9  # without opcode and length
 
 
 class McapWriter:
     """Writes one MCAP file of profile "ros2".
 
-    Every write reaches the operating system at once and holds whole records only, so that a killed
-    process leaves a file that can be read up to its last chunk. A write that fails (disk full) is
-    taken back.
+    Every write is passed to the operating system at once and consists of complete records, so that
+    the file of a killed process can be read up to its last chunk. A failed write (disk full) is
+    undone.
 
     Args:
-        path: Of a file that does not exist.
-        compression: Of the chunks: "none", "lz4" or "zstd".
+        path: Path of a file that does not exist yet.
+        compression: Compression of the chunks: "none", "lz4" or "zstd".
 
     Raises:
-        OSError: The file exists or cannot be made.
+        OSError: The file exists or cannot be created.
     """
 
     def __init__(self, path: Path, compression: str = "none") -> None:
@@ -76,8 +76,8 @@ class McapWriter:
         self._begin_chunk()
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         self._size = 0
-        # A lock shows others, until this process ends, that the file is not finished.
-        with contextlib.suppress(OSError):  # a file system without locks
+        # The lock shows other processes that the file is being written, until this process ends.
+        with contextlib.suppress(OSError):  # the file system does not support locks
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             self._write(MAGIC + _record(Header("ros2", "vms_ph")))
@@ -86,10 +86,10 @@ class McapWriter:
             raise
 
     def add_schema(self, name: str, encoding: str, data: bytes) -> int:
-        """Write a message definition; returns its number.
+        """Write a message definition and return its number.
 
-        Schemas and channels stand outside the chunks: they are on file before any message of
-        theirs, and a damaged chunk does not take them along.
+        Schemas and channels are written outside the chunks: they precede their messages, and a
+        damaged chunk does not affect them.
         """
         number = len(self._schemas) + 1
         self._schemas[number] = Schema(id=number, name=name, encoding=encoding, data=data)
@@ -99,7 +99,7 @@ class McapWriter:
     def add_channel(
         self, topic: str, encoding: str, schema: int, metadata: Mapping[str, str]
     ) -> int:
-        """Write a topic; returns its number."""
+        """Write a topic and return its number."""
         number = len(self._channels) + 1
         self._channels[number] = Channel(
             id=number,
@@ -115,7 +115,7 @@ class McapWriter:
     def add_message(
         self, channel: int, log_time: int, publish_time: int, data: bytes, sequence: int = 0
     ) -> None:
-        """Put a message into the current chunk; a full chunk goes to the file first."""
+        """Add a message to the current chunk; a full chunk is written to the file first."""
         size = _MESSAGE.size + len(data)
         if self._chunk and len(self._chunk) + size > CHUNK_SIZE:
             self.flush()
@@ -127,10 +127,10 @@ class McapWriter:
         self._chunk += data
 
     def flush(self) -> None:
-        """Write the current chunk, if it holds anything.
+        """Write the current chunk unless it is empty.
 
         Raises:
-            OSError: The disk is full, for instance. The chunk is dropped; the file is as before.
+            OSError: For instance, the disk is full; the chunk is dropped, the file is unchanged.
         """
         if not self._chunk:
             return
@@ -177,7 +177,7 @@ class McapWriter:
         self.end_time = last if self.end_time is None else max(last, self.end_time)
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Write a record of named texts."""
+        """Write a metadata record of names and strings."""
         self.flush()
         start, record = self._size, _record(Metadata(name=name, metadata=dict(values)))
         self._write(record)
@@ -187,21 +187,20 @@ class McapWriter:
         )
 
     def add_attachment(self, record: bytes) -> None:
-        """Take an attachment over from another file, byte by byte."""
+        """Copy an attachment of another file."""
         self.flush()
         self._write(record)
         self._attachment_count += 1
 
     def sync(self) -> None:
-        """Ask the operating system to bring everything to the disk itself."""
+        """Flush the buffers of the operating system to the disk (fsync)."""
         os.fsync(self._descriptor)
 
     def finish(self) -> None:
-        """Write the summary that seeking readers need, and close the file.
+        """Write the summary that indexed readers need, and close the file.
 
         Raises:
-            OSError: The disk is full, for instance. What was written can still be read by
-                streaming.
+            OSError: For instance, the disk is full; the file can still be read sequentially.
         """
         try:
             self.flush()
@@ -263,7 +262,7 @@ class McapWriter:
         return zstandard.compress(plain) if self.compression == "zstd" else plain
 
     def _write(self, data: bytes | bytearray) -> None:
-        """All of it, or nothing."""
+        """Write all bytes, or leave the file unchanged."""
         rest = memoryview(data)
         try:
             while rest:

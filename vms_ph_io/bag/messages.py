@@ -14,13 +14,13 @@ class BagMessage:
     """One recorded message.
 
     Args:
-        topic: As in "/joint_states".
-        type: As in "sensor_msgs/msg/JointState".
-        log_time: When it was received, in nanoseconds since 1970.
-        publish_time: When it was sent.
-        data: Serialised.
-        sequence: A number of the publisher's; 0 for none.
-        decoder: Of the recorded definition; None when the bag holds none.
+        topic: Name of the topic, as in "/joint_states".
+        type: Name of the type, as in "sensor_msgs/msg/JointState".
+        log_time: Time of reception in nanoseconds since 1970.
+        publish_time: Time of publication in nanoseconds since 1970.
+        data: The serialised message.
+        sequence: Sequence number of the publisher; 0 if unknown.
+        decoder: Decoder of the recorded definition; None if the bag contains none.
     """
 
     topic: str
@@ -32,13 +32,13 @@ class BagMessage:
     decoder: Decoder | None = field(default=None, repr=False, compare=False)
 
     def decode(self) -> object:
-        """The message; its fields are attributes, its arrays are numpy's.
+        """Return the message; its fields are attributes, its arrays are numpy arrays.
 
         Raises:
-            BagError: The bag holds no definition of the type, or the bytes do not fit it.
+            BagError: The bag contains no definition of the type, or the bytes do not match it.
         """
         if self.decoder is None:
-            raise BagError(f"the bag holds no definition of {self.type}")
+            raise BagError(f"the bag contains no definition of {self.type}")
         return self.decoder(self.data)
 
 
@@ -47,11 +47,11 @@ class BagTopic:
     """One topic of a bag.
 
     Args:
-        name: As in "/joint_states".
-        type: As in "sensor_msgs/msg/JointState".
-        hash: Of the type; empty when the bag has none.
-        qos: What its publishers offered.
-        serialization_format: Of the messages.
+        name: Name of the topic, as in "/joint_states".
+        type: Name of the type, as in "sensor_msgs/msg/JointState".
+        hash: Hash of the type; empty if not recorded.
+        qos: The QoS profiles that its publishers offered.
+        serialization_format: Serialization format of the messages.
     """
 
     name: str
@@ -62,7 +62,7 @@ class BagTopic:
 
     @classmethod
     def of(cls, channel: Channel, schema: Schema | None) -> "BagTopic":
-        """The topic of an MCAP channel."""
+        """Return the topic of an MCAP channel."""
         return cls(
             channel.topic,
             schema.name if schema else "",

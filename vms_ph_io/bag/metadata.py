@@ -15,21 +15,21 @@ from vms_ph_io.bag.qos import QosProfile, parse_profiles
 FILE_NAME = "metadata.yaml"
 VERSION = 9
 
-# What rosbag2 writes for the start of a recording without messages.
+# The start time that rosbag2 writes for a recording without messages.
 NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """One topic, and how many messages it has.
+    """One topic and its number of messages.
 
     Args:
-        name: As in "/joint_states".
-        type: As in "sensor_msgs/msg/JointState".
-        message_count: In all files together.
-        hash: Of the type; empty when not known.
-        qos: The profiles its publishers offered.
-        serialization_format: Of the messages.
+        name: Name of the topic, as in "/joint_states".
+        type: Name of the type, as in "sensor_msgs/msg/JointState".
+        message_count: Number of messages in all files.
+        hash: Hash of the type; empty if unknown.
+        qos: The QoS profiles that its publishers offered.
+        serialization_format: Serialization format of the messages.
     """
 
     name: str
@@ -55,11 +55,11 @@ class BagMetadata:
     """The content of ``metadata.yaml``.
 
     Args:
-        files: In order of time.
+        files: The files in chronological order.
         topics: All topics.
         storage: The format of the files.
-        ros_distro: Of the recording system; empty when there was no ROS 2.
-        custom: Anything else, as text.
+        ros_distro: ROS distribution of the recording system; empty without ROS 2.
+        custom: Further entries, as strings.
     """
 
     files: tuple[FileMetadata, ...]
@@ -70,7 +70,7 @@ class BagMetadata:
 
     @property
     def message_count(self) -> int:
-        """In all files together."""
+        """Number of messages in all files."""
         return sum(file.message_count for file in self.files)
 
     @property
@@ -84,7 +84,7 @@ class BagMetadata:
         return max((f.end_time for f in self.files if f.end_time is not None), default=None)
 
     def as_dict(self) -> dict[str, Any]:
-        """The content in the order and form of rosbag2."""
+        """Return the content in the order and format of rosbag2."""
         return {
             "version": VERSION,
             "storage_identifier": self.storage,
@@ -119,14 +119,14 @@ class BagMetadata:
         }
 
     def as_text(self) -> str:
-        """The content as rosbag2 keeps it inside an MCAP file."""
+        """Return the content as rosbag2 stores it inside an MCAP file."""
         return _dump(self.as_dict())
 
     def write(self, folder: Path) -> None:
-        """Put the file into a bag, at once and whole: never half of it, whatever happens.
+        """Write the file into a bag atomically.
 
         Raises:
-            OSError: The folder cannot be written, or the disk is full; the old file is as it was.
+            OSError: The folder is not writable, or the disk is full; the old file is unchanged.
         """
         partial = folder / f".{FILE_NAME}.part"
         try:
@@ -142,10 +142,10 @@ class BagMetadata:
 
     @classmethod
     def read(cls, folder: Path) -> "BagMetadata":
-        """Read the file; versions 4 to 9 are understood.
+        """Read the file; versions 4 to 9 are supported.
 
         Raises:
-            BagError: It is missing, or not understood.
+            BagError: The file is missing, or its content is invalid.
         """
         path = folder / FILE_NAME
         try:
@@ -193,7 +193,7 @@ def _span(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
 
 
 class _Rosbag2Style(yaml.SafeDumper):
-    """Empty text as "", nothing as ~, lists indented: as rosbag2's own writer does it."""
+    """YAML in the style of rosbag2: empty strings as "", null as ~, lists indented."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

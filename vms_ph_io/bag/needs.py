@@ -1,4 +1,4 @@
-"""The packages that bags need; no ROS distribution has them, so that their absence is reported."""
+"""Check for the packages that bags require and that no ROS distribution provides."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ _PACKAGES = ("mcap", "rosbags")
 
 
 def require_packages() -> None:
-    """Raise a `BagError` that names what to install where a package is missing."""
+    """Raise a `BagError` with the command to install missing packages, if there are any."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise BagError(

@@ -1,4 +1,4 @@
-"""The quality of service that a recorded publisher offered, as bags write it down."""
+"""The QoS profile that a recorded publisher offered, and its format in bags."""
 
 import functools
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import yaml
 
 _NANOSECONDS = 10**9
 
-# What ROS 2 writes for "no limit": the largest duration in nanoseconds.
+# The duration that ROS 2 writes for "no limit", in nanoseconds.
 INFINITE = 2**63 - 1
 
 
@@ -19,13 +19,13 @@ class QosProfile:
 
     Args:
         history: "keep_last" or "keep_all".
-        depth: Of the history.
+        depth: Depth of the history.
         reliability: "reliable" or "best_effort".
         durability: "volatile" or "transient_local".
-        deadline: In nanoseconds.
-        lifespan: In nanoseconds.
+        deadline: Deadline in nanoseconds.
+        lifespan: Lifespan in nanoseconds.
         liveliness: "automatic" or "manual_by_topic".
-        liveliness_lease_duration: In nanoseconds.
+        liveliness_lease_duration: Lease duration in nanoseconds.
     """
 
     history: str = "keep_last"
@@ -38,7 +38,7 @@ class QosProfile:
     liveliness_lease_duration: int = INFINITE
 
     def as_dict(self) -> dict[str, Any]:
-        """The profile in the order and form of rosbag2's version 9."""
+        """Return the profile in the order and format of version 9 of rosbag2."""
         return {
             "history": self.history,
             "depth": self.depth,
@@ -58,11 +58,11 @@ def _duration(nanoseconds: int) -> dict[str, int]:
 
 
 def dump_profiles(profiles: Sequence[QosProfile]) -> str:
-    """Profiles as the text that a bag keeps beside a topic."""
+    """Return profiles as the text that a bag stores with a topic."""
     return yaml.safe_dump([profile.as_dict() for profile in profiles], sort_keys=False).rstrip("\n")
 
 
-# Older versions of rosbag2 write numbers; the names stand at their places.
+# Older versions of rosbag2 write numbers, which are indices of these names.
 _NUMBERED: dict[str, tuple[str, ...]] = {
     "history": ("system_default", "keep_last", "keep_all", "unknown"),
     "reliability": ("system_default", "reliable", "best_effort", "unknown", "best_available"),
@@ -75,9 +75,9 @@ _NUMBERED: dict[str, tuple[str, ...]] = {
 
 
 def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
-    """Profiles from a bag, of any version; what cannot be understood is left out.
+    """Return the profiles in a bag of any version; invalid ones are skipped.
 
-    A bag is worth reading even where its quality of service is not.
+    Invalid profiles do not prevent reading a bag.
     """
     try:
         items = _load(content) if isinstance(content, str) else content
@@ -88,7 +88,7 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
 
 @functools.lru_cache(
     maxsize=256
-)  # the topics of a bag mostly have equal profiles, and YAML is slow
+)  # cached, as most topics of a bag have equal profiles and YAML parsing is slow
 def _load(text: str) -> Any:
     return yaml.safe_load(text)
 

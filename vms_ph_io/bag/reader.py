@@ -1,4 +1,4 @@
-"""Reading a bag message by message, in the order of the recording, complete or not."""
+"""Reading of the messages of a complete or truncated bag in the order of the recording."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -19,12 +19,11 @@ from vms_ph_io.bag.types import MessageTypes
 class BagReader:
     """Reads a bag: a rosbag2 folder or file, of format MCAP or sqlite3.
 
-    Of an MCAP bag that was cut off, by a kill or a full disk, everything up to the last whole chunk
-    is read; ``metadata.yaml`` is not needed. Messages come in the order in which they were
-    recorded.
+    An MCAP bag that was truncated by a killed process or a full disk is read up to its last
+    complete chunk; ``metadata.yaml`` is not needed. Messages are in the order of the recording.
 
     Args:
-        path: The folder or the file.
+        path: The bag folder or one of its files.
 
     Raises:
         BagError: There is no bag.
@@ -34,31 +33,31 @@ class BagReader:
         self.path = Path(path)
         self.files = bag_files(self.path)
         self.is_complete = False
-        """Whether every file has its end; known once all messages were read."""
+        """Whether every file is complete; valid once all messages are read."""
         self.unreadable_bytes = 0
-        """Number of bytes that could not be read; known once all messages were read."""
+        """Number of unreadable bytes; valid once all messages are read."""
         self.compression = "none"
-        """Of the chunks; known once all messages were read."""
+        """Compression of the chunks; valid once all messages are read."""
         self._decoders: dict[tuple[str, str, str, str], Decoder] = {}
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
-        """The messages.
+        """Yield the messages.
 
         Args:
-            topics: The only ones wanted; None: all.
+            topics: Names of the topics to read; None: all.
 
         Raises:
-            BagError: A file is not of the format of its name, or cannot be opened.
+            BagError: A file is not of the format of its suffix, or cannot be opened.
         """
         for item in self.records():
             if isinstance(item, BagMessage) and (topics is None or item.topic in topics):
                 yield item
 
     def records(self) -> Iterator[BagMessage | BagTopic]:
-        """The messages, and each topic of each file once, before its first message.
+        """Yield the messages, and each topic of each file once before its first message.
 
         Raises:
-            BagError: A file is not of the format of its name, or cannot be opened.
+            BagError: A file is not of the format of its suffix, or cannot be opened.
         """
         self.is_complete, self.unreadable_bytes = False, 0
         complete = True
@@ -100,14 +99,14 @@ class BagReader:
         return self._decoder_of(schema.name, schema.encoding, text, channel.message_encoding)
 
     def _decoder_of(self, name: str, encoding: str, text: str, format_: str) -> Decoder:
-        # By content: the numbers of schemas mean something within one file only.
+        # Cached by content, as schema numbers are valid within one file only.
         key = (name, encoding, text, format_)
         if key not in self._decoders:
             self._decoders[key] = SchemaDecoder(*key)
         return self._decoders[key]
 
     def _from_sqlite(self, path: Path) -> Iterator[BagMessage | BagTopic]:
-        """Read by ``rosbags``. Older files hold no definitions: those of ROS 2 Jazzy are taken."""
+        """Read by ``rosbags``; files without definitions use those of ROS 2 Jazzy."""
         known = MessageTypes()
         decoders: dict[int, Decoder | None] = {}
         try:

@@ -1,7 +1,7 @@
-"""Repairs a bag that was cut off by a kill or a full disk.
+"""Repairs a bag that was truncated by a killed process or a full disk.
 
-Nothing is lost on the way: the new file is written beside the old one and brought to the disk
-before it takes the old one's place, in one step; the old one stays as ``*.orig``.
+The new file is written beside the old one and flushed to the disk before it replaces the old one
+atomically; the old file is kept as ``*.orig``.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ class Recovery:
     """The result of ``recover``.
 
     Args:
-        path: The bag that is whole now.
-        message_count: In it.
-        unreadable_bytes: Of the old files: cut off or damaged, not in the new ones.
-        rewritten: The files that were written anew.
-        originals: Where the old ones are kept; empty when a new folder was made.
+        path: The repaired bag.
+        message_count: Number of its messages.
+        unreadable_bytes: Number of truncated or damaged bytes of the old files.
+        rewritten: The files that were rewritten.
+        originals: The kept old files; empty if a new folder was written.
     """
 
     path: Path
@@ -41,22 +41,22 @@ class Recovery:
 
 
 def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
-    """Rewrite a bag so that rosbags, mcap's seeking reader and rosbag2 open it.
+    """Rewrite a bag so that rosbags, the indexed reader of mcap and rosbag2 can open it.
 
     Args:
         path: A folder with .mcap files, or one .mcap file.
-        output: A folder that does not exist: the bag is written there, and the old one is left
-            alone. None: the files that need it are replaced, and ``metadata.yaml`` is written anew;
-            a complete bag is left as it is.
+        output: A folder that does not exist, to which the bag is written; the old bag is unchanged.
+            None: incomplete files are replaced, and ``metadata.yaml`` is rewritten; a complete bag
+            is unchanged.
 
     Raises:
         BagError: There is no MCAP bag, it is still being recorded, the output exists, or the disk
-            is full; the old bag is as it was.
+            is full; the old bag is unchanged.
     """
     source = _bag_of(Path(path))
     files = bag_files(source)
     if any(file.suffix != ".mcap" for file in files):
-        raise BagError(f"{source} is not an MCAP bag; only those are recovered")
+        raise BagError(f"{source} is not an MCAP bag; other formats cannot be recovered")
     try:
         scans = [_scan(file) for file in files]
         if output is None:
@@ -64,13 +64,13 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
         return _into(Path(output), source, files, scans)
     except OSError as error:
         raise BagError(
-            f"cannot recover {source}: {error.strerror or error}; the bag is as it was. Free "
+            f"cannot recover {source}: {error.strerror or error}; the bag is unchanged. Free "
             "some space, or name another output"
         ) from None
 
 
 def _bag_of(path: Path) -> Path:
-    """The folder, where the path is the one file of a bag: its metadata is to be written too."""
+    """Return the folder if the path is the only file of a bag, so that its metadata is written."""
     try:
         if path.is_file() and [path.resolve()] == [f.resolve() for f in bag_files(path.parent)]:
             BagMetadata.read(path.parent)
@@ -94,7 +94,7 @@ class _Scan:
         return self.is_complete and not self.unreadable_bytes
 
     def named(self, name: str) -> "_Scan":
-        """The same for a file of another name."""
+        """Return the same content with another file name."""
         return replace(self, file=replace(self.file, path=name))
 
 
@@ -130,7 +130,7 @@ def _into(folder: Path, source: Path, files: tuple[Path, ...], scans: Sequence[_
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise BagError(f"{folder} exists; name a folder that does not") from None
+        raise BagError(f"{folder} exists; give a folder that does not exist") from None
     name = folder.resolve().name
     targets = [folder / f"{name}_{number}.mcap" for number in range(len(files))]
     scans = [scan.named(target.name) for scan, target in zip(scans, targets, strict=True)]
@@ -160,7 +160,7 @@ def _in_place(source: Path, files: tuple[Path, ...], scans: Sequence[_Scan]) -> 
 
 
 def _check_abandoned(file: Path) -> None:
-    """Refuse a file that a recorder is still writing: it would go on in the one put away."""
+    """Reject a file that is being recorded: the recorder would continue in the replaced file."""
     if is_being_recorded(file):
         raise BagError(
             f"{file} is being recorded; stop the recorder first, or recover into a new folder"
@@ -168,20 +168,20 @@ def _check_abandoned(file: Path) -> None:
 
 
 def _replace(file: Path, scan: _Scan) -> Path:
-    """Put a whole file in the place of a cut one; returns where the cut one is kept."""
+    """Replace a truncated file by a complete one; return the path of the kept old file."""
     partial = file.with_name(file.name + ".part")
     original = file.with_name(file.name + ".orig")
     if original.exists():
         raise BagError(
             f"{original} exists: the bag was recovered before; move that file away first"
         )
-    partial.unlink(missing_ok=True)  # of an attempt that was killed itself
+    partial.unlink(missing_ok=True)  # left over from a killed repair
     try:
         _rewrite(file, partial, scan)
         try:
-            os.link(file, original)  # so that the bag has its file at every moment
+            os.link(file, original)  # a link, so that the file of the bag exists at every moment
         except OSError:
-            os.rename(file, original)  # a file system without links
+            os.rename(file, original)  # the file system does not support links
         os.replace(partial, file)
         _sync_folder(file.parent)
     finally:
@@ -205,7 +205,7 @@ def _rewrite(source: Path, target: Path, scan: _Scan) -> None:
 
 
 def _copy(reader: McapReader, writer: McapWriter) -> None:
-    """Carry every record over; schemas and channels get new numbers."""
+    """Copy all records; schemas and channels get new numbers."""
     schemas: dict[int, int] = {0: 0}  # 0: a channel without a schema
     channels: dict[int, int] = {}
     for record in reader.records():
@@ -226,12 +226,12 @@ def _copy(reader: McapReader, writer: McapWriter) -> None:
             )
         elif isinstance(record, Attachment):
             writer.add_attachment(record.record)
-        elif record.name != "rosbag2":  # that one is written anew
+        elif record.name != "rosbag2":  # it is rewritten
             writer.add_metadata(record.name, record.metadata)
 
 
 def _metadata(scans: Sequence[_Scan], source: Path) -> BagMetadata:
-    """The metadata of all files; what only the old metadata knew is kept."""
+    """Return the metadata of all files; entries that only the old metadata has are kept."""
     topics: dict[str, TopicMetadata] = {}
     for topic in (topic for scan in scans for topic in scan.topics):
         known = topics.get(topic.name)

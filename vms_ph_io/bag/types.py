@@ -1,4 +1,4 @@
-"""Message types: the text that defines them, and the hash that names the definition."""
+"""Message types: their definitions and hashes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _SEPARATOR = "=" * 80 + "\n"
 
 @dataclass(frozen=True, slots=True)
 class MessageDefinition:
-    """The definition of a message type, as a bag keeps it so that any reader can decode it.
+    """The definition of a message type, as it is stored in a bag for decoding.
 
     Args:
-        type: As in "sensor_msgs/msg/JointState".
-        text: The definition, and those of the types it uses, one after the other.
-        hash: Of the definition, by REP 2011: "RIHS01_..."; empty when it is not known.
-        encoding: Of the text.
+        type: Name of the type, as in "sensor_msgs/msg/JointState".
+        text: The definition, followed by the definitions of the types it uses.
+        hash: Hash of the definition by REP 2011, "RIHS01_..."; empty if unknown.
+        encoding: Encoding of the text.
     """
 
     type: str
@@ -33,10 +33,10 @@ class MessageDefinition:
 
 
 class MessageTypes:
-    """The message types known here: those of ROS 2 Jazzy, and those registered.
+    """The known message types: those of ROS 2 Jazzy and registered ones.
 
     Args:
-        store: Types known from the start; default: those of ROS 2 Jazzy.
+        store: Initial types; default: those of ROS 2 Jazzy.
     """
 
     def __init__(self, store: Typestore | None = None) -> None:
@@ -45,29 +45,29 @@ class MessageTypes:
         self._definitions: dict[str, MessageDefinition] = {}
 
     def register(self, type_name: str, text: str) -> None:
-        """Make a type known.
+        """Register a type.
 
         Args:
-            type_name: As in "vms_ph/msg/Energy".
-            text: Of its .msg file, comments included; a bag keeps them.
+            type_name: Name of the type, as in "vms_ph/msg/Energy".
+            text: Text of its .msg file; bags also store its comments.
 
         Raises:
-            BagError: The text is malformed, or the type is known with another definition.
+            BagError: The text is malformed, or the type is registered with another definition.
         """
         self._register({type_name: text})
 
     def register_folder(self, package: str, folder: Path) -> tuple[str, ...]:
-        """Make the types of a folder of .msg files known.
+        """Register the types of a folder of .msg files.
 
         Args:
-            package: The package they belong to.
-            folder: As the ``msg`` folder of a package's share folder.
+            package: Package of the types.
+            folder: For instance the ``msg`` folder in the share folder of a package.
 
         Returns:
-            Their names.
+            The names of the types.
 
         Raises:
-            BagError: The folder has none, or one is malformed.
+            BagError: The folder contains no .msg file, or one is malformed.
         """
         files = sorted(folder.glob("*.msg"))
         if not files:
@@ -91,10 +91,10 @@ class MessageTypes:
         self._definitions.clear()
 
     def definition(self, type_name: str) -> MessageDefinition:
-        """The definition of a type, with those of all types it uses.
+        """Return the definition of a type, with those of all types it uses.
 
         Raises:
-            BagError: The type is not known.
+            BagError: The type is unknown.
         """
         if type_name not in self._definitions:
             if type_name not in self.store.fielddefs:
@@ -107,7 +107,7 @@ class MessageTypes:
         return self._definitions[type_name]
 
     def _text(self, type_name: str) -> str:
-        """The generated text, with the author's own wherever it is at hand."""
+        """Return the registered text, with comments, or a generated one."""
         generated, _ = self.store.generate_msgdef(type_name, ros_version=2)
         own, *used = generated.split(_SEPARATOR)
         sections = [self._texts.get(type_name, own)]
@@ -119,9 +119,9 @@ class MessageTypes:
         return _SEPARATOR.join(section.rstrip("\n") + "\n" for section in sections)
 
     def _hash(self, type_name: str) -> str:
-        """The hash that a ROS 2 installation gives.
+        """Return the hash as computed by ROS 2.
 
-        There ``char`` is another word for ``uint8``; the type store counts it as a type of its own.
+        ROS 2 treats ``char`` as ``uint8``; the type store has it as a separate type.
         """
         used = _used(self.store.fielddefs, type_name)
         if not any("char" in str(self.store.fielddefs[name][1]) for name in used):
@@ -134,7 +134,7 @@ class MessageTypes:
 
 
 def _used(types: Typesdict, type_name: str) -> set[str]:
-    """The type and all types it uses."""
+    """Return the type and all types it uses."""
     found: set[str] = set()
     todo = [type_name]
     while todo:

@@ -1,14 +1,14 @@
-"""Recording a bag: a folder that rosbag2, rosbags and mcap open, readable at any moment.
+"""Recording of a bag: a folder for rosbag2, rosbags and mcap that is readable at any time.
 
-What a kill costs: messages are gathered in a chunk of at most 64 KiB, which goes to the operating
-system when it is full, and twice a second in any case. After kill -9 at most the last half second
-is missing. After a power cut it may be what the kernel had not yet written, some 30 s: a call of
-fsync each half second would hold up the recording on slow disks, and is made only on request
-(``fsync=True``) and at the end.
+Data loss: messages are collected in a chunk of at most 64 KiB, which is passed to the operating
+system when it is full, and twice a second. After kill -9 at most the last half second is missing.
+After a power cut, data that the kernel had not yet written may be missing, about 30 s: fsync twice
+a second would delay the recording on slow disks, and is called only on request (``fsync=True``) and
+at the end.
 
-What a recording costs, measured at 600 messages a second of 250 bytes on ten topics: 650 MB an
-hour on disk, of which 35 MB are the index by which readers seek; 0.15 % of one core (2.3 us a
-message); and 3.4 MB of memory an hour, for the index of the chunks that stands at the end.
+Cost, measured with 600 messages per second of 250 bytes on ten topics: 650 MB per hour on disk, of
+which 35 MB are the index; 0.15 % of one core (2.3 us per message); and 3.4 MB of memory per hour,
+for the index of the chunks, which is written at the end.
 """
 
 import contextlib
@@ -26,24 +26,24 @@ from vms_ph_io.bag.qos import QosProfile, dump_profiles
 from vms_ph_io.bag.types import MessageDefinition
 
 FLUSH_PERIOD = 0.5
-"""Seconds; a message is on file at the latest after this time."""
+"""Largest time until a message is written to the file, s."""
 
 RECORDING = {"vms_ph_state": "recording"}
-"""Entry of ``metadata.yaml`` while its numbers are not final."""
+"""Entry of ``metadata.yaml`` during the recording."""
 
 
 class BagWriter:
-    """Writes a new bag. Its methods may be called from several threads.
+    """Writes a new bag; thread-safe.
 
     Args:
-        folder: Of the bag; must not exist. Its name is that of the bag.
-        compression: Of the chunks: "none", "lz4" or "zstd".
-        fsync: Whether every flush waits until the disk has the data.
-        ros_distro: Noted in the bag; default: ROS_DISTRO of the environment.
-        flush_period: Seconds between two flushes.
+        folder: Folder of the bag, which must not exist; its name is the name of the bag.
+        compression: Compression of the chunks: "none", "lz4" or "zstd".
+        fsync: Whether every flush waits until the data are on the disk.
+        ros_distro: ROS distribution stored in the bag; default: ROS_DISTRO.
+        flush_period: Period of the flushes, s.
 
     Raises:
-        BagError: The folder exists, or cannot be made.
+        BagError: The folder exists, or cannot be created.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class BagWriter:
         except OSError as error:
             self._remove_folder(made)
             raise BagError(
-                f"cannot make a bag in {self.folder}: {error.strerror}; choose a folder that can "
+                f"cannot create a bag in {self.folder}: {error.strerror}; choose a folder that can "
                 "be written"
             ) from None
         except BagError:
@@ -105,7 +105,7 @@ class BagWriter:
 
     @property
     def message_count(self) -> int:
-        """Messages on file; those of the last half second may be missing."""
+        """Number of written messages; those of the last half second may be missing."""
         return self._writer.message_count
 
     def add_topic(
@@ -115,16 +115,16 @@ class BagWriter:
         qos: Iterable[QosProfile] = (QosProfile(),),
         serialization_format: str = "cdr",
     ) -> None:
-        """Make a topic known; needed once before its first message.
+        """Add a topic; required before its first message.
 
         Args:
-            name: As in "/joint_states".
-            definition: Of its type, from ``MessageTypes.definition``.
-            qos: What its publishers offer; ``ros2 bag play`` offers the same.
-            serialization_format: Of the messages.
+            name: Name of the topic, as in "/joint_states".
+            definition: Definition of its type, from ``MessageTypes.definition``.
+            qos: QoS profiles of its publishers, which ``ros2 bag play`` offers again.
+            serialization_format: Serialization format of the messages.
 
         Raises:
-            BagError: The topic is known with another type, the disk is full, or the bag is closed.
+            BagError: The topic has another type, the disk is full, or the bag is closed.
         """
         topic = TopicMetadata(
             name, definition.type, 0, definition.hash, tuple(qos), serialization_format
@@ -169,21 +169,21 @@ class BagWriter:
         """Record a message.
 
         Args:
-            topic: Made known by ``add_topic``.
-            data: Serialised, with the encapsulation header of CDR.
-            log_time: When it was received, in nanoseconds since 1970.
-            publish_time: When it was sent; default: the log time.
-            sequence: A number of the publisher's; 0 for none.
+            topic: Name of a topic that was added by ``add_topic``.
+            data: The serialised message, with the CDR encapsulation header.
+            log_time: Time of reception in nanoseconds since 1970.
+            publish_time: Time of publication; default: the log time.
+            sequence: Sequence number of the publisher; 0 if unknown.
 
         Raises:
-            BagError: The topic is not known, the disk is full, or the bag is closed.
+            BagError: The topic was not added, the disk is full, or the bag is closed.
         """
         published = log_time if publish_time is None else publish_time
         with self._lock:
             self._check()
             channel = self._channels.get(topic)
             if channel is None:
-                raise BagError(f"topic {topic} is not known to the bag; call add_topic first")
+                raise BagError(f"topic {topic} was not added to the bag; call add_topic first")
             if log_time < 0 or published < 0:
                 raise BagError(f"a message on {topic} has a time before 1970: {log_time}")
             try:
@@ -192,7 +192,7 @@ class BagWriter:
                 self._fail(error)
 
     def flush(self) -> None:
-        """Bring everything to the file now.
+        """Write all messages to the file.
 
         Raises:
             BagError: The disk is full, or the bag is closed.
@@ -216,16 +216,16 @@ class BagWriter:
         while not self._closed.wait(period):
             with self._lock:
                 if self._failure is None and not self._closed.is_set():
-                    # Kept in self._failure: the next call of the recording thread raises it.
+                    # Stored in self._failure and raised by the next call of the recording thread.
                     with contextlib.suppress(BagError):
                         self._flush()
 
     def close(self) -> None:
-        """Complete the bag. Once more does nothing.
+        """Complete the bag; further calls have no effect.
 
         Raises:
-            BagError: Messages were lost, now or before, because the disk is full, say. The bag can
-                be read up to them in any case.
+            BagError: Messages were lost, for instance because the disk is full. The bag can be read
+                up to them.
         """
         with self._lock:
             if self._closed.is_set():
@@ -256,7 +256,7 @@ class BagWriter:
         try:
             self.close()
         except BagError:
-            if exception is None:  # the first error is the one to report
+            if exception is None:  # the first error is raised
                 raise
 
     def _metadata(self, writer: McapWriter, custom: dict[str, str]) -> BagMetadata:

@@ -1,4 +1,4 @@
-"""URDF and xacro files: reading, checking, what is to be seen."""
+"""URDF and xacro files: reading, checks and visual shapes."""
 
 from .checks import Findings, UrdfWarning, check_urdf, require_sound
 from .loading import load_urdf, read_urdf

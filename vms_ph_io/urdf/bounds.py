@@ -1,22 +1,22 @@
-"""How large a robot description may be, so that no file can hang or crash a program."""
+"""Bounds on the size of a robot description, so that no file can hang or crash a program."""
 
 from contextlib import suppress
 from xml.parsers import expat
 
 LARGEST_TEXT = 32 * 2**20
-"""Characters of a URDF; the largest published ones have less than a million."""
+"""Largest number of characters of a URDF; published ones have less than a million."""
 
 DEEPEST = 64
-"""Elements within each other; a URDF has no use for more than seven."""
+"""Largest nesting depth of elements; a URDF needs seven."""
 
 MOST_LINKS = 2000
-"""Most of them fixed to others, as fasteners are: a robot has at most 256 degrees of freedom."""
+"""Largest number of links, fixed ones included; a robot has at most 256 degrees of freedom."""
 
 
 def exceeded(xml: str) -> str:
-    """Return which bound a text exceeds, in words; empty where it exceeds none.
+    """Return a message about the bound that a text exceeds, or an empty string.
 
-    Text that is not well-formed is judged up to the place where it stops to be.
+    Text that is not well-formed is checked up to its first error.
     """
     if len(xml) > LARGEST_TEXT:
         return f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted"
@@ -34,7 +34,7 @@ def exceeded(xml: str) -> str:
 
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    with suppress(expat.ExpatError, ValueError):  # the parser that reads it says what is wrong
+    with suppress(expat.ExpatError, ValueError):  # reported by the parser that reads the text
         parser.Parse(xml, True)
     if deepest > DEEPEST:
         return f"its elements are nested {deepest} deep; at most {DEEPEST} are accepted"

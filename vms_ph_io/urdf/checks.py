@@ -1,4 +1,4 @@
-"""Checks of a URDF before a model is built from it; the parser itself accepts more."""
+"""Checks of a URDF before a model is built from it, stricter than the parser."""
 
 import contextlib
 import io
@@ -19,24 +19,24 @@ from .bounds import exceeded
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
-# The parser stops or complains at extensions that have nothing to do with the dynamics.
+# Extensions, irrelevant to the dynamics, at which the parser fails or warns.
 _NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
 
 
 class UrdfWarning(UserWarning):
-    """Something in a URDF that does not hinder the dynamics but will be missed."""
+    """A warning about a URDF that does not affect the dynamics."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings about a URDF: errors forbid a model, warnings do not."""
+    """Findings about a URDF: errors, which prevent a model, and warnings."""
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def check_urdf(xml: str) -> Findings:
-    """Return everything that is wrong with the text of a URDF."""
+    """Return all errors and warnings about the text of a URDF."""
     if too_large := exceeded(xml):
         return Findings((too_large,), ())
     try:
@@ -63,14 +63,14 @@ def check_urdf(xml: str) -> Findings:
 
 
 def require_sound(xml: str, name: str) -> tuple[str, ...]:
-    """Refuse a URDF with errors; return its warnings.
+    """Raise an error if a URDF has errors; return its warnings.
 
     Args:
-        xml: the text of the URDF.
-        name: what to call it in the error, a file name for instance.
+        xml: text of the URDF.
+        name: name in the error message, for instance a file name.
 
     Raises:
-        ModelError: listing every error.
+        ModelError: the URDF has errors; the message lists all of them.
     """
     findings = check_urdf(xml)
     if findings.errors:
@@ -79,7 +79,7 @@ def require_sound(xml: str, name: str) -> tuple[str, ...]:
 
 
 class _ParserError(VmsPhError):
-    """The parser's own exception, which is a bare Exception in places."""
+    """An exception of the parser."""
 
 
 def _parse(root: ET.Element) -> Any:
@@ -93,7 +93,7 @@ def _parse(root: ET.Element) -> Any:
             return urdf_parser.URDF.from_xml_string(ET.tostring(stripped))
         except (ValueError, TypeError, AttributeError, KeyError):
             raise
-        except Exception as error:  # the parser raises bare Exception
+        except Exception as error:  # the parser raises Exception itself
             raise _ParserError(str(error)) from None
 
 
@@ -121,7 +121,7 @@ def _tree_errors(robot: Any) -> Iterator[str]:
         if joint.child in parent_of:
             yield (
                 f"link '{joint.child}' has two parents, '{parent_of[joint.child]}' and "
-                f"'{joint.parent}'; a URDF is a tree: closed loops cannot be given"
+                f"'{joint.parent}'; a URDF is a tree without closed loops"
             )
         parent_of[joint.child] = joint.parent
     for kind, names in (("link", links), ("joint", [joint.name for joint in robot.joints])):
@@ -158,7 +158,7 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
     for joint in robot.joints:
         children.setdefault(joint.parent, []).append(joint.child)
     parent_of = {joint.child: joint.parent for joint in robot.joints}
-    carrying: set[str] = set()  # links that have mass, or carry a link that does
+    carrying: set[str] = set()  # links with mass, or with a descendant with mass
     for name, mass in masses.items():
         above: str | None = name if mass else None
         while above is not None and above not in carrying:
@@ -167,7 +167,7 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
     for joint in robot.joints:
         if joint.type != "fixed" and joint.child not in carrying:
             behind = [joint.child]
-            for link in behind:  # grows on the way
+            for link in behind:  # the list grows during the iteration
                 behind += children.get(link, ())
             yield (
                 f"joint '{joint.name}' moves no mass: none of {', '.join(behind)} has an "
@@ -202,7 +202,7 @@ def _axis_errors(robot: Any) -> Iterator[str]:
         if joint.type in ("fixed", "floating") or joint.axis is None:
             continue
         if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
-            yield f"the axis of joint '{joint.name}' must have a direction; given: {joint.axis}"
+            yield f"the axis of joint '{joint.name}' must be nonzero; given: {joint.axis}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:

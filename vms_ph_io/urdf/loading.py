@@ -1,4 +1,4 @@
-"""From a URDF or xacro file to a model."""
+"""Loading of models from URDF and xacro files."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from .checks import UrdfWarning, require_sound
 
 
 class _Arguments(dict[str, str]):
-    """Arguments for xacro that note which of them it asks for."""
+    """Arguments for xacro that record which of them xacro uses."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         super().__init__(given)
@@ -32,21 +32,20 @@ class _Arguments(dict[str, str]):
 
 
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
-    """Return the URDF text of a file; a file whose name ends in .xacro is processed first.
+    """Return the URDF text of a file; files with the suffix .xacro are processed first.
 
     Args:
-        path: of a URDF or xacro file.
-        xacro_arguments: values for its ``<xacro:arg>``.
+        path: path of a URDF or xacro file.
+        xacro_arguments: values of ``<xacro:arg>``.
 
     Raises:
-        VmsPhError: no such file, not readable, xacro cannot process it, or it does not know an
-            argument.
+        VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
     """
     file = Path(path)
     try:
         is_there = file.is_file()
     except OSError as error:  # a name that no file can have
-        raise VmsPhError(f"{str(path)[:80]} is no path of a file: {error.strerror}") from None
+        raise VmsPhError(f"{str(path)[:80]} is not the path of a file: {error.strerror}") from None
     if not is_there:
         raise VmsPhError(f"there is no file {file}; give the path of a URDF or xacro file")
     given = _Arguments(xacro_arguments or {})
@@ -69,7 +68,7 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         known = (
             f"its arguments are {', '.join(sorted(given.asked))}" if given.asked else "it has none"
         )
-        raise ModelError(f"{file.name} knows no argument '{unknown[0]}'; {known}")
+        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {known}")
     return text
 
 
@@ -83,11 +82,11 @@ def load_urdf(
 ) -> VMSModel:
     """Return the model of the robot in a URDF or xacro file.
 
-    The keywords are those of :meth:`VMSModel.from_urdf`. Meshes that cannot be read are warned of.
+    The keywords are those of :meth:`VMSModel.from_urdf`. Unreadable meshes cause warnings.
 
     Raises:
         VmsPhError: no such file.
-        ModelError: what is wrong with the URDF, by name.
+        ModelError: the URDF has errors; the message lists all of them.
     """
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):

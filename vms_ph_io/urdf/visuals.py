@@ -15,16 +15,16 @@ _GREY: Rgba = (0.75, 0.75, 0.78, 1.0)
 
 @dataclass(frozen=True)
 class Visual:
-    """One visible shape of a link.
+    """One visual shape of a link.
 
     Attributes:
-        link: it is fixed to.
-        pose: (4,4) of the shape in the link.
+        link: name of its link.
+        pose: (4,4) pose of the shape in the link frame.
         shape: ``"mesh"``, ``"box"``, ``"cylinder"``, ``"sphere"`` or ``"capsule"``.
-        size: scale of a mesh (3,), edges of a box (3,), radius and length, or radius; m.
-        mesh: its address; empty for the other shapes.
-        colour: rgba from 0 to 1; of a mesh only where ``coloured``.
-        coloured: whether the URDF gives a colour.
+        size: scale of a mesh (3,), edges of a box (3,), radius and length, or radius, m.
+        mesh: URI of the mesh; empty for other shapes.
+        colour: (4,) rgba from 0 to 1; used for a mesh only if ``coloured``.
+        coloured: whether the URDF defines a colour.
     """
 
     link: str
@@ -37,7 +37,7 @@ class Visual:
 
 
 def visuals(xml: str) -> list[Visual]:
-    """Return everything that is to be seen of the robot in a URDF text."""
+    """Return all visual shapes of the robot in a URDF text."""
     root = ET.fromstring(xml)
     materials = {m.get("name"): m for m in root.findall("material") if m.find("color") is not None}
     found = []

@@ -5,15 +5,15 @@ import sys
 
 from vms_ph_dynamics.errors import VmsPhError
 
-_INTERRUPTED = 130  # as a shell has it
+_INTERRUPTED = 130  # the exit code of a shell after SIGINT
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one sentence and exit code 1."""
-    # A real ROS 2 looks at the values that users type in only when asked to.
+    """Run the command line; a user error is printed as one sentence, with exit code 1."""
+    # A real ROS 2 checks the values that users type in only when this is enabled.
     os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")
     try:
-        # Here, so that Ctrl-C is quiet while the commands are imported, too.
+        # Imported here so that Ctrl-C prints no traceback while the commands are imported.
         import typer
 
         from .app import make_app
@@ -24,7 +24,9 @@ def main() -> None:
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
             sys.exit(1)
         except ImportError as error:
-            if "pip install 'vms-ph[" not in str(error):  # what an extra of this package brings
+            if "pip install 'vms-ph[" not in str(
+                error
+            ):  # packages that an extra of this package installs
                 raise
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
             sys.exit(1)

@@ -21,7 +21,7 @@ from . import (
 
 _HELP = """Port-Hamiltonian models, controllers and energy audits for manipulators.
 
-Start with [bold]vms-ph demo[/bold]; while it runs, look at it from a second terminal with
+Start with [bold]vms-ph demo[/bold]; while it runs, inspect it from a second terminal with
 [bold]vms-ph topic list[/bold], [bold]vms-ph topic echo /vms_ph/energy[/bold] or
 [bold]vms-ph service list[/bold].
 """

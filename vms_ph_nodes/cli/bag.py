@@ -6,19 +6,20 @@ from pathlib import Path
 import typer
 
 app = typer.Typer(
-    help="Record and play bags, show what is in them, repair those cut off.", no_args_is_help=True
+    help="Record and play bags, show their content, and repair truncated ones.",
+    no_args_is_help=True,
 )
 
-_BAG = typer.Argument(help="the folder of a bag, or its .mcap file")
+_BAG = typer.Argument(help="path of the bag folder or of its .mcap file")
 
 
 @app.command()
 def info(bag: Path = _BAG) -> None:
-    """Show what is in a bag; it may have been cut off."""
+    """Show the content of a bag, which may be truncated."""
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
     found = bag_info(bag)
-    state = "complete" if found.is_complete else "cut off: `vms-ph bag recover` repairs it"
+    state = "complete" if found.is_complete else "truncated; `vms-ph bag recover` repairs it"
     state = "being recorded" if found.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in found.files)} ({found.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
@@ -37,8 +38,10 @@ def info(bag: Path = _BAG) -> None:
 
 @app.command()
 def record(
-    topics: list[str] = typer.Argument(None, help="to record; none: all there are"),
-    output: Path = typer.Option(Path("vms_ph_bag"), "--output", "-o", help="folder; must be new"),
+    topics: list[str] = typer.Argument(None, help="topics to record; all if none is given"),
+    output: Path = typer.Option(
+        Path("vms_ph_bag"), "--output", "-o", help="folder of the bag; must not exist"
+    ),
 ) -> None:
     """Record topics until Ctrl-C."""
     words = ["--ros-args", "-p", f"bag:={output}"]
@@ -47,22 +50,26 @@ def record(
     sys.argv = ["bag_recorder", *words]
     from ..bag_recorder import main
 
-    typer.echo(f"recording into {output}; Ctrl-C ends it", err=True)
+    typer.echo(f"recording into {output}; press Ctrl-C to end", err=True)
     main()
 
 
 @app.command()
 def play(
     bag: Path = _BAG,
-    rate: float = typer.Option(1.0, "--rate", "-r", help="bag time per real time", min=0.01),
-    topics: list[str] = typer.Option(None, "--topics", help="to play; none: all"),
-    exclude: list[str] = typer.Option(None, "--exclude-topics", help="to leave out"),
+    rate: float = typer.Option(
+        1.0, "--rate", "-r", help="ratio of bag time to real time", min=0.01
+    ),
+    topics: list[str] = typer.Option(None, "--topics", help="topics to play; all if none is given"),
+    exclude: list[str] = typer.Option(None, "--exclude-topics", help="topics not to play"),
     clock: float = typer.Option(0.0, "--clock", help="publish /clock at this rate, Hz", min=0.0),
-    loop: bool = typer.Option(False, "--loop", "-l", help="begin again at the end"),
-    delay: float = typer.Option(0.0, "--delay", "-d", help="before the first message, s", min=0.0),
-    start_offset: float = typer.Option(0.0, help="left out at the start, s", min=0.0),
+    loop: bool = typer.Option(False, "--loop", "-l", help="start again after the last message"),
+    delay: float = typer.Option(
+        0.0, "--delay", "-d", help="delay before the first message, s", min=0.0
+    ),
+    start_offset: float = typer.Option(0.0, help="bag time to skip at the start, s", min=0.0),
 ) -> None:
-    """Publish the messages of a bag at their times; with --clock, nodes on use_sim_time follow it.
+    """Publish the messages of a bag at their recorded times; with --clock also publish /clock.
 
     For instance, to compute energies from the recorded states of a robot on a moving base:
     vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
@@ -91,17 +98,20 @@ def play(
 def recover(
     bag: Path = _BAG,
     output: Path = typer.Option(
-        None, "--output", "-o", help="new folder; none: in place, the old file kept as *.orig"
+        None,
+        "--output",
+        "-o",
+        help="new folder; default: repair in place and keep the old file as *.orig",
     ),
 ) -> None:
-    """Repair a bag that was cut off by a kill or a full disk."""
+    """Repair a bag that was truncated by a killed process or a full disk."""
     from vms_ph_io.bag import recover as repair
 
     done = repair(bag, output)
     if not done.rewritten:
-        typer.echo(f"{done.path} is complete already: {done.message_count} messages")
+        typer.echo(f"{done.path} is already complete: {done.message_count} messages")
         return
-    typer.echo(f"{done.path} is complete again: {done.message_count} messages")
+    typer.echo(f"{done.path} is repaired: {done.message_count} messages")
     if done.unreadable_bytes:
         typer.echo(f"{done.unreadable_bytes} bytes could not be read")
     for original in done.originals:

@@ -1,4 +1,4 @@
-"""vms-ph bench: the cost of calls, side by side in one run."""
+"""vms-ph bench: computation times of this project and other libraries, measured in one run."""
 
 import json
 from dataclasses import asdict
@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 
 
 def bench(
-    subject: str = typer.Argument("", help="the benchmark; see --list"),
+    subject: str = typer.Argument("", help="id of the benchmark; see --list"),
     list_: bool = typer.Option(False, "--list", help="list all benchmarks"),
-    robot: str = typer.Option("", help="a bundled robot; empty: that of the benchmark"),
-    base: str = typer.Option("", help="fixed, planar or floating; empty: that of the benchmark"),
+    robot: str = typer.Option(
+        "", help="name of a bundled robot; default: the robot of the benchmark"
+    ),
+    base: str = typer.Option(
+        "", help="fixed, planar or floating; default: the base of the benchmark"
+    ),
     seconds: float = typer.Option(5.0, min=0.0, help="duration of the measurement, s"),
     out: Path | None = typer.Option(
-        None, help="folder for plots and tables of a benchmark that has any; made when missing"
+        None, help="folder for plots and tables, if the benchmark has any; created if missing"
     ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
-    """Time calls of this project beside those of other libraries.
+    """Measure the computation times of this project and of other libraries.
 
-    All cases run in turn in one process, so that load of the machine affects all alike; medians.
+    Cases run alternately in one process, so that machine load affects all equally. Prints medians.
     """
     from vms_ph_io import robots
     from vms_ph_studies.benchmarks import measure
@@ -36,18 +40,16 @@ def bench(
             typer.echo(f"{known.id:14s}{known.title}")
         return
     if not subject:
-        raise VmsPhError("no benchmark is given; vms-ph bench --list names them")
+        raise VmsPhError("no benchmark is given; vms-ph bench --list lists them")
     chosen = _get(subject)
     if base and not chosen.base:
-        raise VmsPhError(f"in {chosen.id} every robot has a base of its own; omit --base")
+        raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():
         known = ", ".join(robots.names())
-        raise VmsPhError(
-            f"there is no robot '{robot}' among those bundled, which are timed: {known}"
-        )
+        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {known}")
     robot, base = robot or chosen.robot, base or chosen.base
     if base and base not in ("fixed", "planar", "floating"):
-        raise VmsPhError(f"the base '{base}' is not known; accepted are fixed, planar, floating")
+        raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
     if out is not None:
         _make_folder(chosen, out)
     if chosen.run is not None:
@@ -65,7 +67,7 @@ def bench(
 
 
 def _benchmarks() -> "dict[str, Benchmark]":
-    """Return all benchmarks by their id: those of the library, and the nodes."""
+    """Return all benchmarks by their id: those of vms_ph_studies, and that of the nodes."""
     from vms_ph_studies.benchmarks import benchmarks
 
     from .bench_nodes import BENCHMARK
@@ -86,7 +88,7 @@ def _make_folder(chosen: "Benchmark", out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
+        raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
 
 
 def _reference(chosen: "Benchmark", timings: "list[Timing]", case: "Case") -> float:
@@ -137,7 +139,7 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
     jitter = any(t.tail is not None for t in timings)
-    # Percentiles of the tail replace the quartiles: both are too wide for a terminal.
+    # Where there are tail percentiles, they replace the quartiles: both do not fit a terminal.
     spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
     for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")

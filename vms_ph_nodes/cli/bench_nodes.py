@@ -1,6 +1,6 @@
-"""The processor time of the nodes per second, each in its own process, topics at 100 Hz.
+"""Processor time per second of every node in its own process, with topics at 100 Hz.
 
-The nodes use the same ROS as the benchmark. The model server gets twenty requests a second.
+The nodes use the same ROS as the benchmark. The model server receives 20 requests per second.
 """
 
 import os
@@ -22,23 +22,25 @@ _LIMITS = {
     "marker_publisher": 0.25,
     "model_server": 0.25,
 }
-_REQUESTS = 20.0  # to the model server, Hz
-_WARM_UP = 2.0  # s, for imports and discovery
-_FEWEST = 4  # seconds to measure
+_REQUESTS = 20.0  # rate of requests to the model server, Hz
+_WARM_UP = 2.0  # time for imports and discovery before the measurement, s
+_FEWEST = 4  # default duration of the measurement, s
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    """Return the processor time of every node per second, in s."""
+    """Return the processor time per second of every node, s."""
     config = share_directory() / f"config/{robot}.yaml"
     if robot not in robots.names() or not config.is_file():
-        raise VmsPhError(f"the nodes run a bundled robot: one of {', '.join(robots.names())}")
+        raise VmsPhError(
+            f"this benchmark needs a bundled robot: one of {', '.join(robots.names())}"
+        )
     if not Path("/proc/self/stat").is_file():
         raise VmsPhError(
             "the processor time of processes is read from /proc, which does not exist here"
         )
     before = os.environ.get("ROS_DOMAIN_ID")
-    # A domain of its own: nodes of others are not discovered.
+    # A separate DDS domain, so that other nodes are not discovered.
     os.environ["ROS_DOMAIN_ID"] = str(100 + os.getpid() % 130)
     started = {name: _start(name, robot, config) for name in _LIMITS}
     try:
@@ -104,12 +106,12 @@ def _request_for(client: "object", state: "object", seconds: float) -> None:
 
 
 def _processor_time(started: "dict[str, subprocess.Popen[bytes]]") -> dict[str, float]:
-    """Return the processor time of processes so far, threads and kernel included, s."""
+    """Return the processor time used so far by each process, user and kernel, all threads, s."""
     spent = {}
     for name, process in started.items():
         if process.poll() is not None:
             raise VmsPhError(
-                f"{name} ended with {process.returncode}; run it separately to see why"
+                f"{name} ended with exit code {process.returncode}; run it separately to see why"
             )
         # The name in parentheses may contain anything; the fields follow it.
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()

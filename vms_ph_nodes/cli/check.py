@@ -1,4 +1,4 @@
-"""vms-ph check: validate a robot description and list its content."""
+"""vms-ph check: validates a robot description and prints its model."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from vms_ph_dynamics.errors import VmsPhError
 def check(
     robot: str = typer.Argument(help="the path of a URDF or xacro file, or a bundled robot"),
     base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
-    end_effector: str = typer.Option("", help="link or joint; empty: the last link"),
+    end_effector: str = typer.Option("", help="frame of a link or joint; default: the last link"),
 ) -> None:
-    """Check a robot description and print the model that comes of it."""
+    """Check a robot description and print its model."""
     import numpy as np
 
     from vms_ph_dynamics import VMSModel
@@ -30,17 +30,17 @@ def check(
     for error in findings.errors:
         typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
     if findings.errors:
-        raise VmsPhError(f"{name} is not sound: {len(findings.errors)} error(s), see above")
+        raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above")
     if known is not None:
         model = known.model(xml, None if base == "auto" else base, end_effector or None)
     else:
         model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
-    # A point mass at its joint has no inertia there: bundled robots are looked at where they start.
+    # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
     least, most = inertias[0], inertias[-1]
     singular = least <= 1e-12 * most
-    typer.echo(f"{name} is sound")
+    typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
     typer.echo(f"  base          {model.base} (b = {model.b})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")

@@ -1,4 +1,4 @@
-"""The demo: starts the nodes, shows the live view, prints a summary of the run."""
+"""The demo: starts the nodes, shows the live view and prints a summary of the run."""
 
 import os
 import signal
@@ -23,8 +23,8 @@ from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
 
 _HOST = "127.0.0.1"
-_PATIENCE = 30.0  # s to wait for the first energy message
-_REFRESH = 0.2  # s between two pictures in the terminal
+_PATIENCE = 30.0  # timeout of the first energy message, s
+_REFRESH = 0.2  # refresh period of the live view, s
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Demo:
     """One run of the demo."""
 
     def __init__(self, options: Options) -> None:
-        """Check what can be checked before anything starts.
+        """Check the options before anything starts.
 
         Raises:
-            VmsPhError: unknown robot, no such DDS domain, a port that is taken, or a folder that
+            VmsPhError: unknown robot, invalid DDS domain, a port in use, or a folder that
                 cannot be used.
         """
         self._options = options
@@ -91,12 +91,14 @@ class Demo:
         try:
             received = self._watch(launcher, stop, begun)
         finally:
-            code = launcher.stop("the demo ends") or 0
+            code = launcher.stop("end of the demo") or 0
         for process in launcher.processes:
             if not process.clean:
-                self._console.print(f"[red]{process.name} ended with {process.exit_code}[/red]")
+                self._console.print(
+                    f"[red]{process.name} ended with exit code {process.exit_code}[/red]"
+                )
         if not received:
-            self._console.print("[red]no energy message came; see the lines above[/red]")
+            self._console.print("[red]no energy message was received; see the lines above[/red]")
             return 1
         self._sum_up()
         return code
@@ -106,12 +108,12 @@ class Demo:
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
         out(f"bag       {self._bag if options.bag else 'none'}")
-        out("another terminal sees these topics after")
+        out("to see these topics from another terminal, run")
         out(f"  {self._export}")
         out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
 
     def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
-        """Show what comes until it is over; return whether any energy message came."""
+        """Show the live view until the end; return whether any energy message was received."""
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         view = LiveView()
         executor = SingleThreadedExecutor()
@@ -165,7 +167,7 @@ class Demo:
 
 
 def _launch_file_of(robot: str) -> str:
-    """Return the launch file of a bundled robot; any other runs as the Panda does."""
+    """Return the launch file of a bundled robot, or that of the Panda for any other robot."""
     return robot if robot in robots.names() else "panda"
 
 
@@ -188,17 +190,17 @@ def _check_port(port: int) -> None:
             probe.bind((_HOST, port))
         except OSError as error:
             raise VmsPhError(
-                f"port {port} on {_HOST} is taken ({os.strerror(error.errno or 0)}); choose "
+                f"port {port} on {_HOST} is in use ({os.strerror(error.errno or 0)}); choose "
                 f"another with --port {port + 1}"
             ) from None
 
 
 def _make_folder(folder: Path) -> None:
     if (folder / "bag").exists():
-        raise VmsPhError(f"{folder} already holds a bag; choose another folder with --out")
+        raise VmsPhError(f"{folder} already contains a bag; choose another folder with --out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VmsPhError(
-            f"{folder} cannot be made: {error.strerror}; choose one with --out"
+            f"{folder} cannot be created: {error.strerror}; choose one with --out"
         ) from None

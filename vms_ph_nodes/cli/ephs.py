@@ -1,4 +1,4 @@
-"""vms-ph ephs: patterns of bodies, joints, friction and heat."""
+"""vms-ph ephs: lists and draws patterns of exergetic port-Hamiltonian systems."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vms_ph_dynamics.ephs import Equations, System
 
 app = typer.Typer(
-    help="Systems as patterns of components: draw them, and where their power goes.",
+    help="Draw exergetic port-Hamiltonian systems as patterns, with their power flows.",
     no_args_is_help=True,
 )
 
@@ -25,7 +25,7 @@ _FRAMES = 60
 
 @app.command("list")
 def list_() -> None:
-    """Name the examples that can be drawn."""
+    """List the examples."""
     from vms_ph_dynamics.ephs.examples import EXAMPLES
 
     for name, make in EXAMPLES.items():
@@ -36,16 +36,18 @@ def list_() -> None:
 @app.command()
 def draw(
     model: str = _MODEL,
-    flat: bool = typer.Option(False, help="draw the one flat pattern of all components"),
+    flat: bool = typer.Option(
+        False, help="draw one flat pattern of all components instead of nested ones"
+    ),
     powers: float = typer.Option(
-        0.0, min=0.0, help="colour the wires by the power over so many seconds of motion"
+        0.0, min=0.0, help="duration of the motion whose power colours the wires, s"
     ),
     output: Path = typer.Option(Path("pattern.svg"), "--output", "-o", help="SVG file to write"),
 ) -> None:
     """Draw the pattern of a system as SVG.
 
-    Inner boxes are round, filled where they hold systems again; dots are junctions; dashed lines
-    are state ports. With --powers the picture moves: red is power into a box, blue out of it.
+    Inner boxes are round, and filled if they contain patterns; dots are junctions; dashed lines
+    are state ports. With --powers the SVG is animated: red is power into a box, blue out of it.
     """
     from vms_ph_dynamics.ephs.pictures import draw as picture
     from vms_ph_dynamics.ephs.pictures import draw_powers

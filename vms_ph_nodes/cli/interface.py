@@ -1,4 +1,4 @@
-"""vms-ph interface: definitions of messages and services."""
+"""vms-ph interface: prints definitions of messages and services."""
 
 from pathlib import Path
 
@@ -6,12 +6,14 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 
-app = typer.Typer(help="Show what messages and services are made of.", no_args_is_help=True)
+app = typer.Typer(help="Show the definitions of messages and services.", no_args_is_help=True)
 
 
 @app.command()
 def show(
-    name: str = typer.Argument(help="like vms_ph/msg/Energy or std_srvs/srv/Trigger"),
+    name: str = typer.Argument(
+        help="name of the type, like vms_ph/msg/Energy or std_srvs/srv/Trigger"
+    ),
 ) -> None:
     """Print the definition of a message or service."""
     text = _from_file(name) or _from_class(name)
@@ -29,7 +31,7 @@ def list_interfaces() -> None:
 
 
 def _from_file(name: str) -> str | None:
-    """Return the text with its comments, where the package's share folder has it."""
+    """Return the definition with comments from the package's share folder, if it is there."""
     from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
     package, _, rest = name.partition("/")

@@ -1,4 +1,4 @@
-"""vms-ph launch: run a launch file, with ROS 2 or without."""
+"""vms-ph launch: runs a launch file with ros2 launch or with the embedded launcher."""
 
 import importlib.util
 import os
@@ -11,10 +11,14 @@ from vms_ph_dynamics.errors import VmsPhError
 
 def launch(
     context: typer.Context,
-    file: str = typer.Argument(help="a *.launch.xml file, or the name of one of ours: panda"),
-    show_args: bool = typer.Option(False, "--show-args", "-s", help="list its arguments and end"),
+    file: str = typer.Argument(
+        help="path of a *.launch.xml file, or the name of a bundled one, like panda"
+    ),
+    show_args: bool = typer.Option(
+        False, "--show-args", "-s", help="list the arguments of the launch file and exit"
+    ),
 ) -> None:
-    """Start the nodes of a launch file; arguments as name:=value. Ctrl-C stops all of them.
+    """Start the nodes of a launch file, with arguments as name:=value; Ctrl-C stops them.
 
     For instance: vms-ph launch panda web:=true push_period:=5.0
     """
@@ -26,7 +30,9 @@ def launch(
         try:
             os.execvp("ros2", words)
         except OSError as error:
-            raise VmsPhError(f"ros2 cannot be started ({error}); source your ROS 2") from None
+            raise VmsPhError(
+                f"ros2 cannot be started ({error}); source the setup file of your ROS 2"
+            ) from None
     from vms_ph_embedded.launch import Launcher, load, show_arguments
 
     if show_args:

@@ -1,4 +1,4 @@
-"""Launch files by path or by the name of a robot, run by the embedded launcher."""
+"""Finds launch files by path or by name, and share folders of packages."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ _SUFFIX = ".launch.xml"
 
 
 def find_launch_file(name: str) -> Path:
-    """Return a launch file by its path, or one of ours by its name without the suffix.
+    """Return a launch file by its path, or a bundled one by its name without the suffix.
 
     Raises:
-        VmsPhError: no such file; listing ours.
+        VmsPhError: no such file; the message lists the bundled ones.
     """
     folder = share_directory() / "launch"
     for file in (Path(name), folder / name, folder / f"{name}{_SUFFIX}"):
@@ -32,6 +32,6 @@ def find_share(package: str) -> Path:
     folder = package_directory(package)
     if folder is None:
         raise LookupError(
-            f"there is no package {package!r} among ROS workspaces or Python packages"
+            f"there is no package {package!r} in the ROS workspaces or among the Python packages"
         )
     return folder

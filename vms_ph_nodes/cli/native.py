@@ -1,4 +1,4 @@
-"""vms-ph native: the C++ core for this environment."""
+"""vms-ph native: builds the C++ core for this environment."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""vms-ph node: the running nodes, and what they publish, subscribe and offer."""
+"""vms-ph node: lists running nodes, with their topics and services."""
 
 import typer
 
@@ -6,14 +6,12 @@ from vms_ph_dynamics.errors import VmsPhError
 
 from .ros import awaited, settled, short_node
 
-app = typer.Typer(
-    help="List nodes and what they publish, subscribe and offer.", no_args_is_help=True
-)
+app = typer.Typer(help="List running nodes, with their topics and services.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_nodes() -> None:
-    """List the nodes that are running."""
+    """List the running nodes."""
     with short_node() as node:
         own = node.get_name()
         found = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
@@ -23,15 +21,15 @@ def list_nodes() -> None:
 
 
 @app.command()
-def info(name: str = typer.Argument(help="of the node, like /simulator")) -> None:
-    """Show what a node publishes, subscribes and offers."""
+def info(name: str = typer.Argument(help="name of the node, like /simulator")) -> None:
+    """Show the publishers, subscriptions and services of a node."""
     namespace, _, base = ("/" + name.strip("/")).rpartition("/")
     namespace = namespace or "/"
     with short_node() as node:
         awaited(
             node,
             lambda: (base, namespace) in node.get_node_names_and_namespaces(),
-            f"there is no node {name}; `vms-ph node list` shows those there are",
+            f"there is no node {name}; `vms-ph node list` shows the running ones",
         )
         parts = (
             ("Publishers", node.get_publisher_names_and_types_by_node),
@@ -42,7 +40,7 @@ def info(name: str = typer.Argument(help="of the node, like /simulator")) -> Non
         try:
             shown = settled(node, lambda: [(title, look(base, namespace)) for title, look in parts])
         except RuntimeError as error:
-            raise VmsPhError(f"{name} went away: {error}") from None
+            raise VmsPhError(f"{name} is no longer running: {error}") from None
         typer.echo(f"{namespace.rstrip('/')}/{base}")
         for title, endpoints in shown:
             typer.echo(f"  {title}:")

@@ -1,4 +1,4 @@
-"""vms-ph param: the parameters of running nodes."""
+"""vms-ph param: reads and changes the parameters of running nodes."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and change the parameters of nodes.", no_args_is_help=True)
 
-_NODE = typer.Argument(help="the node, like /controller")
-_NAME = typer.Argument(help="the parameter, like stiffness")
+_NODE = typer.Argument(help="name of the node, like /controller")
+_NAME = typer.Argument(help="name of the parameter, like stiffness")
 
 
 @app.command("list")
 def list_parameters(of: str = _NODE) -> None:
-    """List the parameters of a node with what they mean."""
+    """List the parameters of a node with their descriptions."""
     from rcl_interfaces.srv import DescribeParameters
 
     with short_node() as node:
@@ -46,7 +46,7 @@ def get(of: str = _NODE, name: str = _NAME) -> None:
 def set_parameter(
     of: str = _NODE,
     name: str = _NAME,
-    value: str = typer.Argument(help="as YAML: 3.5, true, text, [1, 2]"),
+    value: str = typer.Argument(help="new value as YAML: 3.5, true, text, [1, 2]"),
 ) -> None:
     """Change a parameter of a running node."""
     from rcl_interfaces.srv import SetParameters
@@ -58,19 +58,19 @@ def set_parameter(
         wanted = parse(value)
         present = _values(node, of, [name])[name] if name in _names(node, of) else None
         if isinstance(present, float) and isinstance(wanted, (int, str)):
-            with suppress(ValueError):  # YAML takes 1e3 for a text
+            with suppress(ValueError):  # YAML parses 1e3 as a string
                 wanted = float(wanted)
         message = Parameter(name, value=wanted).to_parameter_msg()
         answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
         result = answer.results[0]
         if not result.successful:
-            raise VmsPhError(f"{of} did not take {name} = {wanted!r}: {result.reason}")
+            raise VmsPhError(f"{of} rejected {name} = {wanted!r}: {result.reason}")
         typer.echo(f"{name} = {wanted!r}")
 
 
 @app.command()
 def dump(of: str = _NODE) -> None:
-    """Print all parameters of a node as a file that --params-file reads."""
+    """Print all parameters of a node in the format of --params-file."""
     import yaml
 
     with short_node() as node:

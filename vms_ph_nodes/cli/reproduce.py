@@ -1,4 +1,4 @@
-"""vms-ph reproduce: results of the sources, computed again."""
+"""vms-ph reproduce: recomputes results of the sources and compares them."""
 
 import json
 from collections.abc import Iterator
@@ -19,16 +19,19 @@ _COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
 
 
 def reproduce(
-    study: str = typer.Argument("", help="the id of a study; see --list"),
+    study: str = typer.Argument("", help="id of the study; see --list"),
     list_: bool = typer.Option(False, "--list", help="list all studies and their parameters"),
     set_: list[str] = typer.Option(
-        [], "--set", metavar="NAME=VALUE", help="change a parameter; may be given several times"
+        [],
+        "--set",
+        metavar="NAME=VALUE",
+        help="value of a parameter of the study; may be given several times",
     ),
-    out: Path | None = typer.Option(None, help="folder for plots and tables; made when missing"),
+    out: Path | None = typer.Option(None, help="folder for plots and tables; created if missing"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
-    strict: bool = typer.Option(False, help="end with exit code 1 when a check differs"),
+    strict: bool = typer.Option(False, help="exit with code 1 if a check differs"),
 ) -> None:
-    """Compute a result of a source again and print it beside its reference.
+    """Recompute a result of a source and print it beside its reference.
 
     The origin of a reference is published (the source prints it), independent (a separate
     computation), bound (a limit of this project) or baseline (an established method). A check
@@ -41,14 +44,14 @@ def reproduce(
         _list(list(studies().values()), as_json)
         return
     if not study:
-        raise VmsPhError("which study? Give an id: vms-ph reproduce --list names them all")
+        raise VmsPhError("no study is given; vms-ph reproduce --list lists their ids")
     chosen = get(study)
     settings = chosen.settings(_assignments(set_))
     if out is not None:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise VmsPhError(f"cannot make the folder {out}: {error.strerror}") from None
+            raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
     with _shown_progress(quiet=as_json) as progress:
         outcome = _run(chosen, settings, out, set_, progress)
     if as_json:
@@ -68,7 +71,7 @@ def reproduce(
 
 @contextmanager
 def _shown_progress(quiet: bool) -> "Iterator[Progress]":
-    """Give a callback that draws a progress bar on stderr where that is a terminal."""
+    """Yield a callback that draws a progress bar on stderr if that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -96,7 +99,7 @@ def _run(
     except (ArithmeticError, LookupError, ValueError) as error:
         if not given or isinstance(error, VmsPhError):
             raise
-        # Every value is accepted by itself, and their combination is no valid experiment.
+        # Every value is accepted on its own, but their combination is not a valid experiment.
         raise VmsPhError(
             f"{study.id} cannot be computed with {', '.join(given)}: {error}"
         ) from error
@@ -164,7 +167,7 @@ def _print(study: "Study", outcome: "Outcome") -> None:
 
 
 def _text(value: float | str, tolerance: float | None) -> str:
-    """Return a value with four digits, or with as many as its tolerance has places."""
+    """Return a value with four digits, or with as many digits as its tolerance resolves."""
     if isinstance(value, str):
         return value
     digits = 4

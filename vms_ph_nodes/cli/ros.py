@@ -1,4 +1,4 @@
-"""A temporary node for one command, and waiting for what it asks."""
+"""A temporary node for one command, and functions that wait for its results."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE = 5.0  # s to wait for something that should be there
+PATIENCE = 5.0  # timeout of discovery and of service calls, s
 
 
 @contextmanager
 def short_node() -> "Iterator[Node]":
-    """Yield a node that is destroyed when the command ends; Ctrl-C ends the command silently.
+    """Yield a node that is destroyed at the end of the command; Ctrl-C prints no traceback.
 
     Raises:
-        VmsPhError: what was given cannot be the name of a topic or service.
+        VmsPhError: an argument is not a valid name of a topic or service.
     """
     import rclpy
     from rclpy.exceptions import NameValidationException
@@ -55,10 +55,10 @@ def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
 
 
 def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
-    """Return the result of ``look`` as soon as it is true.
+    """Return the result of ``look`` as soon as it is truthy.
 
     Raises:
-        VmsPhError: it stays false; ``missing`` is the message.
+        VmsPhError: the result stays falsy until the timeout; ``missing`` is the message.
     """
     import rclpy
 
@@ -75,7 +75,7 @@ def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
     """Call a service and return its response.
 
     Raises:
-        VmsPhError: no node offers it, or it does not answer.
+        VmsPhError: no node offers the service, or it does not answer.
     """
     import rclpy
 
@@ -83,7 +83,7 @@ def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(
             f"no node offers the service {name} (waited {PATIENCE:g} s); "
-            "`vms-ph service list` shows those there are"
+            "`vms-ph service list` shows the running ones"
         )
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)

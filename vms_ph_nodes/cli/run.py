@@ -1,4 +1,4 @@
-"""vms-ph run: one node, as ros2 run would."""
+"""vms-ph run: runs one node, like ros2 run."""
 
 import importlib.util
 import runpy
@@ -27,7 +27,7 @@ def run(
     context: typer.Context,
     node: str = typer.Argument(help=f"one of: {', '.join(EXECUTABLES)}"),
 ) -> None:
-    """Run one node; give --ros-args and what ros2 run takes after its name.
+    """Run one node; arguments after its name are passed on, as by ros2 run.
 
     For instance: vms-ph run simulator --ros-args -p rate:=50.0 -r __ns:=/left
     """

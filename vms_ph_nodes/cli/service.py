@@ -1,4 +1,4 @@
-"""vms-ph service: list and call services."""
+"""vms-ph service: lists and calls services."""
 
 import typer
 
@@ -11,9 +11,9 @@ app = typer.Typer(help="List and call services.", no_args_is_help=True)
 
 @app.command("list")
 def list_services(
-    types: bool = typer.Option(False, "--show-types", "-t", help="show the types too"),
+    types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
-    """List the services there are."""
+    """List the services of running nodes."""
     with short_node() as node:
         for name, kinds in sorted(settled(node, node.get_service_names_and_types)):
             typer.echo(f"{name} [{', '.join(kinds)}]" if types else name)
@@ -21,9 +21,11 @@ def list_services(
 
 @app.command("call")
 def call_service(
-    name: str = typer.Argument(help="of the service, like /simulator/reset"),
-    kind: str = typer.Argument("", metavar="[TYPE]", help="like std_srvs/srv/Trigger"),
-    values: str = typer.Argument("{}", help="of the request, as YAML"),
+    name: str = typer.Argument(help="name of the service, like /simulator/reset"),
+    kind: str = typer.Argument(
+        "", metavar="[TYPE]", help="type of the service, like std_srvs/srv/Trigger"
+    ),
+    values: str = typer.Argument("{}", help="fields of the request, as YAML"),
 ) -> None:
     """Call a service and print its response."""
     from ..messages.message_text import fill, load_interface, parse, to_yaml
@@ -31,10 +33,10 @@ def call_service(
     with short_node() as node:
         wanted = load_interface(kind, "srv") if kind else None
         name = node.resolve_service_name(name)
-        missing = f"there is no service {name}; `vms-ph service list` shows those there are"
+        missing = f"there is no service {name}; `vms-ph service list` shows the running ones"
         kinds = awaited(node, lambda: dict(node.get_service_names_and_types()).get(name), missing)
         service = load_interface(kinds[0], "srv")
         if wanted not in (None, service):
-            raise VmsPhError(f"{name} is a {kinds[0]}, no {kind}")
+            raise VmsPhError(f"the type of {name} is {kinds[0]}, not {kind}")
         request = fill(service.Request(), parse(values))
         typer.echo(to_yaml(call(node, service, name, request)))

@@ -1,4 +1,4 @@
-"""vms-ph topic: list, inspect, read, measure and publish topics."""
+"""vms-ph topic: lists, inspects, reads, measures and publishes topics."""
 
 import time
 from collections import deque
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, read, measure and publish topics.", no_args_is_help=True)
 
-_TOPIC = typer.Argument(help="of the topic, like /vms_ph/energy")
+_TOPIC = typer.Argument(help="name of the topic, like /vms_ph/energy")
 
 
 @app.command("list")
 def list_topics(
-    types: bool = typer.Option(False, "--show-types", "-t", help="show the types too"),
+    types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
-    """List the topics there are."""
+    """List the topics that have a publisher or subscription."""
     with short_node() as node:
         for name, kinds in sorted(settled(node, node.get_topic_names_and_types)):
             typer.echo(f"{name} [{', '.join(kinds)}]" if types else name)
@@ -30,7 +30,7 @@ def list_topics(
 
 @app.command()
 def info(name: str = _TOPIC) -> None:
-    """Show the type of a topic, and who publishes and subscribes it."""
+    """Show the type, publishers and subscriptions of a topic."""
     with short_node() as node:
         name = node.resolve_topic_name(name)
         kind = _type_of(node, name)
@@ -46,9 +46,9 @@ def info(name: str = _TOPIC) -> None:
 @app.command()
 def echo(
     name: str = _TOPIC,
-    once: bool = typer.Option(False, "--once", help="end after one message"),
+    once: bool = typer.Option(False, "--once", help="exit after one message"),
 ) -> None:
-    """Print the messages of a topic as they come."""
+    """Print the messages of a topic as they are received."""
     from ..messages.message_text import to_yaml
 
     with short_node() as node:
@@ -66,8 +66,10 @@ def echo(
 @app.command()
 def hz(
     name: str = _TOPIC,
-    window: int = typer.Option(1000, help="messages to average over", min=2),
-    seconds: float = typer.Option(0.0, help="end after so long; 0: go on until Ctrl-C", min=0.0),
+    window: int = typer.Option(1000, help="number of messages to average over", min=2),
+    seconds: float = typer.Option(
+        0.0, help="duration of the measurement, s; 0: until Ctrl-C", min=0.0
+    ),
 ) -> None:
     """Measure the rate of a topic, once a second."""
     with short_node() as node:
@@ -85,9 +87,11 @@ def hz(
 @app.command()
 def pub(
     name: str = _TOPIC,
-    kind: str = typer.Argument(metavar="TYPE", help="like geometry_msgs/msg/PoseStamped"),
-    values: str = typer.Argument("{}", help="of the fields, as YAML"),
-    once: bool = typer.Option(False, "--once", "-1", help="publish one message and end"),
+    kind: str = typer.Argument(
+        metavar="TYPE", help="type of the topic, like geometry_msgs/msg/PoseStamped"
+    ),
+    values: str = typer.Argument("{}", help="values of the fields, as YAML"),
+    once: bool = typer.Option(False, "--once", "-1", help="publish one message and exit"),
     rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
@@ -97,12 +101,12 @@ def pub(
     message = fill(message_type(), parse(values))
     with short_node() as node:
         name = node.resolve_topic_name(name)
-        missing = f"no node subscribes {name}; nothing was published"
-        # Before there is a publisher: one of a wrong type would be warned of by all who listen.
+        missing = f"no node subscribes to {name}; nothing was published"
+        # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
         awaited(node, lambda: node.count_subscribers(name), missing)
         taken = dict(node.get_topic_names_and_types()).get(name, [])
         if taken and all(load_interface(each, "msg") is not message_type for each in taken):
-            raise VmsPhError(f"{name} is a {' and a '.join(taken)}, no {kind}")
+            raise VmsPhError(f"the type of {name} is {' and '.join(taken)}, not {kind}")
         publisher = node.create_publisher(message_type, name, 10)
         awaited(node, publisher.get_subscription_count, missing)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
@@ -122,7 +126,7 @@ def _type_of(node: "Node", name: str) -> str:
         return kinds[0] if kinds else None
 
     return awaited(
-        node, look, f"there is no topic {name}; `vms-ph topic list` shows those there are"
+        node, look, f"there is no topic {name}; `vms-ph topic list` shows the running ones"
     )
 
 
@@ -160,7 +164,7 @@ def _pause(node: "Node", seconds: float) -> None:
 
 
 def _linger(node: "Node") -> None:
-    """Wait until a reliable writer has delivered its last message."""
+    """Wait until a reliable publisher has delivered its last message."""
     _pause(node, 0.3)
 
 
@@ -179,7 +183,7 @@ def _rate(times: "deque[float]", shown: float) -> str:
     steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]
     mean = (times[-1] - times[0]) / len(steps)
     if mean <= 0.0:
-        raise VmsPhError("the clock stands still")
+        raise VmsPhError("the clock is not advancing")
     deviation = (sum((s - mean) ** 2 for s in steps) / len(steps)) ** 0.5
     return (
         f"average rate: {1.0 / mean:.3f}\n\tmin: {min(steps):.3f}s max: {max(steps):.3f}s "

@@ -1,4 +1,4 @@
-"""The pose and twist of a moving base between messages and arrays."""
+"""Conversion of the pose and twist of a moving base between messages and arrays."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from vms_ph_dynamics.errors import StateError
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
-# Odometry in single precision is off by 1e-7; anything beyond a thousandth is no rotation.
+# Tolerance of the quaternion norm; odometry in single precision deviates by 1e-7.
 _TOLERANCE = 1e-3
 
 
@@ -31,8 +31,8 @@ class BaseMotion:
     """Pose and twist of a moving base.
 
     Attributes:
-        q: its part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
-        v: (b,) its twist in its own axes, linear first.
+        q: base part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
+        v: (b,) twist of the base in its own axes, linear first.
     """
 
     q: Array
@@ -40,9 +40,9 @@ class BaseMotion:
 
 
 def to_odometry(model: "VMSModel", header: Header, base_frame: str, q: Array, v: Array) -> Odometry:
-    """Return the motion of the base; the twist is in the axes of ``base_frame``, as REP-105 has it.
+    """Return the odometry of the base; the twist is in the axes of ``base_frame`` (REP-105).
 
-    The header's frame is the inertial one. Covariances are zero: a simulated base is known.
+    The frame of ``header`` is the inertial frame. Covariances are zero: the base is simulated.
     """
     if model.base == "planar":
         x, y, c, s = q[:4].tolist()
@@ -73,13 +73,13 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
     """Return the motion of the base.
 
     Args:
-        model: on a moving base.
-        pose: of the base in the inertial frame. Of a planar base x, y and the turn about z count.
-        twist: of the base in its own axes.
+        model: model of a robot on a moving base.
+        pose: pose of the base in the inertial frame; only x, y and yaw are used on a planar base.
+        twist: twist of the base in its own axes.
 
     Raises:
-        StateError: an entry that is not finite, a quaternion that is no rotation, or a planar base
-            that is tilted.
+        StateError: an entry is not finite, a quaternion is not normalised, or a planar base
+            is tilted.
     """
     p, r = pose.position, pose.orientation
     linear, angular = twist.linear, twist.angular
@@ -98,7 +98,7 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
     if model.base == "planar":
         if max(abs(turn[0]), abs(turn[1])) > _TOLERANCE:
             raise StateError(
-                "a planar base turns about z only; its orientation has "
+                "a planar base rotates about z only; its orientation has "
                 f"x = {turn[0]:.4g}, y = {turn[1]:.4g}"
             )
         angle = 2 * np.arctan2(turn[2], turn[3])

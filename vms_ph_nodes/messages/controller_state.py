@@ -1,4 +1,4 @@
-"""The ControllerState message of a command."""
+"""Conversion of a command to a ControllerState message."""
 
 from dataclasses import fields
 
@@ -8,13 +8,13 @@ from vms_ph.msg import ControllerState
 from vms_ph_controllers import Command, ControlEnergy
 
 ENERGY_FIELDS = tuple(field.name for field in fields(ControlEnergy))
-"""The fields of the energy record, which the message has under the same names."""
+"""The fields of the energy record; the message uses the same names."""
 
-# Fields of a command that are messages or records of their own, or have another type.
+# Fields of a command that are published in other messages, or have another type in this one.
 _OTHER = ("wrench_base", "torque", "energy", "status")
 
 COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _OTHER)
-"""The fields of a command that the message has under the same names."""
+"""The fields of a command for which the message uses the same names."""
 
 
 def to_controller_state(header: Header, command: Command) -> ControllerState:

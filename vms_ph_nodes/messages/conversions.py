@@ -1,4 +1,4 @@
-"""Between ROS messages and the arrays of the model; joints are matched by name, never by index."""
+"""Conversion of ROS messages from and to arrays; joints are matched by name, never by index."""
 
 from typing import TYPE_CHECKING
 
@@ -43,9 +43,9 @@ def to_joint_state(
 
 
 def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Array:
-    """Return values in the model's joint order, zero for joints that are not named.
+    """Return values in the model's joint order, zero for joints without an entry.
 
-    Joints the model does not have (a gripper that it holds locked, for instance) are left out.
+    Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
 
     Raises:
         StateError: values and names differ in number, or an entry is not finite.
@@ -70,13 +70,13 @@ def from_joint_state(
 ) -> tuple[Array, Array, Array]:
     """Return configuration, velocity and joint torques from a message.
 
-    Velocity and effort may be left out; they are zero then.
+    Velocity and effort are zero where the message does not have them.
 
     Args:
         model: the robot.
-        message: joints by name; those the model does not have are passed over.
-        all_joints: whether every joint of the model must be there; else it is at zero.
-        base: how a moving base moves; at the origin and at rest when None.
+        message: joints by name; joints that are not in the model are ignored.
+        all_joints: whether to require every joint of the model; otherwise missing ones are at zero.
+        base: motion of a moving base; at the origin and at rest if None.
 
     Raises:
         StateError: a joint of the model is missing, or an entry is not finite.
@@ -118,7 +118,7 @@ def from_wrench(message: Wrench) -> Array:
 
 
 def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
-    """Return the wrench on a base, (3,) or (6,), as a message."""
+    """Return the base wrench, (3,) or (6,), as a message."""
     if len(wrench) == 3:
         fx, fy, m = wrench
         wrench = np.array([fx, fy, 0.0, 0.0, 0.0, m])
@@ -126,7 +126,7 @@ def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
 
 
 def from_wrench_base(model: "VMSModel", message: Wrench) -> Array:
-    """Return the wrench on a base as (b,): of a planar base what lies in its plane.
+    """Return the base wrench as (b,); on a planar base force x, y and moment z.
 
     Raises:
         StateError: an entry is not finite.

@@ -1,4 +1,4 @@
-"""Energy, momentum, port powers and port energies as messages."""
+"""Conversion of energies, momenta, port powers and port energies to messages."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from vms_ph_dynamics.tasks import PositionTask
 
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
-    """Return the energies of a state, split by base and shape and by task and null space."""
+    """Return the energies of a state, split into base and shape, and into task and null space."""
     kinetic, potential = d.kinetic_energy, d.potential_energy
     base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
     null = kinetic_null(d, task)
@@ -91,7 +91,7 @@ def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
 
 
 def from_port_energy(message: PortEnergy) -> PortEnergies:
-    """Return the port energies that a message holds."""
+    """Return the port energies of a message."""
     supplied = {port: getattr(message, port) for port in PORTS}
     supplied.update(zip(message.tool_names, message.tool_energy, strict=False))
     return PortEnergies(supplied, message.dissipated, message.resets)

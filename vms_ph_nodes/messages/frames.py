@@ -1,4 +1,4 @@
-"""Names of frames: the inertial one, and prefixes of several robots in one /tf."""
+"""Names of frames: the inertial frame, and prefixes for several robots in one /tf."""
 
 from typing import TYPE_CHECKING
 
@@ -9,19 +9,19 @@ ODOM = "odom"
 """The inertial frame of a robot on a moving base (REP-105)."""
 
 WORLD = "world"
-"""A name that commands may use for the inertial frame of any robot."""
+"""A frame_id that commands may use for the inertial frame of any robot."""
 
 
 def with_prefix(prefix: str, frame: str) -> str:
-    """Return a frame as /tf has it: robot_state_publisher's ``frame_prefix`` put before it."""
+    """Return the name of a frame in /tf, with the ``frame_prefix`` of robot_state_publisher."""
     return f"{prefix}{frame}"
 
 
 def without_prefix(prefix: str, frame: str) -> str:
-    """Return a frame as the robot description has it."""
+    """Return the name of a frame in the robot description."""
     return frame.removeprefix(prefix)
 
 
 def inertial_frame(model: "VMSModel", root: str) -> str:
-    """Return the inertial frame: the root link of a robot on a fixed base, else odom."""
+    """Return the inertial frame: the root link on a fixed base, otherwise odom."""
     return root if model.base == "fixed" else ODOM

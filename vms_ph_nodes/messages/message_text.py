@@ -1,4 +1,4 @@
-"""Messages as YAML text and back, for the command line."""
+"""Conversion of messages to and from YAML text, for the command line."""
 
 import array
 import re
@@ -26,7 +26,7 @@ def to_plain(message: Any) -> Any:
 
 
 def to_yaml(message: Any) -> str:
-    """Return a message as YAML, fields in their order, numeric sequences on one line."""
+    """Return a message as YAML, in the order of its fields, with numeric sequences on one line."""
     return yaml.dump(to_plain(message), Dumper=_Dumper, sort_keys=False, width=10**6).rstrip()
 
 
@@ -34,11 +34,11 @@ def fill(message: Any, values: Any, place: str = "") -> Any:
     """Set the fields of a message from nested dictionaries and return it.
 
     Raises:
-        VmsPhError: a field that does not exist, or a value of the wrong type; naming the place.
+        VmsPhError: a field does not exist, or a value has the wrong type.
     """
     if not isinstance(values, dict):
         raise VmsPhError(
-            f"{place or 'the message'} takes fields as {{name: value}}; given: {values!r}"
+            f"{place or 'the message'} expects fields as {{name: value}}; given: {values!r}"
         )
     types = message.get_fields_and_field_types()
     for name, value in values.items():
@@ -58,10 +58,10 @@ def fill(message: Any, values: Any, place: str = "") -> Any:
 
 
 def parse(text: str) -> Any:
-    """Return the values that a YAML text stands for.
+    """Return the values of a YAML text.
 
     Raises:
-        VmsPhError: not YAML.
+        VmsPhError: the text is not YAML.
     """
     try:
         values = yaml.safe_load(text)
@@ -74,7 +74,7 @@ def load_interface(name: str, kind: str) -> Any:
     """Return the class of a message or service by its name, package/Type or package/msg/Type.
 
     Args:
-        name: for instance sensor_msgs/msg/JointState.
+        name: name of the interface, for instance sensor_msgs/msg/JointState.
         kind: ``"msg"`` or ``"srv"``.
 
     Raises:
@@ -117,7 +117,7 @@ def _converted(kind: str, value: Any, current: Any, place: str) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Numbers in sequences stay on one line."""
+    """A YAML dumper that writes numeric sequences on one line."""
 
 
 def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:

@@ -4,19 +4,19 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-# So many leaders wait at most for companions that do not come at all.
+# Largest number of leaders that wait for companions.
 _PATIENCE = 50
 
-# Companions without a leader are dropped beyond this number.
+# Largest number of companions that are kept without a leader.
 _KEPT = 100
 
 
 class StampPairing:
     """Collects leading messages and their companions of the same stamp.
 
-    ``complete`` is called once a leader's companions are all there, or when a companion of a later
-    stamp shows that one was lost: each topic comes in the order of its stamps, but one topic may
-    run behind another when this process is busy. Leaders are handed on in the order they came.
+    ``complete`` is called once all companions of a leader are received, or when a companion with a
+    later stamp shows that one was lost: messages of a topic arrive in the order of their stamps,
+    but one topic may lag behind another when this process is busy. The order of leaders is kept.
     """
 
     def __init__(self, companions: tuple[str, ...], complete: Callable[..., None]) -> None:
@@ -27,17 +27,17 @@ class StampPairing:
         self._expected: set[str] = set()
 
     def expect(self, names: set[str]) -> None:
-        """Set the companions that have a publisher and are waited for."""
+        """Set the companions to wait for: those that have a publisher."""
         self._expected = names & self._waiting.keys()
         self._release()
 
     def lead(self, stamp: int, message: Any) -> None:
-        """Take a leading message."""
+        """Add a leading message."""
         self._leaders.append((stamp, message))
         self._release()
 
     def accompany(self, name: str, stamp: int, message: Any) -> None:
-        """Take a companion; one that has come once is worth waiting for."""
+        """Add a companion; once one is received, later leaders wait for that topic."""
         waiting = self._waiting[name]
         waiting[stamp] = message
         self._latest[name] = stamp

@@ -33,7 +33,7 @@ _AXES = {GetJacobian.Request.LOCAL: pin.LOCAL, GetJacobian.Request.ALIGNED: pin.
 
 
 class ModelAnswers:
-    """Fills the responses about one model; bad requests raise VmsPhError with the reason."""
+    """Fills the responses of one model; invalid requests raise VmsPhError with the reason."""
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
@@ -51,7 +51,7 @@ class ModelAnswers:
         response.gravity = model.gravity
 
     def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
-        """Give the terms at one state."""
+        """Return the terms of the equations of motion at one state."""
         d = self._evaluation(request.joint_state, request.base_pose, request.base_twist)
         response.joint_names = list(self._model.joint_names)
         response.mass_matrix = d.M.ravel().tolist()
@@ -63,7 +63,7 @@ class ModelAnswers:
         response.potential_energy = d.potential_energy
 
     def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
-        """Give the terms at many states."""
+        """Return the terms of the equations of motion at many states."""
         terms = self._evaluations(request.states)
         response.nv = self._model.nv
         response.joint_names = list(self._model.joint_names)
@@ -76,7 +76,7 @@ class ModelAnswers:
         response.potential_energy = [d.potential_energy for d in terms]
 
     def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
-        """Give energies and momenta at states."""
+        """Return energies and momenta at states."""
         frame = inertial_frame(self._model, self._root)
         energies, momenta = [], []
         for state, d in zip(request.states, self._evaluations(request.states), strict=True):
@@ -86,7 +86,7 @@ class ModelAnswers:
         response.energies, response.momenta = energies, momenta
 
     def jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
-        """Give poses and Jacobians of frames."""
+        """Return poses and Jacobians of frames."""
         if request.axes not in _AXES:
             raise StateError(f"axes must be 0 (LOCAL) or 1 (ALIGNED); given: {request.axes}")
         axes = _AXES[request.axes]
@@ -125,7 +125,7 @@ class ModelAnswers:
         base = from_pose_and_twist(model, pose, twist) if model.b else None
         q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
         for name in joints.name:
-            # Joints that are held (a gripper's, say) are frames; anything else is a slip.
+            # Locked joints, as of a gripper, are frames; any other unknown name is an error.
             if not model.tree.has_frame(name):
                 model.joint_index(name)
         return model.evaluate(q, v)

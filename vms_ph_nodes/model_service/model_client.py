@@ -1,4 +1,4 @@
-"""Client of the model server for Python, with arrays in place of messages."""
+"""Python client of the model server, with arrays instead of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ def robot_state(
     """Return a state as a message.
 
     Args:
-        positions: of joints by name, rad or m; those left out are at zero.
-        rates: of joints by name, rad/s or m/s; likewise.
-        base_pose: x y z qx qy qz qw of the base in the inertial frame; the origin when None.
-        base_twist: (6,) of the base in its own axes, linear first; at rest when None.
+        positions: joint positions by name, rad or m; zero for other joints.
+        rates: joint rates by name, rad/s or m/s; zero for other joints.
+        base_pose: (7,) x y z qx qy qz qw of the base in the inertial frame; the origin if None.
+        base_twist: (6,) twist of the base in its own axes, linear first; at rest if None.
     """
     rates = rates or {}
     names = list(dict.fromkeys([*positions, *rates]))
@@ -58,10 +58,10 @@ def robot_state(
 
 @dataclass(frozen=True)
 class Dynamics:
-    """The terms at N states; see srv/GetDynamicsBatch.srv.
+    """The terms of the equations of motion at N states; see srv/GetDynamicsBatch.srv.
 
     Attributes:
-        joint_names: order of the joint entries, after those of the base.
+        joint_names: order of the joint entries, which follow those of the base.
         M, C: (N,nv,nv); g, momentum: (N,nv); J_end_effector: (N,6,nv).
         kinetic_energy, potential_energy: (N,) J.
     """
@@ -78,7 +78,7 @@ class Dynamics:
 
 @dataclass(frozen=True)
 class Jacobians:
-    """Of F frames: J and its rate (F,6,nv), poses (F,7) as x y z qx qy qz qw."""
+    """Jacobians of F frames and their rates (F,6,nv), and poses (F,7) as x y z qx qy qz qw."""
 
     frames: tuple[str, ...]
     J: Array
@@ -90,21 +90,21 @@ class ModelClient:
     """Calls the services of a model server; every method waits for the answer."""
 
     def __init__(self, node: Node, server: str = "model_server", patience: float = 5.0) -> None:
-        """Create the clients on ``node``, which must not be spun elsewhere meanwhile.
+        """Create the clients on ``node``, which must not be spun elsewhere during a call.
 
         Args:
-            node: makes the clients; its callbacks run while an answer is awaited.
+            node: node of the clients; its callbacks run during a call.
             server: name of the server's node.
-            patience: how long to wait for the server, and for an answer, s.
+            patience: timeout of discovery and of each response, s.
         """
         self._node, self._server, self._patience = node, server, patience
         self._clients: dict[str, Any] = {}
 
     def info(self) -> GetModelInfo.Response:
-        """Return what the model is.
+        """Return the properties of the model.
 
         Raises:
-            VmsPhError: no node answers, or the server has no robot yet.
+            VmsPhError: no node responds, or the server has no robot description yet.
         """
         return self._ask(GetModelInfo, "get_model_info", GetModelInfo.Request())
 
@@ -112,7 +112,7 @@ class ModelClient:
         """Return the terms of the equations of motion at states.
 
         Raises:
-            VmsPhError: no node answers, or the server refuses a state; with its reason.
+            VmsPhError: no node responds, or the server rejects a state.
         """
         request = GetDynamicsBatch.Request(states=list(states))
         a = self._ask(GetDynamicsBatch, "get_dynamics_batch", request)
@@ -136,15 +136,15 @@ class ModelClient:
     def jacobians(
         self, state: RobotState, frames: Sequence[str] = (), aligned: bool = False
     ) -> Jacobians:
-        """Return Jacobians and poses of frames, of the end effector when none is named.
+        """Return Jacobians and poses of frames, by default of the end effector.
 
         Args:
-            state: where.
-            frames: links or joints.
-            aligned: twists in the axes of the inertial frame instead of the frame's own.
+            state: state to evaluate at.
+            frames: names of links or joints.
+            aligned: express twists in the axes of the inertial frame, not in those of the frame.
 
         Raises:
-            VmsPhError: no node answers, or the server refuses; with its reason.
+            VmsPhError: no node responds, or the server rejects the request.
         """
         kind = GetJacobian.Request
         axes = kind.ALIGNED if aligned else kind.LOCAL
@@ -159,7 +159,7 @@ class ModelClient:
         )
 
     def check_structure(self, state: RobotState) -> list[StructureCheck]:
-        """Return every check of the structure at a state; raises as :meth:`dynamics`."""
+        """Return all structure checks at a state; raises as :meth:`dynamics`."""
         request = CheckStructure.Request(state=state)
         a = self._ask(CheckStructure, "check_structure", request)
         return [

@@ -1,8 +1,8 @@
 """The heartbeat of a node on /diagnostics, and supervision of the heartbeats of other nodes.
 
-A killed process stays in DDS discovery for seconds, so discovery is no sign of life.
-Each node therefore publishes a status four times a second; when one stops, the first (by name) of
-the others reports it as an error under the name of the lost node, until it is back.
+A killed process stays in DDS discovery for seconds, so discovery does not show that a node runs.
+Each node therefore publishes a status four times a second. When one stops, the first (by name) of
+the others publishes an error status with the name of the lost node until it publishes again.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from rclpy.node import Node
 
 from .rate_statistics import RateStatistics
 
-PERIOD = 0.25  # s between heartbeats
-TIMEOUT = 1.5  # s after which a node counts as lost; a busy machine delays heartbeats
-NO_INPUT = 2.0  # s without input, after which a node warns
+PERIOD = 0.25  # period of the heartbeat, s
+TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
+NO_INPUT = 2.0  # time without input after which a node warns, s
 TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -26,13 +26,13 @@ _REPORTER = "reported by"
 
 
 def node_name(status: DiagnosticStatus) -> str:
-    """Return the node of this package that a status is about; empty when there is none."""
+    """Return the node of this package that published a status, or an empty string."""
     name = status.name
     return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
 
 
 def undecoded_messages(node: Node) -> Mapping[str, int]:
-    """Return how many messages a node has dropped by topic, because they could not be decoded.
+    """Return the number of undecodable messages that a node has dropped, by topic.
 
     The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
     """
@@ -40,15 +40,15 @@ def undecoded_messages(node: Node) -> Mapping[str, int]:
 
 
 class Health:
-    """Publishes the status of a node and watches its peers."""
+    """Publishes the status of a node and supervises the heartbeats of the others."""
 
     def __init__(self, node: Node, input_name: str = "") -> None:
         """Start the heartbeat.
 
         Args:
-            node: whose health it is.
-            input_name: the input of the node, in words; after the first :meth:`tick`, a warning is
-                published when there is none.
+            node: the node whose status is published.
+            input_name: description of the node's input; a warning is published when it stops after
+                the first :meth:`tick`.
         """
         self._node = node
         self._input_name = input_name
@@ -69,11 +69,11 @@ class Health:
         self._values = dict(values or {})
 
     def tick(self) -> None:
-        """Count one cycle; the heartbeats publish the frequency."""
+        """Count one cycle; the frequency of cycles is published in the heartbeats."""
         self._rate.tick()
 
     def announce_shutdown(self) -> None:
-        """Announce to the other nodes that this one ends on purpose."""
+        """Publish the shutdown notice, so that the other nodes do not report this one as lost."""
         self._publish([self._status(self._name, OK, _SHUTDOWN)])
 
     def _beat(self) -> None:
@@ -109,7 +109,7 @@ class Health:
         now = self._clock.now().nanoseconds
         for status in message.status:
             name = node_name(status)
-            # A report about a lost node is not a heartbeat of that node.
+            # A status about a lost node is not a heartbeat of that node.
             is_report = any(pair.key == _REPORTER for pair in status.values)
             if name in ("", self._name) or is_report:
                 continue

@@ -9,8 +9,8 @@ from ..messages.conversions import NANOSECONDS
 class InputDiagnostics:
     """Logs why a message is ignored, each reason at most once a second.
 
-    A stream of bad commands would flood the log; the logger's own throttle would also suppress a
-    different reason that follows within the same second.
+    Without this limit, repeated invalid commands would flood the log; the throttle of the logger
+    would also suppress a different reason within the same second.
     """
 
     def __init__(self, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Managed (lifecycle) nodes that become active by themselves by default."""
+"""Managed (lifecycle) nodes that by default configure and activate themselves."""
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
@@ -6,10 +6,10 @@ from .parameters import declare
 
 
 class ManagedNode(LifecycleNode):
-    """A managed node; ``autostart`` takes it to active at once.
+    """A managed node with the parameter ``autostart``.
 
-    Its creator calls :meth:`begin` when all inputs are available. It is managed by the tools of
-    ROS 2 (``ros2 lifecycle set /simulator deactivate``) or by its services.
+    Its creator calls :meth:`begin` when all inputs are available. Its transitions are triggered by
+    ``ros2 lifecycle set /simulator deactivate``, for instance, or by its services.
     """
 
     def __init__(self, name: str) -> None:
@@ -18,7 +18,7 @@ class ManagedNode(LifecycleNode):
         self._autostart: bool = declare(self, "autostart")
 
     def begin(self) -> None:
-        """Become active, unless the parameter ``autostart`` is false."""
+        """Configure and activate the node unless the parameter ``autostart`` is false."""
         if self._autostart and self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
             self.trigger_activate()
 

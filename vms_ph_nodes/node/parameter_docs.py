@@ -1,6 +1,6 @@
-"""Writes docs/parameters.md from the parameter files and the gains of the controllers.
+"""Prints docs/parameters.md, made from the parameter files and the gains of the controllers.
 
-Run it by ``python -m vms_ph_nodes.node.parameter_docs > docs/parameters.md``.
+Usage: ``python -m vms_ph_nodes.node.parameter_docs > docs/parameters.md``.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from .parameters import gain_bounds, parameters_of
 
 _HEAD = """# Parameters
 
-Made from `config/parameters/*.yaml` and the gains of the controllers by
-`python -m vms_ph_nodes.node.parameter_docs`. The files are in the schema of
-generate_parameter_library. What may change while a node runs is marked; everything else is
-read-only, and refuses with that reason."""
+Generated from `config/parameters/*.yaml` and the gains of the controllers by
+`python -m vms_ph_nodes.node.parameter_docs`. The files use the schema of
+generate_parameter_library. Parameters that may change while a node runs are marked; all others are
+read-only."""
 
 
 def document() -> str:
@@ -32,7 +32,7 @@ def document() -> str:
                 + f" {spec.description} |"
             )
     for kind in controllers():
-        lines += ["", f"## Gains of {kind.__name__}, at the controller", *_TABLE]
+        lines += ["", f"## Gains of {kind.__name__}, parameters of controller", *_TABLE]
         for item in fields(kind.Gains):
             bounds = gain_bounds(item)
             accepted = "" if bounds is None else f"{bounds[0]:g} … {bounds[1]:g}"
@@ -44,14 +44,18 @@ def document() -> str:
 
 
 def controllers() -> Iterator[type[Controller]]:
-    """The controllers that come along, by name."""
+    """Return the controllers of this package by name."""
     for name in sorted(vms_ph_controllers.__all__):
         kind = getattr(vms_ph_controllers, name)
         if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller:
             yield kind
 
 
-_TABLE = ("", "| name | type | default | accepted | may change | |", "|---|---|---|---|---|---|")
+_TABLE = (
+    "",
+    "| name | type | default | accepted | may change | description |",
+    "|---|---|---|---|---|---|",
+)
 
 
 def _row(name: str, kind: str, default: Any, accepted: str, fixed: bool) -> str:

@@ -1,8 +1,8 @@
-"""Declares parameters from their files: with type, description, bounds and read-only flag.
+"""Declares the parameters of nodes, with type, description, bounds and read-only flag.
 
-A node names its file by the class attribute ``PARAMETERS``: config/parameters/<name>.yaml, in the
-schema of generate_parameter_library, which the C++ side reads too. The gains of a controller are
-fields of its ``Gains`` record instead, since any class may be a controller.
+The class attribute ``PARAMETERS`` of a node is the name of its file config/parameters/<name>.yaml,
+in the schema of generate_parameter_library, which the C++ plugins also use. The gains of a
+controller are fields of its ``Gains`` record instead, since any class may be a controller.
 """
 
 from dataclasses import Field, fields, replace
@@ -29,7 +29,7 @@ def parameters_of(name: str) -> dict[str, ParameterSpec]:
     """Return the parameters of a node by the name of its file.
 
     Raises:
-        VmsPhError: no such file, or one that is not of the schema.
+        VmsPhError: no such file, or a file that does not follow the schema.
     """
     return load_parameters(share_directory() / f"config/parameters/{name}.yaml")
 
@@ -38,12 +38,12 @@ def declare(node: Node, name: str, default: Any = None) -> Any:
     """Declare a parameter of a node's file and return its value.
 
     Args:
-        node: whose class has the attribute ``PARAMETERS``.
-        name: of the parameter, with dots.
-        default: instead of that of the file; None for that.
+        node: node whose class has the attribute ``PARAMETERS``.
+        name: name of the parameter, with dots.
+        default: default value; that of the file if None.
 
     Raises:
-        VmsPhError: a value was given that the file does not accept.
+        VmsPhError: the given value is outside the bounds in the file.
     """
     spec = parameters_of(node.PARAMETERS)[name]
     descriptor = ParameterDescriptor(description=spec.description, read_only=spec.read_only)
@@ -65,9 +65,9 @@ def declare(node: Node, name: str, default: Any = None) -> Any:
 
 
 def declare_gains(node: Node, controller: Controller) -> None:
-    """Expose every gain of a controller as a parameter that can change while it runs.
+    """Declare every gain of a controller as a parameter that can change while it runs.
 
-    What a change costs the controller accounts for itself, in ``reference_power`` of its state.
+    The controller accounts for the energy of a change, in ``reference_power`` of its state.
     """
     for item in fields(controller.gains):
         descriptor = ParameterDescriptor(description=item.metadata["description"])
@@ -87,7 +87,7 @@ def declare_gains(node: Node, controller: Controller) -> None:
 
 
 def gain_bounds(item: "Field[Any]") -> tuple[float, float] | None:
-    """Return smallest and largest value of a gain; None for what is no number."""
+    """Return the smallest and largest value of a gain, or None if it is not a number."""
     low, high = item.metadata.get("low"), item.metadata.get("high")
     return None if low is None or high is None else (low, high)
 

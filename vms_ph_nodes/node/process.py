@@ -1,4 +1,4 @@
-"""Runs nodes as a process: start, spin, end with an exit code."""
+"""Runs nodes in a process: creates them, spins them and exits with an exit code."""
 
 import signal
 import sys
@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 @contextmanager
 def errors_in_one_sentence() -> Iterator[None]:
-    """Print an error of an import as one sentence and end the process with exit code 1."""
+    """Print an import error as one sentence and exit with code 1."""
     try:
         yield
     except VmsPhError as error:
@@ -25,19 +25,19 @@ def errors_in_one_sentence() -> Iterator[None]:
 
 
 def run(make: Callable[[], Node | list[Node]]) -> None:
-    """Run one node, or several in one process, until Ctrl-C; then exit.
+    """Run one node, or several in one process, until Ctrl-C, then exit.
 
-    The exit code is 0 after Ctrl-C or a shutdown asked for, and 1 when a node could not be made;
+    The exit code is 0 after Ctrl-C or a requested shutdown, and 1 if a node cannot be created;
     the reason is then one sentence on stderr.
     """
-    # ROS's own handlers would end the context before the nodes could announce their shutdown and
-    # finish their files.
+    # The signal handlers of ROS would shut the context down before nodes announce their shutdown
+    # and complete their files.
     stopped = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.append(True))
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:  # RCLError: arguments, or a parameter file, that cannot be read
+    except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
     nodes: list[Node] = []
@@ -48,7 +48,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
-        # A waiting executor notices a signal at the next heartbeat at the latest.
+        # A waiting executor reacts to a signal by the next heartbeat at the latest.
         while rclpy.ok() and not stopped:
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):

@@ -4,7 +4,7 @@ from collections import deque
 
 from ..messages.conversions import NANOSECONDS
 
-# Samples that the frequency is computed from: two seconds of heartbeats.
+# Number of samples in the frequency: two seconds of heartbeats.
 _SAMPLES = 8
 
 
@@ -18,7 +18,7 @@ class RateStatistics:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there has been any event."""
+        """Whether an event has been counted."""
         return self._count > 0
 
     def tick(self) -> None:
@@ -29,7 +29,7 @@ class RateStatistics:
         """Return the frequency (Hz) over the last samples, and the time since the last event (s).
 
         Args:
-            now: of a monotonic clock, ns.
+            now: time of a monotonic clock, ns.
         """
         if not self._samples or self._samples[-1][1] != self._count:
             self._changed = now

@@ -9,7 +9,7 @@ from ..node.parameters import declare
 
 
 class Disturbances:
-    """Force pulses of the parameters ``push.*`` of the simulator.
+    """Force pulses defined by the parameters ``push.*`` of the simulator.
 
     Their directions alternate between x, y and z of the world.
     """
@@ -23,7 +23,7 @@ class Disturbances:
     def force(self, time: float) -> Array:
         """Return the wrench (6,) in world axes that acts from ``time`` (s) on."""
         wrench = np.zeros(6)
-        # A push begins and ends on a tick; half a microsecond covers the rounding of its time.
+        # Pushes begin and end on a tick; half a microsecond covers the rounding of its time.
         since = time - self._first + 5e-7
         if self._period <= 0.0 or since < 0.0:
             return wrench

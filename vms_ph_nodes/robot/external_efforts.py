@@ -1,4 +1,4 @@
-"""Efforts on a simulated robot from topics, each until it times out."""
+"""External efforts on a simulated robot, received from topics; each has a timeout."""
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -54,7 +54,7 @@ class ExternalEfforts:
         try:
             if frame not in ("", *known):
                 raise StateError(
-                    f"a wrench is taken in the axes of {', '.join(known[:-1])} or {known[-1]}; "
+                    f"the frame of a wrench must be {', '.join(known[:-1])} or {known[-1]}; "
                     f"given: frame_id '{message.header.frame_id}'"
                 )
             wrench = from_wrench(message.wrench)
@@ -67,7 +67,7 @@ class ExternalEfforts:
         try:
             if self._frame(message) not in ("", self._root):
                 raise StateError(
-                    f"the wrench on the base is taken in the axes of {self._root}; given: "
+                    f"the frame of a base wrench must be {self._root}; given: "
                     f"frame_id '{message.header.frame_id}'"
                 )
             wrench = from_wrench_base(self._model, message.wrench)

@@ -1,4 +1,4 @@
-"""References from topics: poses, velocities and joint positions that a controller is to follow."""
+"""References of a controller from topics: poses, twists and joint positions."""
 
 import numpy as np
 import pinocchio as pin
@@ -17,19 +17,19 @@ from ..node.input_diagnostics import InputDiagnostics
 
 
 class ReferenceTopics:
-    """Listens to ~/reference_pose, ~/reference_twist and ~/reference_joints.
+    """Subscribes to ~/reference_pose, ~/reference_twist and ~/reference_joints.
 
-    On a fixed base pose and twist are those of the end effector. On a moving one a law takes them
-    for what it controls, the base or the end effector; a twist in the frame of the base is in its
-    axes, as of a driver's stick.
+    On a fixed base, pose and twist are those of the end effector. On a moving base they are those
+    of the frame that the law controls, the base or the end effector; a twist with the frame_id of
+    the base is in base axes, as from a joystick.
     """
 
     def __init__(self, node: Node, timeout: float) -> None:
-        """Listen from now on.
+        """Create the subscriptions.
 
         Args:
-            node: whose topics they are.
-            timeout: after which a velocity no longer acts, s.
+            node: node of the subscriptions.
+            timeout: time after which a twist no longer acts, s.
         """
         self._node, self._timeout = node, timeout
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -41,20 +41,20 @@ class ReferenceTopics:
         node.create_subscription(JointState, "~/reference_joints", self._on_joints, 10)
 
     def serve(self, model: VMSModel, root: str) -> None:
-        """Take references for this robot, whose root link is named."""
+        """Set the robot, with the name of its root link."""
         self._model, self._root, self._inertial = model, root, inertial_frame(model, root)
 
     def forget(self) -> None:
-        """Forget what was received."""
+        """Discard all received references."""
         self._pose: Array | None = None
         self._joints: Array | None = None
         self._twist: tuple[int, Array, bool] | None = None
 
     def take(self, q: Array) -> Reference:
-        """Return the present reference: the last pose, and the last twist until it times out.
+        """Return the current reference: the last pose, and the last twist until its timeout.
 
         Args:
-            q: (nq,) configuration, for twists in the frame of the base.
+            q: (nq,) configuration, for twists in base axes.
         """
         pose, self._pose = self._pose, None
         joints, self._joints = self._joints, None
@@ -122,12 +122,12 @@ class ReferenceTopics:
 
     def _problem(self, frame: str, value: Array, moving: bool) -> str | None:
         if self._model is None:
-            return "came before the robot was known"
+            return "was received before the robot description"
         frames = [self._inertial, WORLD]
         if moving and self._model.b:
             frames.append(self._root)
         if frame not in ("", *frames):
-            return f"is taken in {' or '.join(frames)}; given: frame_id '{frame}'"
+            return f"must have the frame {' or '.join(frames)}; given: frame_id '{frame}'"
         if not np.isfinite(value.sum()):
             return f"must be finite; given: {value.tolist()}"
         return None

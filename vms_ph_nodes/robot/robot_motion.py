@@ -1,4 +1,4 @@
-"""The state of the robot as received: messages of one stamp put together."""
+"""The motion of the robot from received messages of one stamp."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from ..messages.conversions import from_joint_state, from_stamp, from_wrench, fr
 from ..messages.energy_messages import from_port_energy
 from ..messages.pairing import StampPairing
 
-# Sensor data as usual, but deep enough for what a robot publishes while this process is kept from
-# the processor for a quarter of a second.
+# The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
+# in which this process is not scheduled.
 _SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -33,12 +33,12 @@ class RobotMotion:
     """State and efforts of the robot at one stamp.
 
     Attributes:
-        stamp: of all the messages.
-        d: the terms at the configuration and velocity.
-        torque: (n,) of the joints, N m or N.
-        wrench: (6,) at the end effector in its own axes; None where nobody publishes it.
-        wrench_base: (b,) at the base in its own axes; None where nobody publishes it.
-        port_energies: of the simulator; None where nobody publishes them.
+        stamp: stamp of all the messages.
+        d: the dynamics at the configuration and velocity.
+        torque: (n,) joint torques, N m or N.
+        wrench: (6,) end-effector wrench in its own axes; None without a publisher.
+        wrench_base: (b,) base wrench in base axes; None without a publisher.
+        port_energies: port energies of the simulator; None without a publisher.
     """
 
     stamp: Time
@@ -54,7 +54,7 @@ class RobotMotion:
 
 
 class MotionListener:
-    """Calls ``use`` with every motion that is complete, and ``refuse`` with what is wrong."""
+    """Calls ``use`` with every complete motion, and ``refuse`` with the error of any other."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class MotionListener:
         use: Callable[[RobotMotion], None],
         refuse: Callable[[str], None],
     ) -> None:
-        """Listen to joint_states, on a moving base to odom, and to the efforts at the ports."""
+        """Subscribe to joint_states, the port efforts and, on a moving base, odom."""
         self._model, self._use, self._refuse = model, use, refuse
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),

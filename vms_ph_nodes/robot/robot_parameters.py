@@ -1,4 +1,4 @@
-"""The robot of a node: by name, by file, or from the robot_description topic."""
+"""The robot of a node, given by name, by file or by the topic robot_description."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ _SUFFIXES = (".urdf", ".xacro", ".xml")
 
 
 class RobotParameters:
-    """The parameters ``robot``, ``base`` and ``end_effector``, and what they stand for."""
+    """The parameters ``robot``, ``base`` and ``end_effector``, and the robot they define."""
 
     def __init__(self, node: Node, default: str | None = None) -> None:
         self._node = node
@@ -34,11 +34,11 @@ class RobotParameters:
         """Return the URDF text of the robot named by the parameter.
 
         Raises:
-            VmsPhError: no such robot or file, or a robot that is not sound.
+            VmsPhError: no such robot or file, or an invalid robot description.
         """
         if not self.robot:
             raise VmsPhError(
-                f"{self._node.get_name()} needs the parameter robot: one of "
+                f"{self._node.get_name()} requires the parameter robot: one of "
                 f"{', '.join(robots.names())}, or the path of a URDF or xacro file"
             )
         if self.robot.endswith(_SUFFIXES) or "/" in self.robot:
@@ -49,31 +49,31 @@ class RobotParameters:
         return robots.get(self.robot).description()
 
     def home(self) -> dict[str, float]:
-        """Return the joint positions to start from."""
+        """Return the initial joint positions."""
         return dict(robots.get(self.robot).home) if self.robot in robots.names() else {}
 
     def home_base(self) -> tuple[float, ...] | None:
-        """Return the pose of the base to start from; None where none is known."""
+        """Return the initial pose of the base, or None if the robot defines none."""
         known = self.robot in robots.names()
         return (robots.get(self.robot).home_base or None) if known else None
 
     def on_floor(self) -> bool:
-        """Return whether the robot stands and falls on a floor."""
+        """Return whether the robot is simulated with a floor."""
         return self.robot in robots.names() and robots.get(self.robot).on_floor
 
     def allocation(self) -> Allocation | None:
-        """Return the actuators of a bundled robot's base; None where none are known."""
+        """Return the actuator allocation of a bundled robot's base, or None if it defines none."""
         return robots.get(self.robot).allocation() if self.robot in robots.names() else None
 
     def model(self, description: str) -> VMSModel:
-        """Return the model of a description, with the base and end effector asked for."""
+        """Return the model of a description, with the base and end effector of the parameters."""
         if self.robot in robots.names():
             known = robots.get(self.robot)
             return known.model(description, self._base or None, self._end_effector or None)
         return VMSModel.from_urdf(description, self._base or "auto", self._end_effector or None)
 
     def when_known(self, use: Callable[[VMSModel], None]) -> None:
-        """Call ``use`` with the model: at once if the parameter names it, else when it arrives."""
+        """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
         if self.robot:
             use(self.model(self.description()))
             return
@@ -82,7 +82,9 @@ class RobotParameters:
             try:
                 use(self.model(message.data))
             except VmsPhError as error:
-                self._node.get_logger().error(f"the robot_description received: {error}")
+                self._node.get_logger().error(
+                    f"the received robot_description is not valid: {error}"
+                )
 
         self._node.create_subscription(String, "robot_description", received, LATCHED)
-        self._node.get_logger().info("waiting for the robot_description topic")
+        self._node.get_logger().info("waiting for the topic robot_description")

@@ -25,7 +25,7 @@ from .robot_parameters import LATCHED
 
 
 class RobotPublishers:
-    """Publishes the topics of a simulated robot, as its parameters say."""
+    """Publishes the topics of a simulated robot, as set by parameters."""
 
     def __init__(self, node: Node, model: VMSModel, description: str) -> None:
         self._model = model
@@ -49,21 +49,21 @@ class RobotPublishers:
 
     @property
     def publishes_clock(self) -> bool:
-        """Whether simulated time goes out on /clock."""
+        """Whether simulated time is published on /clock."""
         return self._clock is not None
 
     @property
     def base_frame(self) -> str:
-        """The root link as /tf has it."""
+        """The name of the root link in /tf."""
         return with_prefix(self.frame_prefix, self._links.root)
 
     def publish_clock(self, stamp: Time) -> None:
-        """Publish the simulated time."""
+        """Publish simulated time on /clock."""
         if self._clock is not None:
             self._clock.publish(Clock(clock=stamp))
 
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
-        """Publish the sample; the joint states last, as listeners pair the others with them."""
+        """Publish a sample; joint states last, as subscribers pair the other messages with them."""
         model = self._model
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
@@ -85,7 +85,7 @@ class RobotPublishers:
             self._transforms.sendTransform(moved)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
-        """Publish the transforms that never change."""
+        """Publish the static transforms."""
         if self._static is not None:
             self._static.sendTransform(self._of_links(q, stamp, moving=False))
 

@@ -1,1 +1,1 @@
-"""Views of the robot: markers, scenes of the web page, the live view of the terminal."""
+"""Views of the robot: markers, scenes of the web page and the live view in the terminal."""

@@ -1,4 +1,4 @@
-"""The running robot in the terminal: energies, port powers, status of the nodes."""
+"""Live view in the terminal: energies, port powers and status of the nodes."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ class LiveView(Node):
         self.create_subscription(DiagnosticArray, TOPIC, self._on_diagnostics, 50)
 
     def render(self) -> RenderableType:
-        """Return the present state of everything as tables; they fit a terminal of 80 by 24."""
+        """Return the latest values as tables that fit a terminal of 80 by 24."""
         energies = _table("energy", "J", self._energies())
         powers = _table("power in", "W", self._powers())
         return Group(Columns([energies, powers]), self._nodes())

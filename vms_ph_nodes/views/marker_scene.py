@@ -1,4 +1,4 @@
-"""The markers of RViz in the 3D scene of the web page."""
+"""RViz markers in the 3D scene of the web page."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 
 class MarkerScene:
-    """Draws marker arrays in the inertial frame; a checkbox in the page hides them."""
+    """Draws marker arrays in the inertial frame, with a checkbox that hides them."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
@@ -22,7 +22,7 @@ class MarkerScene:
             self._group.visible = box.value
 
     def show(self, message: MarkerArray) -> None:
-        """Draw the present markers."""
+        """Draw these markers in place of the previous ones."""
         arrows = []
         for marker in message.markers:
             if marker.type == Marker.ARROW:

@@ -1,4 +1,4 @@
-"""Shapes as RViz markers."""
+"""Conversion of shapes to RViz markers."""
 
 import numpy as np
 import pinocchio as pin
@@ -14,7 +14,7 @@ _SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m
 
 
 def to_markers(header: Header, shapes: list[Shape]) -> MarkerArray:
-    """Return shapes as markers: one namespace a shape, so that RViz can switch each off."""
+    """Return shapes as markers, each in its own namespace, so that RViz can hide each one."""
     markers = []
     for shape in shapes:
         if isinstance(shape, Arrow):

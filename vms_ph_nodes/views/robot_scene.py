@@ -17,7 +17,7 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 class RobotScene:
-    """Draws the links of a robot; their poses are set by the name of the link."""
+    """Draws the links of a robot at poses that are set by link name."""
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
@@ -43,7 +43,7 @@ class RobotScene:
             )
 
     def place(self, link: str, pose: Pose) -> None:
-        """Set the pose of a link in its parent, of the root link in the inertial frame."""
+        """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""
         frame = self._frames.get(link)
         if frame is not None:
             frame.position, frame.wxyz = pose

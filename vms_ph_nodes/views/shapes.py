@@ -1,7 +1,6 @@
 """The geometry of the markers of a robot's motion, placed in the inertial frame.
 
-Lengths and sizes are quantities times a scale; the scales are parameters of the node that publishes
-the markers.
+The size of a shape is its quantity times a scale; the scales are parameters of marker_publisher.
 """
 
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ _BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
 _TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
 _POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
-# An arrow shorter than this is not drawn, m.
+# Shortest arrow that is drawn, m.
 _SHORTEST = 2e-3
 _SINGULAR = 1e-3
 
@@ -37,12 +36,12 @@ class Scales:
     """The scales of the shapes.
 
     Attributes:
-        momentum: m per kg m/s, and m per kg m^2/s.
-        velocity: m per m/s, and m per rad/s.
-        inertia: m of half an axis per kg of the task inertia.
-        power: m per W.
-        energy: m per J.
-        longest: of anything, m.
+        momentum: length of momentum arrows, m per kg m/s and m per kg m^2/s.
+        velocity: length of velocity arrows, m per m/s and m per rad/s.
+        inertia: half axes of the task-inertia ellipsoid, m per kg.
+        power: length of power arrows, m per W.
+        energy: height of energy bars, m per J.
+        longest: upper limit of any length, m.
     """
 
     momentum: float = 0.1
@@ -87,8 +86,8 @@ class Bar:
 
 Shape = Arrow | Ellipsoid | Bar
 
-# From the root to the first of the bars, and from one to the next, m: beside a base of a metre, and
-# so far apart that their labels can be read.
+# Distance from the root to the first bar, and from one bar to the next, m: outside a base of one
+# metre, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
 _APART = np.array([0.22, 0.22, 0.0])
 
@@ -104,7 +103,7 @@ class Shapes:
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
 
     def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
-        """Return all shapes at a state, with the powers of these efforts."""
+        """Return all shapes at a state, with the powers of the given port efforts."""
         whole = momenta(d)
         return [
             *self._of_momentum(d, whole),
@@ -123,11 +122,11 @@ class Shapes:
             linear, angular = in_space(d.model.b, d.v_hat)
             turn, at = pose[:3, :3], pose[:3, 3]
             yield self._arrow("locked velocity", at, s.velocity * turn @ linear, _LOCKED)
-            yield self._arrow("locked turning", at, s.velocity * turn @ angular, _LOCKED)
+            yield self._arrow("locked angular velocity", at, s.velocity * turn @ angular, _LOCKED)
 
     def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         moments, axes = np.linalg.eigh(centroidal_inertia(d))
-        # The homogeneous ellipsoid of the same mass and moments.
+        # Half axes of the homogeneous ellipsoid with the same mass and moments of inertia.
         squares = 5 / d.model.total_mass * (moments.sum() / 2 - moments)
         half = np.sqrt(np.maximum(squares, 1e-6))
         yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, _BODY)
@@ -141,7 +140,7 @@ class Shapes:
             yield Ellipsoid("task inertia", at, _proper(axes), half, _TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
-        """Arrows at the ports: into the robot where power comes in, out of it where it leaves."""
+        """Arrows at the ports, which point into the robot where the power is positive."""
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
         yield self._flow("power end effector", tool, centre, supplied["wrench_end_effector"])
@@ -193,7 +192,7 @@ def is_visible(arrow: Arrow) -> bool:
 def centroidal_inertia(d: Evaluation) -> Array:
     """Return the rotational inertia of the robot with locked joints about its centre of mass.
 
-    (3,3) in the axes of the inertial frame, without what a fluid adds.
+    Shape (3,3), in the axes of the inertial frame, without added mass.
     """
     data = d.tree.data()
     pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
@@ -201,5 +200,5 @@ def centroidal_inertia(d: Evaluation) -> Array:
 
 
 def _proper(axes: Array) -> Array:
-    """Return orthonormal columns as a rotation."""
+    """Return an orthonormal (3,3) matrix as a rotation: with determinant 1."""
     return axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])

@@ -1,4 +1,4 @@
-"""The cost of calls beside those of other libraries: one file for each benchmark."""
+"""Benchmarks of computation time against other libraries, one file for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from .timing import Case, Tail, Timing, measure
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Cases that belong together.
+    """A benchmark: cases to be timed together.
 
     Attributes:
-        id: its name on the command line.
-        title: one line.
-        reference: the name of the case that the others are compared with.
-        cases: returns them for a robot on a base; both are names.
-        robot, base: the defaults; no base where every robot has its own.
+        id: name on the command line.
+        title: description in one line.
+        reference: name of the case that the others are compared with.
+        cases: returns the cases for the names of a robot and a base.
+        robot, base: defaults; base is empty if it is predefined for every robot.
         files: writes plots and tables about a robot on a base into a folder; None where there are
             none.
-        note: returns what is missing and how to install it; empty where nothing is.
-        run: measures what is not a call, given robot, base and seconds; then there are no cases.
-        versions: returns versions beside those of Python and libraries; None where there are none.
+        note: returns what is missing and how to install it, or an empty string.
+        run: measurement for robot, base and seconds, instead of cases.
+        versions: returns versions besides those of Python and libraries, or None.
     """
 
     id: str

@@ -16,7 +16,7 @@ from vms_ph_dynamics.structure import PHState, Ports, StandardForm
 BY_HAND = "Pinocchio aba + RK4"
 
 Motion = tuple[Array, Array]
-"""Configuration and velocity, as everywhere here."""
+"""Configuration (nq,) and velocity (nv,)."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Run:
     """A motion in progress.
 
     Attributes:
-        steps: takes a number of steps.
-        motion: returns configuration and velocity now.
+        steps: performs a number of steps.
+        motion: returns the current configuration and velocity.
     """
 
     steps: Callable[[int], object]
@@ -37,10 +37,10 @@ class Contender:
     """A method of integration.
 
     Attributes:
-        name: in tables.
-        ours: whether it is of this project.
-        start: makes a run from configuration, velocity and step, s.
-        in_bulk: whether it takes many steps without returning to Python.
+        name: name in tables.
+        ours: whether it belongs to this project.
+        start: returns a run from configuration, velocity and step, s.
+        in_bulk: whether one call performs many steps without returning to Python.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Contender:
 
 
 def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
-    """Return one of our schemes, on the momenta of the standard form; failing steps are halved."""
+    """Return a scheme of this project in the standard form; failing steps are halved."""
     form = StandardForm(model)
     stepper = make_stepper(scheme, form, native=native)
 
@@ -76,7 +76,7 @@ def in_cpp(name: str) -> str:
 
 
 def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
-    """Yield the same in C++, quaternions integrated as numbers; nothing where that is not built."""
+    """Yield the same in C++ with quaternions integrated componentwise, if it is built."""
     module = native_module()
     if module is None or not model.is_plain:
         return
@@ -95,7 +95,7 @@ def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
 
 
 def by_hand(model: VMSModel) -> Contender:
-    """Return the plain combination of Pinocchio's aba and integrate with RK4."""
+    """Return RK4 with Pinocchio's aba and integrate."""
     m = model.pinocchio
     data, nothing = m.createData(), np.zeros(model.nv)
 
@@ -126,7 +126,7 @@ def by_hand(model: VMSModel) -> Contender:
 
 
 def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
-    """Yield MuJoCo's RK4 and implicitfast; nothing where MuJoCo is not installed."""
+    """Yield MuJoCo's RK4 and implicitfast, if MuJoCo is installed."""
     try:
         from .mujoco_robot import MujocoRobot
     except ImportError:
@@ -142,9 +142,9 @@ def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
 
 
 def moving(model: VMSModel) -> Motion:
-    """Return a motion with every joint at about a radian per second and the centre of mass at rest.
+    """Return a motion with joint rates of about 1 rad/s and the centre of mass at rest.
 
-    A fixed arm starts at rest instead, and falls.
+    On a fixed base the arm starts at rest and falls.
     """
     form = StandardForm(model)
     rates = np.resize([0.76, -0.33, -0.68, 0.51, 0.55, -0.65, -0.38], model.n)

@@ -1,4 +1,4 @@
-"""One update of the control laws of moving bases beside Pinocchio's algorithms."""
+"""Computation time of the control laws of moving bases, against Pinocchio's algorithms."""
 
 import numpy as np
 import pinocchio as pin

@@ -1,4 +1,4 @@
-"""The blocks of the decoupled dynamics and their parts, and a hop of a leg."""
+"""Computation time of the blocks of the decoupled dynamics, and of a hop of a leg."""
 
 import numpy as np
 import pinocchio as pin

@@ -1,4 +1,4 @@
-"""The terms and rates of the model beside Pinocchio's algorithms on the same model."""
+"""Computation time of the terms and rates of the model, against Pinocchio's algorithms."""
 
 import numpy as np
 import pinocchio as pin
@@ -10,7 +10,7 @@ from vms_ph_io import robots
 from . import Benchmark
 from .timing import Case
 
-# Every block of the equations of motion; what follows from them (energies, momenta) comes along.
+# All blocks of the equations of motion, with energies and momenta, which follow from them.
 _BLOCKS = ("M", "A", "M_hat_m", "v_hat", "p", "pi", "pi_hat", "C", "g", "J_end_effector")
 
 _ABA = "pinocchio aba"

@@ -1,4 +1,4 @@
-"""Assembling systems of bodies and joints, and a step of their motion."""
+"""Computation time of assembling systems of bodies and joints, and of a step."""
 
 import numpy as np
 import pinocchio as pin
@@ -17,7 +17,7 @@ _MINIMAL = "pendulum in minimal coordinates, step of RK4 on pinocchio aba"
 
 
 def chain(links: int) -> System:
-    """Return a chain of equal bodies with revolute joints and friction, hung on the ground."""
+    """Return a chain of equal bodies with revolute joints and friction, attached to the ground."""
     up, down = np.eye(4), np.eye(4)
     up[2, 3], down[2, 3] = 0.1, -0.1
     link = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
@@ -31,7 +31,7 @@ def chain(links: int) -> System:
 def _cases(robot: str, base: str) -> list[Case]:
     known = robots.get(robot)
     xml = known.description()
-    # Friction would bring the motion to rest, where an implicit step has nothing to solve.
+    # Without friction, which would end the motion; at rest an implicit step needs no iterations.
     two = TwoBodies(friction=(0.0, 0.0))
     pendulum = assemble(two.pendulum())
     x = two.pendulum_state(pendulum)
@@ -58,7 +58,7 @@ def _cases(robot: str, base: str) -> list[Case]:
 
 
 class _MinimalStep:
-    """A step of a double pendulum in two angles."""
+    """A step of a double pendulum in minimal coordinates."""
 
     def __init__(self) -> None:
         self._model = pin.Model()

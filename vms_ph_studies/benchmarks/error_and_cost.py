@@ -1,8 +1,7 @@
-"""Errors of trajectory and energy of integration schemes, against their cost.
+"""Trajectory and energy errors of integration schemes against their cost.
 
-Energy and momentum are computed by Pinocchio from configuration and velocity, for every contender
-alike. The reference is the motion with a fourth-order scheme at steps so short that halving them
-changes nothing that is shown.
+Energy and momentum of every contender are computed by Pinocchio from configuration and velocity.
+The reference is a fourth-order scheme with steps so short that halving them has no visible effect.
 """
 
 import json
@@ -37,9 +36,9 @@ class Result:
     """The errors and the cost of one contender at one step.
 
     Attributes:
-        name: of the contender.
-        dt: s.
-        cost: processor time for a simulated second, s.
+        name: name of the contender.
+        dt: step, s.
+        cost: processor time per simulated second, s.
         trajectory: largest component of the difference in configuration at the end, m or rad.
         energy: largest error, as a share of the kinetic energy at the start or, from rest, of the
             largest.
@@ -60,7 +59,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     Args:
         model: the robot.
         contenders: one of them is the reference: ``projected_rk4`` at a very short step.
-        folder: for the files.
+        folder: folder for the files.
     """
     best = next(c for c in contenders if c.name == _BEST)
     q, v = moving(model)
@@ -68,7 +67,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     results = []
     for contender in contenders:
         for steps in STEPS:
-            # A scheme that refuses a step as too long has no result at that step.
+            # A scheme that fails because the step is too long has no result at that step.
             with suppress(IntegrationError):
                 results.append(_measure(model, contender, q, v, steps, reference[0]))
     numbers = folder / "integrators.json"
@@ -120,7 +119,7 @@ def _measure(
 
 
 def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
-    """Return kinetic and potential energy, and the momentum about the inertial origin."""
+    """Return kinetic and potential energy, and the spatial momentum."""
     m, data = model.tree.pinocchio, model.tree.data()
     kinetic = float(pin.computeKineticEnergy(m, data, q, v))
     potential = float(pin.computePotentialEnergy(m, data, q))
@@ -133,7 +132,7 @@ def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Arra
 
 
 def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
-    """Return the errors of trajectory and energy at a cost, by a line through the logarithms."""
+    """Return trajectory and energy error at a cost, by linear regression of the logarithms."""
     x = np.log([r.cost for r in results])
 
     def at(values: list[float]) -> float:
@@ -172,7 +171,7 @@ def _plot(results: Sequence[Result], our_names: set[str], file: Path) -> None:
     figure = Figure(figsize=(14, 5.5), layout="constrained", dpi=110)
     left, right = figure.subplots(1, 2)
     names = list(dict.fromkeys(r.name for r in results))
-    # A scheme has one colour in both languages; what runs in C++ has the stronger line.
+    # A scheme has the same colour in both languages; C++ has the thicker line.
     schemes = list(dict.fromkeys(name.removesuffix(_CPP) for name in names))
     for name in names:
         mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)

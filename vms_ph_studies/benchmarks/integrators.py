@@ -1,4 +1,4 @@
-"""Schemes of time integration: the cost of a step."""
+"""Computation time of a step of integration schemes."""
 
 from functools import partial
 from pathlib import Path
@@ -25,15 +25,15 @@ from .timing import Case
 # Largest cost of a step relative to the plain scheme in the same language.
 _LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
-# The plain schemes: in Python on momenta, in C++ a bare loop over Pinocchio's algorithm.
+# The reference schemes: rk4 in Python on momenta, in C++ a loop over Pinocchio's aba.
 _PLAIN = "rk4"
 _STEP = 1e-3
-# Steps in one call of those that do not return to Python in between.
+# Steps per call of contenders that do not return to Python in between.
 _STEPS = 100
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
-    """Return a robot on a base, and all ways to move it that are installed.
+    """Return the model of a robot on a base, and all installed contenders.
 
     Raises:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.

@@ -1,4 +1,4 @@
-"""A robot in MuJoCo, moved by one of its integrators; velocities outside are those of this project.
+"""A robot in MuJoCo with one of its integrators, in the coordinates of this project.
 
 MuJoCo's free joint has the velocity of the base's origin in world axes and the angular velocity in
 base axes, and its quaternion starts with w. Its planar joint is two slides along world axes and a
@@ -17,11 +17,11 @@ _COMPILER = {"fusestatic": "false", "discardvisual": "false", "balanceinertia": 
 
 
 class MujocoRobot:
-    """Free motion: no contacts, no limits, no friction."""
+    """Free motion of a robot in MuJoCo, without contacts, limits and friction."""
 
     def __init__(self, robot: VMSModel, xml: str, integrator: str) -> None:
         self._robot = robot
-        # A motion that diverges would leave a log file in the working directory.
+        # Without this, a diverging motion writes a log file to the working directory.
         mujoco.set_mju_user_warning(lambda message: None)
         m = mujoco.MjModel.from_xml_string(_bare(xml, robot.base))
         m.dof_damping[:] = 0.0
@@ -34,7 +34,7 @@ class MujocoRobot:
         self._joints_v = [m.joint(name).dofadr[0] for name in robot.joint_names]
 
     def begin(self, q: Array, v: Array, dt: float) -> None:
-        """Take a configuration (nq,), a velocity (nv,) and a step, s."""
+        """Set configuration (nq,), velocity (nv,) and step, s."""
         robot, data = self._robot, self._data
         mujoco.mj_resetData(self._model, data)
         self._model.opt.timestep = dt
@@ -50,7 +50,7 @@ class MujocoRobot:
         data.qvel[self._joints_v] = v[robot.b :]
 
     def steps(self, count: int) -> None:
-        """Take so many steps without returning to Python in between."""
+        """Perform a number of steps without returning to Python in between."""
         mujoco.mj_step(self._model, self._data, count)
 
     def motion(self) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ def _rotation(quaternion: Array) -> Array:
 
 
 def _bare(xml: str, base: str) -> str:
-    """Return the URDF with bodies and joints only, and the base as a joint of its own."""
+    """Return the URDF with bodies and joints only, and a joint for the base."""
     root = ET.fromstring(xml)
     for element in list(root):
         if element.tag not in ("link", "joint"):

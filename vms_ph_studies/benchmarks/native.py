@@ -1,8 +1,7 @@
-"""Single updates of the control laws in C++ and in Python: how long, and with how much jitter.
+"""Duration and jitter of single updates of the control laws in C++ and in Python.
 
-The C++ ones are timed by ``native/benchmark``, a program without Python. A second one hosts the law
-in Python, in a thread of its own; it is timed with the priorities of a control loop as well, where
-they are allowed.
+The laws in C++ are timed by ``native/benchmark``, a program without Python. A second program hosts
+the Python law in a separate thread, with ordinary and, where allowed, with real-time priority.
 """
 
 import os
@@ -39,7 +38,7 @@ _P99 = 100e-6
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    """Return the times of single updates; the Python laws are run for some seconds each."""
+    """Return the times of single updates; each Python law runs for some seconds."""
     known = robots.get(robot)
     model = known.model(known.description(), base)
     program = native_build.build(tests=True)
@@ -60,7 +59,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
 
 
 def _output(program: Path, *arguments: object) -> list[str]:
-    """Return the lines that a program prints; none where a priority is not allowed."""
+    """Return the lines that a program prints; none if its priority is not allowed."""
     done = subprocess.run(
         [program, *map(str, arguments)],
         env={**os.environ, "VMS_PH_PYTHON": sys.prefix, "OMP_NUM_THREADS": "1"},
@@ -74,7 +73,7 @@ def _output(program: Path, *arguments: object) -> list[str]:
 
 
 def _hosted(line: str, priority: int) -> Timing:
-    """Return a line of the host, with its late answers in the name."""
+    """Return a line of the host program, with the number of late responses in the name."""
     line, _, late = line.rpartition("\t")
     _, _, numbers = line.partition("\t")
     how = "real-time priority" if priority else "ordinary priority"
@@ -91,7 +90,7 @@ def _of_line(line: str) -> Timing:
 
 
 def _in_python(model: VMSModel) -> Callable[[int], object]:
-    """Return the k-th update of the Python law for a robot, on a moving reference."""
+    """Return a function of k for the k-th update of the Python law on a moving reference."""
     rng = np.random.default_rng(0)
     lower, upper = model.joints.lower, model.joints.upper
     middle = np.zeros(model.nv)

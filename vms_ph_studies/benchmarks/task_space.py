@@ -1,4 +1,4 @@
-"""The task-space form and its controller beside Pinocchio's terms that they are made of."""
+"""Computation time of the task-space form and its controller, against Pinocchio's terms."""
 
 import numpy as np
 import pinocchio as pin
@@ -14,7 +14,7 @@ from .timing import Case
 
 _TERMS = "pinocchio crba + computeJointJacobians"
 
-# Everything without derivatives, and what has them.
+# Matrices without derivatives, and those with derivatives.
 _MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "eta_e", "pi", "pi_nu")
 
 

@@ -1,7 +1,7 @@
-"""Timing of calls side by side: in turn, in small batches, so that load affects all alike.
+"""Timing of calls alternately in small batches, so that machine load affects all equally.
 
-Libraries for benchmarks time one function after the other; a ratio of two of their medians changes
-by tens of per cent when the load of the machine changes in between.
+Benchmark libraries time one function after another; the ratio of two medians then changes by tens
+of per cent when the load of the machine changes in between.
 """
 
 import gc
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A batch lasts about this long: far above the clock's resolution, far below a scheduler's slice.
+# Duration of a batch, s: far above the clock resolution, far below a scheduler time slice.
 _BATCH = 1e-3
 _FEWEST_ROUNDS = 7
 
@@ -21,13 +21,13 @@ class Case:
     """A call to be timed.
 
     Attributes:
-        name: what it is.
-        call: without arguments.
-        limit: largest ratio to the reference; None where there is no limit.
-        seconds: largest median, s; None where there is no limit.
-        per: how many units of work one call does; times are given per unit.
-        tail: largest 99th percentile, s; None where there is no limit.
-        reference: the name of the case that this one is compared with; the subject's when None.
+        name: description of the call.
+        call: function without arguments.
+        limit: largest accepted ratio to the reference, or None.
+        seconds: largest accepted median, s, or None.
+        per: units of work per call; times are per unit.
+        tail: largest accepted 99th percentile, s, or None.
+        reference: name of the case to compare with; that of the benchmark if None.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Tail:
-    """The longest of many calls, each timed by itself, s.
+    """Tail of the times of individually timed calls, s.
 
     Attributes:
-        calls: how many.
-        p99, p999: what 99 of 100, and 999 of 1000, do not exceed.
-        worst: the longest.
+        calls: number of calls.
+        p99, p999: 99th and 99.9th percentile.
+        worst: longest time.
     """
 
     calls: int
@@ -57,7 +57,7 @@ class Tail:
 
 @dataclass(frozen=True)
 class Timing:
-    """Quartiles of the time of a unit of work of a case, s; and the tail where measured."""
+    """Quartiles of the time per unit of work of a case, s, and the tail if measured."""
 
     case: Case
     median: float
@@ -67,7 +67,7 @@ class Timing:
 
 
 def measure(cases: Sequence[Case], seconds: float) -> list[Timing]:
-    """Time the cases in turn until about ``seconds`` have passed; at least seven rounds."""
+    """Time the cases alternately for about ``seconds``, at least seven rounds."""
     batches = [_calls_per_batch(case.call) for case in cases]
     samples: list[list[float]] = [[] for _ in cases]
     collecting = gc.isenabled()

@@ -1,6 +1,6 @@
-"""Decoupled vehicle-manipulator control beside decentralised PD control, on the same disturbances.
+"""Comparison of decoupled and decentralised PD control of vehicle-manipulators under disturbances.
 
-Not in the sources: source A proposes the coordinates and leaves the control to others.
+This comparison is not in the sources: source A proposes the coordinates, but no controller.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()
-# The push in the unit of the parameter: a hexarotor of two kilogrammes takes less.
+# Scale of the push for each robot: smaller for a hexarotor of 2 kg.
 _PUSHES = {"satellite_panda": 1.0, "omnidirectional_panda": 1.0, "hextilt": 0.1}
 _ROBOTS = tuple(_PUSHES)
 _STEP = 1e-3
@@ -31,9 +31,9 @@ Law = Callable[[Array, Array, float], Array]
 
 
 class _Decentralised:
-    """The baseline: PD control of the base with the weight compensated, and of every joint.
+    """The baseline: PD control of the base with gravity compensation, and of every joint.
 
-    Stiffness and damping are those of the decoupled law; base and arm do not know of each other.
+    Stiffness and damping are those of the decoupled law; the coupling of base and arm is ignored.
     """
 
     def __init__(self, model: VMSModel, start: Array, gains: DecoupledVMSController.Gains) -> None:
@@ -51,7 +51,7 @@ class _Decentralised:
         frequency = np.repeat([gains.frequency_base, gains.frequency_shape], [model.b, model.n])
         self._stiffness = frequency**2 * inertia
         self._damping = 2.0 * gains.damping_ratio * frequency * inertia
-        # Weight and centre of mass in the posture that the arm has at the start.
+        # Weight and centre of mass in the initial posture of the arm.
         self._mass, self._centre = model.total_mass, _centre_of_mass(model, start)
         self.joints = model.joint_positions(start)
 

@@ -1,4 +1,4 @@
-"""Joint encoders: rounded positions and velocities as their differences."""
+"""Joint encoders: quantised positions, and velocities as their differences."""
 
 import numpy as np
 
@@ -7,15 +7,15 @@ from vms_ph_dynamics.arrays import Array
 
 
 class Encoder:
-    """Positions rounded to counts, and velocities as differences of them over a sample."""
+    """Quantises positions, and differentiates them over a sample."""
 
     def __init__(self, counts: float) -> None:
-        """Take the counts of a turn of the joint; zero for exact positions and velocities."""
+        """Set the counts per revolution of the joint; zero for exact positions and velocities."""
         self._quantum = 2.0 * np.pi / counts if counts else 0.0
         self._last: Array | None = None
 
     def read(self, q: Array, v: Array, dt: float) -> RobotState:
-        """Return what is measured a sample of ``dt`` seconds after the last reading."""
+        """Return measured position and velocity, ``dt`` seconds after the last reading."""
         if self._quantum == 0.0:
             return RobotState(q, v)
         measured = self._quantum * np.round(q / self._quantum)

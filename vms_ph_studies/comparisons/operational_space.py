@@ -1,6 +1,6 @@
-"""Task-space IDA-PBC beside operational-space impedance control, on the same pushes.
+"""Comparison of task-space IDA-PBC and operational-space impedance control under pushes.
 
-Not in the sources: source D compares with no other controller.
+This comparison is not in the sources: source D compares with no other controller.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +27,13 @@ from .operational_space_law import OperationalSpaceLaw
 
 _Found = TypeVar("_Found")
 
-# Points on a closed path of the joints; the rule is exact to rounding for smooth paths.
+# Points on a closed path of the joints; quadrature is exact to rounding for smooth periodic paths.
 _POINTS = 400
 
 
 @dataclass(frozen=True)
 class _Contender:
-    """A law, the potential of its springs, and the torques of their resistance."""
+    """A law, the potential of its springs, and their torques."""
 
     name: str
     law: Law
@@ -113,21 +113,21 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             flicked,
             _rise,
         ),
-        _compared("energy out of the springs around a closed path", "J", around, abs),
+        _compared("work of the springs around a closed path", "J", around, abs),
     ]
     files = [] if out is None else [_plot(contenders, pushed, flicked, out)]
     return Outcome(checks, files)
 
 
 def _flick(terms: TaskEvaluation, energy: float) -> Array:
-    """Return a velocity in the null space with an energy: a swing of the elbow."""
+    """Return a null-space velocity with a given kinetic energy: a motion of the elbow."""
     values, vectors = np.linalg.eigh(terms.Lambda_nu)
     swing = terms.Z.T @ vectors[:, -1]
     return np.asarray(np.sqrt(2.0 * energy / values[-1]) * swing)
 
 
 def _around(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
-    """Return what the springs give around a closed path of task and null-space motion, J."""
+    """Return the work of the springs around a closed path of task and null-space motion, J."""
     out, aside = terms.J_sharp[:, 0], terms.Z[0]
     out, aside = 0.3 * out / np.linalg.norm(out), 0.3 * aside
     given = 0.0

@@ -13,7 +13,7 @@ class OperationalSpaceLaw:
 
     The posture is held by a spring and a damper that are projected into the null space with the
     Moore-Penrose inverse. A projected spring has no potential: around a closed path it
-    supplies or takes energy. Its torque accelerates the task, as the projector has no inertia.
+    supplies or absorbs energy. Its torque accelerates the task, as the projector ignores inertia.
     """
 
     def __init__(
@@ -23,7 +23,7 @@ class OperationalSpaceLaw:
         stiffness: tuple[float, float],
         damping: tuple[float, float],
     ) -> None:
-        """Take stiffnesses (N/m, N m/rad) and dampings (N s/m, N m s/rad) of task and posture."""
+        """Set stiffness (N/m, N m/rad) and damping (N s/m, N m s/rad) of task and posture."""
         self.q_star = q_star
         self._model, self._task = model, PositionTask(model)
         self._stiffness, self._damping = stiffness, damping
@@ -43,7 +43,7 @@ class OperationalSpaceLaw:
         return Command(np.zeros(0), torque, energy)
 
     def springs(self, q: Array) -> Array:
-        """Return the torques that the springs resist with, (n,)."""
+        """Return the torques of the springs, (n,)."""
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         jacobian = self._task.jacobian(d)
         free = np.eye(self._model.n) - np.linalg.pinv(jacobian) @ jacobian

@@ -1,6 +1,6 @@
-"""How sampling and encoders affect the passivity of the closed loop, with and without a tank.
+"""Effect of sampling and encoders on the passivity of the closed loop, with and without a tank.
 
-Source D closes its loop in continuous time and reports nothing of the kind.
+Source D considers continuous time only.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from .encoder import Encoder
 
 _RATES = (1000, 500, 250)
 
-# Counts of a turn: exact; 14 bits on the motor behind a gear of 100; 14 bits on the joint itself.
+# Counts per revolution: exact; 14 bits on a motor with a gear ratio of 100; 14 bits on the joint.
 _ENCODERS = {"exact": 0.0, "motor 14 bit x 100": 100.0 * 2**14, "joint 14 bit": 2.0**14}
 
 _LAWS: dict[str, dict[str, float]] = {
@@ -42,12 +42,12 @@ class _Run:
     """The response to a push.
 
     Attributes:
-        supplied: largest net energy from the controller so far, J; a passive one, which begins at
-            its minimum, supplies no more than its tank held.
+        supplied: largest net energy from the controller, J; a passive controller that starts at its
+            minimum supplies at most its tank energy.
         remaining: kinetic energy at the end, J.
-        level: lowest of the tank, J.
-        authority: lowest.
-        energy: kinetic, and of the tank, over time.
+        level: lowest tank level, J.
+        authority: lowest authority.
+        energy: kinetic energy and tank level over time, J.
     """
 
     supplied: float
@@ -71,7 +71,7 @@ def _simulate(
     update, encoder = law_at(model, q_star, gains), Encoder(counts)
     form = CanonicalForm(model)
     x = form.state(q_star, np.zeros(model.nv))
-    # Steps of the integrator within a sample, of at most a millisecond.
+    # Integrator steps per sample, each of at most 1 ms.
     steps = max(1, round(1000 / rate))
     dt, step = 1.0 / rate, 1.0 / rate / steps
     force = np.array([float(settings["force"]), 0.0, 0.0])

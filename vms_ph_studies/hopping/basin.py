@@ -1,4 +1,4 @@
-"""Basins of attraction: from which starts a leg converges to which gait."""
+"""Basins of attraction: the starts from which a leg converges to each gait."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from ..study import Outcome, Parameter, Settings, Study, Value
 from .outcome import Ending, TrialOutcome, outcomes
 from .outcome_map import draw_map
 
-# Upright and at rest, as experiments I to IV start.
+# Upright and at rest, as in experiments I to IV.
 START = EXPERIMENTS["feurstein-revolute-4"]
 
-# Legs that bounce and slide change phase a hundred times a hop: coarser than for energy balances.
+# Looser than for energy balances, as bouncing and sliding legs change phase a hundred times a hop.
 LOOSE: dict[str, Value] = {"tolerance": 1e-6, "skin": 1e-6}
 
-# Gaits whose momenta differ by more than this, N s, are different ones.
+# Momentum difference beyond which gaits are considered different, N s.
 _APART = 0.02
 
 
 @dataclass(frozen=True)
 class Gait:
-    """A gait that starts of a map lead to.
+    """A gait that is reached from starts of a map.
 
     Attributes:
-        drift: its horizontal momentum, N s.
-        share: of all starts.
-        multiplier: the size of its largest Floquet multiplier.
+        drift: horizontal momentum, N s.
+        share: share of the starts that reach it.
+        multiplier: largest modulus of its Floquet multipliers.
     """
 
     drift: float
@@ -47,10 +47,10 @@ class Basin:
     """The outcomes from a grid of starts.
 
     Attributes:
-        leans: angles of the leg, deg, positive where the foot is ahead: the rows.
-        speeds: horizontal, m/s: the columns.
-        outcomes: row by row.
-        gaits: those that were reached, backward ones first.
+        leans: angles of the leg, one per row, deg, positive with the foot ahead.
+        speeds: horizontal speeds, one per column, m/s.
+        outcomes: outcomes, row by row.
+        gaits: reached gaits, backward ones first.
     """
 
     leans: np.ndarray
@@ -63,7 +63,7 @@ class Basin:
         return float(np.mean([outcome.ending in endings for outcome in self.outcomes]))
 
     def in_words(self) -> str:
-        """Return the gaits, and how the other starts end."""
+        """Return a description of the gaits and of the other outcomes."""
         parts = [f"{100 * gait.share:.0f} % to {gait.drift:+.3f} N s" for gait in self.gaits]
         for ending in (Ending.HOPS, Ending.STANDS, Ending.FALLS):
             if share := self.share(ending):
@@ -71,7 +71,7 @@ class Basin:
         return ", ".join(parts)
 
     def stability(self) -> Check:
-        """Return the check that the gaits are stable: none is an unstable one passed slowly."""
+        """Return the check that the gaits are stable, not slow passages of an unstable gait."""
         return required(
             "largest Floquet multipliers of the gaits reached",
             "below 1",
@@ -81,7 +81,7 @@ class Basin:
 
 
 def _gaits(found: Sequence[TrialOutcome], changes: Sequence[dict[str, Value]]) -> tuple[Gait, ...]:
-    """The gaits among outcomes, each with the multipliers of one of its runs."""
+    """Return the gaits among outcomes, each with the multipliers of one of its runs."""
     settled = sorted((f.drift, k) for k, f in enumerate(found) if f.gait is not None)
     groups = [settled[:1]] if settled else []
     for before, after in pairwise(settled):
@@ -109,12 +109,12 @@ PARAMETERS = {
     "lean": Parameter(60.0, "largest angle of the leg in the map, deg"),
     "speed": Parameter(1.2, "largest horizontal speed in the map, m/s"),
     "basin_duration": Parameter(10.0, "longest trial of the map, s"),
-    "processes": Parameter(0, "to share the trials among; 0: as many as there are cores"),
+    "processes": Parameter(0, "number of processes for the trials; 0: number of cores"),
 }
 
 
 def processes_of(settings: Settings) -> int | None:
-    """Return among how many processes trials are shared, None for one a core."""
+    """Return the number of processes for trials, None for one per core."""
     return int(settings["processes"]) or None
 
 
@@ -126,12 +126,12 @@ def basin(
     """Return the map of starts of a leg under a law.
 
     Args:
-        law: values that differ from those of experiment IV, whose start is varied.
-        settings: of a study that has :data:`PARAMETERS`.
-        progress: receives the share of the trials that are done.
+        law: values that override those of experiment IV, whose start is varied.
+        settings: settings of a study that has :data:`PARAMETERS`.
+        progress: receives the share of completed trials.
 
     Raises:
-        VmsPhError: the settings give no grid.
+        VmsPhError: the settings define no grid.
     """
     points, lean, speed = (float(settings[name]) for name in ("points", "lean", "speed"))
     if points < 2 or not 0.0 < lean <= 90.0 or speed <= 0.0 or int(settings["processes"]) < 0:
@@ -199,7 +199,7 @@ STUDIES = [
     Study(
         "hopping-basin",
         f"beyond {SOURCE}",
-        "The source's law and floor: from which starts which gait is reached",
+        "Law and floor of the source: basins of attraction of the gaits",
         {**{name: _GAINS[name] for name in ("K_p", "D_p", "K_E", "D_r")}, **PARAMETERS},
         _compute,
     )

@@ -1,4 +1,4 @@
-"""The outcome of a trial: a fall, standing still, or a gait; many trials at once."""
+"""Outcomes of trials: a fall, standing still, or a gait; computed in parallel."""
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
@@ -13,14 +13,14 @@ from ..reproduce.feurstein.experiments import FALLEN, Trial, trial_of
 from ..reproduce.feurstein.gait import Flight, Flights, settled
 from ..study import Value
 
-# A leg that has not left the floor for this long, s, stands; the stances of the gaits last 0.1 s.
+# Duration of a stance, s, after which the leg counts as standing; stances of the gaits last 0.1 s.
 _GROUNDED = 1.0
-# Processes take a second or two to start: fewer trials than this run in one.
+# Fewer trials than this run in one process, as processes take a second or two to start.
 _FEWEST_TO_SHARE = 6
 
 
 class Ending(enum.Enum):
-    """How a run ends; the value is a description."""
+    """The end of a run; the value is a description."""
 
     FALLS = "falls"
     STANDS = "stands on its foot without hopping"
@@ -33,11 +33,11 @@ class TrialOutcome:
     """The outcome of a trial.
 
     Attributes:
-        ending: how.
+        ending: the end of the run.
         hops: flights after the first fall.
-        drift: horizontal momentum of the last flight, N s.
+        drift: horizontal momentum in the last flight, N s.
         time: when the run ended, s.
-        gait: one of its last flights where it converged to a gait.
+        gait: one of the last flights if the leg converged to a gait.
     """
 
     ending: Ending
@@ -48,7 +48,7 @@ class TrialOutcome:
 
     @property
     def hops_on(self) -> bool:
-        """Whether it neither fell nor stands still."""
+        """Whether the leg neither fell nor stands still."""
         return self.ending in (Ending.GAIT, Ending.HOPS)
 
 
@@ -57,8 +57,8 @@ def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
 
     Args:
         trial: the leg and its start.
-        early: end as soon as it has converged to a gait or stands still; else only where it has
-            fallen or the time is over.
+        early: end once the leg has converged to a gait or stands still, not only at a fall or at
+            the end of time.
     """
     system = trial.system
     hopper = Hopper(system, trial.q, trial.v, tolerance=trial.tolerance, skin=trial.skin)
@@ -96,9 +96,9 @@ def outcomes(
     """Return the outcome of an experiment with each of many changes, in their order.
 
     Args:
-        experiment: its id.
-        changes: values that differ from those of the experiment, one set a trial.
-        processes: to share them among; as many as there are cores when None.
+        experiment: id of the experiment.
+        changes: values that override those of the experiment, one set for each trial.
+        processes: number of processes; the number of cores if None.
         progress: receives the share of the trials that are done.
     """
     one = partial(_outcome, experiment)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
 
 Axis = tuple[np.ndarray, str]
-"""Values, and what they are with their unit."""
+"""Values, and their label with unit."""
 
 _GREYS = {Ending.FALLS: "#e4e4e4", Ending.STANDS: "#a0a0a0"}
 _WIDEST = 0.3
@@ -29,12 +29,12 @@ def draw_map(
     """Draw outcomes in a grid: coloured by momentum where the leg keeps hopping, grey elsewhere.
 
     Args:
-        found: row by row, the rows along ``up``.
-        across: the columns.
-        up: the rows.
-        title: over the map.
-        file: to write.
-        marked: a number in ``found`` that gets a ring.
+        found: outcomes row by row, the rows along ``up``.
+        across: values of the columns.
+        up: values of the rows.
+        title: title of the map.
+        file: file to write.
+        marked: index in ``found`` of an outcome to mark with a ring.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure

@@ -1,1 +1,1 @@
-"""Results of the sources, computed again: one folder for each source."""
+"""Reproduced results of the sources, one folder for each source."""

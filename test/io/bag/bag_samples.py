@@ -78,7 +78,7 @@ def record(
     close: bool = True,
     **options: Any,
 ) -> list[BagMessage]:
-    """Write a small bag of three topics; returns what was written."""
+    """Write a small bag of three topics; return the written messages."""
     writer = BagWriter(folder, ros_distro="", flush_period=3600, **options)
     for name, type_name in TOPICS.items():
         writer.add_topic(name, sampler.types.definition(type_name), [QosProfile(depth=7)])
@@ -100,7 +100,7 @@ def record(
 
 
 def abandon(writer: BagWriter) -> None:
-    """Leave a bag as a killed process does: the kernel closes its file."""
+    """Leave a bag in the state after a killed process: the kernel closes its file."""
     os.close(writer._writer._descriptor)
 
 

@@ -8,7 +8,7 @@ from vms_ph_io.bag import MessageTypes
 
 @pytest.fixture(scope="session")
 def types() -> MessageTypes:
-    """Standard types and those of this project."""
+    """Return the standard types and those of this project."""
     known = MessageTypes()
     known.register_folder("vms_ph", SHARE / "msg")
     return known
@@ -21,5 +21,5 @@ def sampler(types: MessageTypes) -> Sampler:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where a bag may go; not made yet."""
+    """Return the path of a bag folder that does not exist yet."""
     return tmp_path / "recording"

@@ -1,4 +1,4 @@
-"""Bags that were cut off or damaged: everything whole is read, and they can be made whole again."""
+"""Truncated or damaged bags: all complete chunks are read, and the bags can be repaired."""
 
 import io
 import os
@@ -27,7 +27,7 @@ from vms_ph_io.bag.metadata import BagMetadata
 FILE = "recording_0.mcap"
 
 
-def test_a_bag_cut_at_any_byte_gives_the_messages_of_its_whole_chunks(
+def test_a_bag_truncated_at_any_byte_yields_the_messages_of_its_complete_chunks(
     folder: Path, sampler: Sampler
 ) -> None:
     written = record(folder, sampler, count=14)
@@ -43,11 +43,11 @@ def test_a_bag_cut_at_any_byte_gives_the_messages_of_its_whole_chunks(
         assert 0 <= reader.unreadable_bytes <= length
         counts.append(len(messages))
     assert counts == sorted(counts, reverse=True)
-    assert set(counts) == {0, 4, 8, 12, 14}  # chunks of four, and never a part of one
+    assert set(counts) == {0, 4, 8, 12, 14}  # complete chunks of four messages
 
 
 def records_of(file: Path) -> list[int]:
-    """Where the records of a file begin."""
+    """Return the offsets of the records of a file."""
     content, places, at = file.read_bytes(), [], 8
     while at < len(content) - 8:
         places.append(at)
@@ -55,7 +55,7 @@ def records_of(file: Path) -> list[int]:
     return places
 
 
-def test_a_bag_cut_at_any_record_is_made_whole_for_seeking_readers(
+def test_a_bag_truncated_at_any_record_is_repaired_for_indexed_readers(
     folder: Path, sampler: Sampler, tmp_path: Path
 ) -> None:
     written = record(folder, sampler, count=10)
@@ -108,7 +108,7 @@ def test_a_bag_that_was_never_closed_is_recovered_with_all_its_topics(
     assert [t.topic for t in after.topics] == [t.topic for t in before.topics]
 
 
-def test_a_bag_is_recovered_into_a_new_folder_and_left_alone(
+def test_a_bag_is_recovered_into_a_new_folder_and_unchanged(
     folder: Path, sampler: Sampler, tmp_path: Path
 ) -> None:
     written = record(folder, sampler, close=False)
@@ -135,13 +135,13 @@ def test_a_single_file_without_metadata_is_recovered(
         assert reader.message_count == 30
 
 
-def test_the_file_of_a_bag_stands_for_the_bag(folder: Path, sampler: Sampler) -> None:
+def test_a_bag_is_recovered_by_the_path_of_its_file(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler, close=False)
     assert recover(folder / FILE).path == folder
     assert_whole(folder, folder / FILE, written)
 
 
-def test_missing_metadata_is_written_anew(folder: Path, sampler: Sampler) -> None:
+def test_missing_metadata_is_rewritten(folder: Path, sampler: Sampler) -> None:
     record(folder, sampler)
     good = (folder / "metadata.yaml").read_text()
     for content in (None, "", "nonsense: [", good.replace("message_count: 30", "message_count: 3")):
@@ -153,7 +153,7 @@ def test_missing_metadata_is_written_anew(folder: Path, sampler: Sampler) -> Non
         assert (folder / "metadata.yaml").read_text() == good
 
 
-def test_a_whole_bag_is_left_as_it_is(folder: Path, sampler: Sampler) -> None:
+def test_a_complete_bag_is_unchanged(folder: Path, sampler: Sampler) -> None:
     record(folder, sampler)
     before = {f.name: (f.stat().st_ino, f.stat().st_mtime_ns) for f in folder.iterdir()}
     recover(folder)
@@ -171,7 +171,7 @@ def test_the_first_original_is_never_overwritten(folder: Path, sampler: Sampler)
     assert (folder / FILE).stat().st_size == 2000
 
 
-def test_a_bag_that_is_still_being_recorded_is_left_to_its_recorder(
+def test_a_bag_that_is_being_recorded_is_not_repaired(
     folder: Path, types: MessageTypes, tmp_path: Path
 ) -> None:
     with BagWriter(folder, flush_period=3600) as writer:
@@ -193,7 +193,7 @@ def test_only_mcap_bags_are_recovered() -> None:
         recover(Path(__file__).parent / "rosbag2/sqlite")
 
 
-def test_a_real_rosbag2_file_that_was_cut_is_recovered(tmp_path: Path) -> None:
+def test_a_truncated_file_of_rosbag2_is_recovered(tmp_path: Path) -> None:
     file = tmp_path / "zstd_0.mcap"
     shutil.copy(Path(__file__).parent / "rosbag2/zstd/zstd_0.mcap", file)
     os.truncate(file, file.stat().st_size - 3000)
@@ -204,7 +204,7 @@ def test_a_real_rosbag2_file_that_was_cut_is_recovered(tmp_path: Path) -> None:
     assert BagReader(file).files == (file,)
 
 
-def test_zeros_after_a_power_cut_are_no_messages(folder: Path, sampler: Sampler) -> None:
+def test_zeros_after_a_power_cut_are_not_messages(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler, close=False)
     with (folder / FILE).open("ab") as file:
         file.write(bytes(5000))
@@ -213,7 +213,7 @@ def test_zeros_after_a_power_cut_are_no_messages(folder: Path, sampler: Sampler)
     assert reader.unreadable_bytes == 5000
 
 
-def test_a_damaged_chunk_costs_its_own_messages_only(folder: Path, sampler: Sampler) -> None:
+def test_a_damaged_chunk_loses_only_its_own_messages(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler)
     file = folder / FILE
     content = bytearray(file.read_bytes())
@@ -230,7 +230,9 @@ def test_a_damaged_chunk_costs_its_own_messages_only(folder: Path, sampler: Samp
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_no_damage_makes_the_reader_fail(data: st.DataObject, tmp_path_factory, sampler) -> None:
+def test_the_reader_raises_no_error_for_any_damage(
+    data: st.DataObject, tmp_path_factory, sampler
+) -> None:
     folder = tmp_path_factory.getbasetemp() / "damage" / "recording"
     if not folder.exists():
         record(folder, sampler)

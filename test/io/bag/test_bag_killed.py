@@ -1,4 +1,4 @@
-"""Recorders that come to a bad end: killed, out of room, out of memory to lose."""
+"""Recorders that are killed or run out of disk space, and their memory."""
 
 import mmap
 import os
@@ -16,7 +16,7 @@ from rosbags.rosbag2 import Reader
 
 from vms_ph_io.bag import BagWriter, MessageTypes, bag_info, recover
 
-# Tells in shared memory, after each call, how far it has come: memory survives a kill -9.
+# Writes its progress to shared memory after each call, which survives kill -9.
 RECORDER = """
 import mmap, struct, sys, time
 from vms_ph_io.bag import BagWriter, MessageTypes
@@ -38,7 +38,7 @@ while True:
 """
 
 
-def test_after_a_kill_at_most_a_second_is_missing_and_the_bag_can_be_made_whole(
+def test_after_a_kill_at_most_a_second_is_missing_and_the_bag_can_be_repaired(
     tmp_path: Path,
 ) -> None:
     folder, progress = tmp_path / "recording", tmp_path / "progress"
@@ -73,7 +73,7 @@ def test_after_a_kill_at_most_a_second_is_missing_and_the_bag_can_be_made_whole(
         assert sum(1 for _ in reader.messages()) == len(before)
 
 
-# A limit on the size of files stands for a full disk: the write fails in the same way.
+# A limit on the file size emulates a full disk: the write fails in the same way.
 OUT_OF_ROOM = """
 import resource, sys
 from vms_ph_io.bag import BagError, BagWriter, MessageTypes
@@ -97,7 +97,7 @@ for call in (writer.flush, writer.close):
 
 
 @pytest.mark.parametrize("flush_period", ["3600", "0.0005"])
-def test_a_full_disk_stops_the_recording_and_spares_what_was_recorded(
+def test_a_full_disk_stops_the_recording_and_keeps_the_recorded_messages(
     flush_period: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "recording"
@@ -116,7 +116,7 @@ def test_a_full_disk_stops_the_recording_and_spares_what_was_recorded(
         assert reader.message_count == len(messages)
 
 
-def test_a_recovery_without_room_changes_nothing(tmp_path: Path, types: MessageTypes) -> None:
+def test_a_recovery_without_disk_space_changes_nothing(tmp_path: Path, types: MessageTypes) -> None:
     folder = tmp_path / "recording"
     writer = BagWriter(folder, flush_period=3600)
     writer.add_topic("/t", types.definition("std_msgs/msg/String"))
@@ -138,12 +138,12 @@ for output in (None, sys.argv[1] + "_new"):
     command = [sys.executable, "-c", program, str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count("the bag is as it was") == 2
+    assert result.stdout.count("the bag is unchanged") == 2
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     assert not (tmp_path / "recording_new").exists()
 
 
-def test_an_hour_of_recording_costs_two_megabytes_of_memory(
+def test_an_hour_of_recording_takes_two_megabytes_of_memory(
     folder: Path, types: MessageTypes
 ) -> None:
     chunks, topics = 7200, 10  # two chunks a second
@@ -168,7 +168,7 @@ def test_an_hour_of_recording_costs_two_megabytes_of_memory(
     assert bag_info(folder).message_count == topics * (chunks + 100)
 
 
-def test_a_writer_that_is_forgotten_leaves_no_open_file(folder: Path, types: MessageTypes) -> None:
+def test_a_garbage_collected_writer_leaves_no_open_file(folder: Path, types: MessageTypes) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for number in range(3):
         with BagWriter(folder / str(number)) as writer:

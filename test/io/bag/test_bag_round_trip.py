@@ -1,4 +1,4 @@
-"""What is recorded comes back: here, in rosbags, and in the mcap package."""
+"""Recorded messages are read back unchanged, here, by rosbags and by the mcap package."""
 
 import threading
 import time
@@ -49,14 +49,14 @@ def test_messages_of_every_known_type_come_back_unchanged(
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
-def test_a_bag_is_the_same_to_rosbags_and_to_mcap(
+def test_rosbags_and_mcap_read_the_same_bag(
     compression: str, folder: Path, sampler: Sampler
 ) -> None:
     written = record(folder, sampler, compression=compression)
     assert read(folder) == written
     by_time = [(m.topic, m.log_time, m.data) for m in written]
 
-    with Reader(folder) as reader:  # checks the checksum of each chunk, and seeks by the indexes
+    with Reader(folder) as reader:  # verifies the checksum of each chunk, and uses the indexes
         assert [(c.topic, t, bytes(d)) for c, t, d in reader.messages()] == by_time
         assert reader.message_count == len(written)
         assert (reader.start_time, reader.end_time - 1) == (by_time[0][1], by_time[-1][1])
@@ -86,7 +86,7 @@ def test_a_bag_is_the_same_to_rosbags_and_to_mcap(
     assert {c.compression for c in chunks} == {"" if compression == "none" else compression}
 
 
-def test_only_the_topics_asked_for_are_read(folder: Path, sampler: Sampler) -> None:
+def test_only_the_selected_topics_are_read(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler)
     assert read(folder, ["/tf"]) == [m for m in written if m.topic == "/tf"]
     assert read(folder, []) == []
@@ -117,7 +117,7 @@ def test_no_chunk_is_larger_than_64_kib_unless_one_message_is(
     assert len(read(folder)) == 501
 
 
-def test_what_is_written_is_on_file_within_a_second_without_further_calls(
+def test_messages_are_written_to_the_file_within_a_second_without_further_calls(
     folder: Path, types: MessageTypes
 ) -> None:
     with BagWriter(folder) as writer:
@@ -147,7 +147,7 @@ def test_several_threads_may_write(folder: Path, types: MessageTypes) -> None:
         assert [m.log_time for m in messages] == [START + step for step in range(500)]
 
 
-def test_metadata_says_recording_until_the_bag_is_closed(folder: Path, sampler: Sampler) -> None:
+def test_metadata_states_recording_until_the_bag_is_closed(folder: Path, sampler: Sampler) -> None:
     record(folder, sampler, close=False)
     metadata = BagMetadata.read(folder)
     assert metadata.custom == {"vms_ph_state": "recording"}
@@ -163,7 +163,7 @@ def test_metadata_is_written_as_rosbag2_writes_it(tmp_path: Path) -> None:
     assert yaml.safe_load(ours) == yaml.safe_load(real)
 
 
-def test_metadata_counts_what_is_in_the_bag(folder: Path, sampler: Sampler) -> None:
+def test_metadata_counts_the_messages_of_the_bag(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler)
     metadata = BagMetadata.read(folder)
     assert metadata.message_count == len(written) == 30
@@ -173,7 +173,7 @@ def test_metadata_counts_what_is_in_the_bag(folder: Path, sampler: Sampler) -> N
     assert not list(folder.glob(".*"))
 
 
-def test_info_sums_a_bag_up(folder: Path, sampler: Sampler) -> None:
+def test_info_summarises_a_bag(folder: Path, sampler: Sampler) -> None:
     written = record(folder, sampler, compression="lz4")
     info = bag_info(folder)
     assert info.message_count == 30
@@ -191,7 +191,7 @@ def test_info_sums_a_bag_up(folder: Path, sampler: Sampler) -> None:
     assert joints.rate == pytest.approx(100 / 3)
 
 
-def test_a_bag_without_messages_is_a_bag(folder: Path, types: MessageTypes) -> None:
+def test_a_bag_without_messages_is_valid(folder: Path, types: MessageTypes) -> None:
     with BagWriter(folder) as writer:
         writer.add_topic("/t", types.definition("std_msgs/msg/String"))
     info = bag_info(folder)
@@ -242,7 +242,7 @@ def one_topic(folder: Path, types: MessageTypes) -> Iterator[BagWriter]:
         yield writer
 
 
-def test_bytes_that_do_not_fit_the_type_are_refused_with_its_name(
+def test_bytes_that_do_not_match_the_type_are_rejected_with_its_name(
     one_topic: BagWriter, folder: Path
 ) -> None:
     for data in (b"", b"\0\1\0\0", b"\0\1\0\0\xff\xff\xff\xff", b"\7\7\7\7rubbish"):
@@ -254,7 +254,7 @@ def test_bytes_that_do_not_fit_the_type_are_refused_with_its_name(
 
 
 def test_an_unknown_topic_is_refused(one_topic: BagWriter) -> None:
-    with pytest.raises(BagError, match="/other is not known to the bag; call add_topic"):
+    with pytest.raises(BagError, match="/other was not added to the bag; call add_topic"):
         one_topic.write("/other", b"", START)
 
 
@@ -269,7 +269,7 @@ def test_a_time_before_1970_is_refused(one_topic: BagWriter) -> None:
         one_topic.write("/t", b"", -1)
 
 
-def test_a_closed_bag_takes_no_more(one_topic: BagWriter) -> None:
+def test_a_closed_bag_accepts_no_messages(one_topic: BagWriter) -> None:
     one_topic.close()
     one_topic.close()
     for call in (lambda: one_topic.write("/t", b"", START), one_topic.flush):
@@ -285,9 +285,9 @@ def test_an_existing_bag_is_not_overwritten(folder: Path, sampler: Sampler) -> N
 
 
 @pytest.mark.parametrize("place", ["file/recording", "/proc/recording"])
-def test_a_folder_that_cannot_be_made_is_named(place: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BagError, match=r"cannot make a bag in .*recording: .*; choose a folder"):
+    with pytest.raises(BagError, match=r"cannot create a bag in .*recording: .*; choose a folder"):
         BagWriter(tmp_path / place)
 
 
@@ -301,13 +301,15 @@ def test_an_unknown_compression_leaves_no_folder_behind(folder: Path) -> None:
     ("name", "content", "says"),
     [
         ("nowhere", None, "no bag at"),
-        ("text.txt", "hello", "a folder, an .mcap or a .db3 file is wanted"),
+        ("text.txt", "hello", "give a folder, an .mcap or a .db3 file"),
         ("a.mcap.zstd", "hello", "zstd -d"),
         ("a.mcap", "hello, this is no MCAP", "is not an MCAP file"),
         ("a.db3", "hello", "cannot read"),
     ],
 )
-def test_what_is_no_bag_is_refused(name: str, content: str | None, says: str, tmp_path) -> None:
+def test_a_path_that_is_not_a_bag_is_rejected(
+    name: str, content: str | None, says: str, tmp_path
+) -> None:
     if content is not None:
         (tmp_path / name).write_text(content)
     with pytest.raises(BagError, match=says):

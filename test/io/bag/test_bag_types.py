@@ -13,7 +13,7 @@ from vms_ph_io.bag import BagError, MessageTypes
     ("type_name", "hash_"),
     [
         ("std_msgs/msg/String", "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"),
-        # Of a type with a char, which ROS 2 takes for a uint8.
+        # A type with a char, which ROS 2 treats as uint8.
         ("std_msgs/msg/Char", "3ad2d04dd29ba19d04b16659afa3ccaedd691914b02a64e82e252f2fa6a586a9"),
         (
             "service_msgs/msg/ServiceEventInfo",
@@ -32,7 +32,7 @@ def test_the_hash_is_that_of_a_ros2_installation(
 
 
 @pytest.mark.parametrize("file", sorted((SHARE / "msg").glob("*.msg")), ids=lambda f: f.stem)
-def test_our_definitions_keep_their_remarks_and_can_be_read_alone(
+def test_our_definitions_keep_their_comments_and_are_self_contained(
     file: Path, types: MessageTypes
 ) -> None:
     name = f"vms_ph/msg/{file.stem}"
@@ -45,7 +45,7 @@ def test_our_definitions_keep_their_remarks_and_can_be_read_alone(
     assert "std_msgs/msg/Header" in alone.fielddefs
 
 
-def test_a_type_that_uses_another_one_of_ours_carries_its_remarks_too(tmp_path: Path) -> None:
+def test_a_type_that_uses_another_one_includes_its_comments(tmp_path: Path) -> None:
     (tmp_path / "Inner.msg").write_text("float64 x  # the inner remark\n")
     (tmp_path / "Outer.msg").write_text("Inner[2] pair  # the outer remark\n")
     types = MessageTypes()
@@ -57,7 +57,7 @@ def test_a_type_that_uses_another_one_of_ours_carries_its_remarks_too(tmp_path: 
     )
 
 
-def test_an_unknown_type_is_refused_with_the_way_to_make_it_known(types: MessageTypes) -> None:
+def test_an_unknown_type_is_rejected_with_the_way_to_register_it(types: MessageTypes) -> None:
     with pytest.raises(BagError, match=r"'sensor_msgs/JointState' is not known; register"):
         types.definition("sensor_msgs/JointState")
 
@@ -68,7 +68,7 @@ def test_a_malformed_definition_is_refused(text: str) -> None:
         MessageTypes().register("mine/msg/Bad", text)
 
 
-def test_a_type_cannot_change_once_it_is_known() -> None:
+def test_a_registered_type_cannot_change() -> None:
     types = MessageTypes()
     types.register("mine/msg/One", "float64 x\n")
     types.register("mine/msg/One", "float64 x\n")

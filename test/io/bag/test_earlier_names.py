@@ -77,9 +77,9 @@ def test_no_present_topic_has_an_earlier_name() -> None:
     assert not TOPICS.keys() & set(TOPICS.values())
 
 
-def test_an_earlier_run_is_summed_up_and_drawn(tmp_path: Path) -> None:
+def test_an_earlier_run_is_summarised_and_plotted(tmp_path: Path) -> None:
     run = read_run(BAG)
-    # As the demo that recorded it printed.
+    # The values printed by the demo that recorded it.
     assert run.seconds == pytest.approx(2.36)
     assert run.power["stored"][-1] == pytest.approx(0.465874, abs=5e-7)
     assert run.port_energies["torque"][-1] == pytest.approx(0.055572, abs=5e-7)

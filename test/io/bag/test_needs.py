@@ -1,4 +1,4 @@
-"""What a user reads where the packages for bags are not installed, as with ROS 2 from rosdep."""
+"""Errors where the packages for bags are not installed, as with ROS 2 and rosdep."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def run(name: str, code: str) -> "subprocess.CompletedProcess[str]":
 INFO = "sys.argv = ['vms-ph', 'bag', 'info', 'x']; from vms_ph_nodes.cli import main; main()"
 
 
-# Without ROS 2 the nodes have their messages from rosbags, so there they need it for all they do.
+# Without ROS 2 the message classes come from rosbags, so that every node requires it.
 @pytest.mark.parametrize(
     ("name", "code"),
     [
@@ -26,7 +26,7 @@ INFO = "sys.argv = ['vms-ph', 'bag', 'info', 'x']; from vms_ph_nodes.cli import 
         ("mcap", "from vms_ph_nodes.bag_player import main; main()"),
     ],
 )
-def test_a_missing_package_is_told_with_what_brings_it(name: str, code: str) -> None:
+def test_a_missing_package_is_reported_with_the_command_to_install_it(name: str, code: str) -> None:
     done = run(name, code)
     assert done.returncode == 1
     assert f"pip install {name}`" in done.stderr

@@ -1,1 +1,1 @@
-"""The tags of a launch file: reading each, checking it, carrying it out."""
+"""The actions of a launch file: parsing, checks and execution of every tag."""

@@ -1,4 +1,4 @@
-"""Base of all actions: a place in the file, a condition, and something to do."""
+"""Base class of all actions, with a location in the file and a condition."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Condition:
         return None
 
     def holds(self, context: Context) -> bool:
-        """Whether the tag takes part.
+        """Return whether the condition is met.
 
         Raises:
             LaunchError: The text comes to neither true nor false.
@@ -44,7 +44,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Action(ABC):
-    """One tag, read and checked, not yet carried out."""
+    """A parsed and checked tag, not yet executed."""
 
     location: Location
     condition: Condition | None

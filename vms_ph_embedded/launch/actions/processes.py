@@ -158,7 +158,7 @@ class Executable(Action):
     def _execute(self, context: Context) -> None:
         command: list[str | YamlFile] = list(command_line.evaluate(self.words, context))
         if not command[0]:
-            raise LaunchError("cmd is empty; a program is wanted", self.location)
+            raise LaunchError("cmd is empty; give a program", self.location)
         name = self.name.evaluate(context) if self.name else None
         context.steps.append(self.options.describe(context, command, name))
 

@@ -1,4 +1,4 @@
-"""Tags that hold other tags: group and include, and the launch file itself."""
+"""Tags that contain other tags: group and include, and the launch file itself."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from vms_ph_embedded.launch.errors import LaunchError, Location
 
 @dataclass(frozen=True, slots=True)
 class LaunchFile:
-    """A launch file, read and checked, not yet carried out."""
+    """A parsed and checked launch file, not yet executed."""
 
     file: Path
     deprecated: str | None
@@ -47,7 +47,7 @@ class LaunchFile:
         """Carry the file out; its arguments are variables of the context already.
 
         Args:
-            context: What is known so far.
+            context: The current state.
             location: The ``<include>`` that asks for it; None for the outermost file.
 
         Raises:
@@ -98,7 +98,7 @@ class LaunchFile:
 
 @dataclass(frozen=True, slots=True)
 class Group(Action):
-    """``<group>``: what is set inside is forgotten at its end, unless scoped="false"."""
+    """``<group>``: a scope, whose settings end with the group, unless scoped="false"."""
 
     scoped: bool
     actions: tuple[Action, ...]
@@ -150,7 +150,7 @@ class Include(Action):
         try:
             return LaunchFile.read(file)
         except LaunchError as error:
-            if error.location is None:  # the file itself is missing: blame the tag that names it
+            if error.location is None:  # the file is missing: the error refers to the including tag
                 raise LaunchError(str(error), self.file.location) from None
             raise
 

@@ -93,7 +93,7 @@ class SetEnvironment(_Assignment):
 
 @dataclass(frozen=True, slots=True)
 class UnsetEnvironment(Action):
-    """``<unset_env>``: forgets an environment variable."""
+    """``<unset_env>``: removes an environment variable."""
 
     name: Text
 

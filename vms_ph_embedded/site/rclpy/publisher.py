@@ -53,7 +53,7 @@ class Publisher(subset.Subset):
         return len(self._living().matches())
 
     def wait_for_all_acked(self, timeout: Duration = Duration(seconds=-1)) -> bool:  # noqa: B008
-        """Wait until all reliable subscriptions have everything; for ever when negative."""
+        """Wait until reliable subscriptions have all messages; without limit if negative."""
         writer = self._living()
         if self.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
             return True

@@ -90,7 +90,7 @@ class Timer(subset.Subset):
         return None if self._cancelled else self._until_next()
 
     def destroy(self) -> None:
-        """Stop for ever."""
+        """Stop permanently."""
         self._destroyed = self._cancelled = True
 
     def _check(self) -> None:

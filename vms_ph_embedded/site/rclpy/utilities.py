@@ -55,5 +55,5 @@ def get_rmw_implementation_identifier() -> str:
 
 
 def timeout_sec_to_nsec(timeout_sec: float | None) -> int:
-    """A timeout in nanoseconds, -1 for ever."""
+    """Return a timeout in nanoseconds; -1 means no limit."""
     return -1 if timeout_sec is None or timeout_sec < 0 else int(float(timeout_sec) * S_TO_NS)

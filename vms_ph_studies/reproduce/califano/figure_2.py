@@ -299,8 +299,8 @@ STUDY = Study(
     title="The Panda pushed with 10 N for 0.15 s: two postures, two stiffnesses",
     parameters={
         "frame": Parameter("panda_link8", "end effector whose position is the task"),
-        "force": Parameter(10.0, "of the push, along x, N"),
-        "pulse": Parameter(0.15, "how long it lasts, s", above=0.0),
+        "force": Parameter(10.0, "force of the push along x, N"),
+        "pulse": Parameter(0.15, "duration of the push, s", above=0.0),
         "soft": Parameter(7.0, "W = soft * I, N m/rad"),
         "stiff": Parameter(30.0, "W = stiff * I, N m/rad"),
         "damping_task": Parameter(9.0, "D_t, N s/m"),
@@ -308,8 +308,8 @@ STUDY = Study(
         "routing": Parameter(
             "keep", "the coupling G as it is, or replaced by zero", ("keep", "cancel")
         ),
-        "seconds": Parameter(7.5, "simulated from the start of the push, s", above=0.0),
-        "step": Parameter(1e-3, "of the integrator, s", above=0.0),
+        "seconds": Parameter(7.5, "simulated time from the start of the push, s", above=0.0),
+        "step": Parameter(1e-3, "integrator step, s", above=0.0),
         "sampled": Parameter("yes", "whether to repeat all with held torques", ("yes", "no")),
     },
     compute=_compute,

@@ -1,4 +1,4 @@
-"""An arm in closed loop that is pushed at its end effector, and what its energies do."""
+"""Simulation of an arm in closed loop that is pushed at its end effector, with its energies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -94,14 +94,14 @@ def push_arm(
 
     Args:
         model: on a fixed base; the push is at its end effector.
-        law: gives the torques.
-        potential: that the law shapes, for the energies.
-        push: begins with the record, and must end on a step.
-        seconds: to be simulated.
-        step: of the integrator, s.
-        held: whether the law is evaluated once a step, its torque held, or in every stage.
-        velocity: that it begins with, (nv,); at rest when None.
-        progress: receives the share of the steps that are done.
+        law: control law.
+        potential: potential shaped by the law, for the energies.
+        push: push that begins with the record and ends on a step.
+        seconds: simulated time, s.
+        step: integrator step, s.
+        held: whether the torque is held over each step instead of evaluated in every stage.
+        velocity: initial velocity, (nv,); at rest if None.
+        progress: receives the share of completed steps.
     """
     loop = _Loop(model, law, push, step, held)
     form, task = CanonicalForm(model), PositionTask(model)

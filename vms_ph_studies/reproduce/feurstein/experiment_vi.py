@@ -25,14 +25,14 @@ def _gait(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     gait, worst = settled(hops), largest_multiplier(trial, hops)
     if gait is None or worst is None:
-        return [stated("the gait goes on", "yes", "no", False)]
+        return [stated("the gait persists", "yes", "no", False)]
     gravity = -float(trial.controller.model.gravity[1])
     top = run.leg(int(np.argmin(np.abs(run.times - gait.apex_time(gravity)))))
     lift = gait.first
     extension = lift.length - trial.controller.gains.length
     return [
         stated(
-            "the gait goes on",
+            "the gait persists",
             "stable",
             f"largest Floquet multiplier {abs(worst):.3f}",
             abs(worst) < 1.0,

@@ -43,7 +43,7 @@ class Flight:
 
     @property
     def angular_momentum(self) -> float:
-        """About the centre of mass, N m s; constant in flight."""
+        """Angular momentum about the centre of mass, N m s; constant in flight."""
         return self.last.angular_momentum
 
     @property
@@ -53,7 +53,7 @@ class Flight:
 
     @property
     def rotation(self) -> float:
-        """How far the leg turns from lift-off to touch-down, rad."""
+        """Rotation of the leg from lift-off to touch-down, rad."""
         return self.last.angle - self.first.angle
 
     def apex_height(self, gravity: float) -> float:
@@ -62,7 +62,7 @@ class Flight:
         return float(self.first.centre[1]) + 0.5 * rise**2 / gravity
 
     def apex_time(self, gravity: float) -> float:
-        """Return when the centre of mass is highest, s."""
+        """Return the time at which the centre of mass is highest, s."""
         return self.start + float(self.first.centre_rate[1]) / gravity
 
 
@@ -80,7 +80,7 @@ class Flights:
         self.ended: list[Flight] = []
 
     def add(self, event: ContactEvent) -> bool:
-        """Take the next event; return whether it ends a flight."""
+        """Add the next event; return whether it ends a flight."""
         if event.kind is EventKind.LIFT_OFF:
             self._up, self._start = event, event.time
             self._first = self._system.seen(event.state)
@@ -153,7 +153,7 @@ def degrees(angle: float) -> float:
 
 
 def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
-    """The state a section's time after a lift-off."""
+    """Return the state at the section, a fixed time after a lift-off."""
     nv = trial.system.nv
     found = hop(
         trial.system,
@@ -186,7 +186,7 @@ def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
 
 
 def _unwound(y: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The state with its angle in the turn nearest to that of another."""
+    """Return the state with its angle unwrapped to within a half-turn of another."""
     y = y.copy()
     y[2] += 2 * np.pi * np.round((near[2] - y[2]) / (2 * np.pi))
     return y

@@ -1,4 +1,4 @@
-"""Source E: a free-floating robot that closes a loop of its joints has turned its base."""
+"""Source E: a closed loop of the joints of a free-floating robot rotates its base."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class _Loop:
 
     @property
     def area(self) -> float:
-        """Enclosed in the plane of the joints, rad^2."""
+        """Area enclosed in the plane of the joints, rad^2."""
         return self.sense * np.pi * self.amplitude**2
 
 
@@ -132,10 +132,10 @@ def _centre_of_mass(loop: _Loop, pose: Array, t: float) -> Array:
 
 
 def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple[float, Array]:
-    """Lead the tool once around a circle at zero momentum by the generalized Jacobian.
+    """Move the tool once around a circle at zero momentum by the generalized Jacobian.
 
     Returns:
-        By how much it misses its start (m), and the configuration that the robot ends in, (nq,).
+        Distance between end and start of the tool (m), and final configuration of the robot, (nq,).
     """
     robot, dt = FreeFloating(model), 1.0 / steps
     q = _at(np.eye(4), home)

@@ -1,6 +1,6 @@
-"""The equations of source C as they are written there, beside those that EPHS assembles.
+"""The equations of source C as printed, compared with the assembled EPHS.
 
-Nothing of the bodies and joints of the library is used; only the adjoint of SE(3). Twists are
+Of the library only the adjoint of SE(3) is used, no bodies and joints. Twists are
 linear first here, angular first in the source.
 """
 
@@ -23,7 +23,7 @@ def coadjoint(u: Array, p: Array) -> Array:
 
 
 def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, float]:
-    """Return by how much (5) and (8) are violated by the assembled equations."""
+    """Return the violation of (5) and (8) by the assembled equations."""
     k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
     theta_0 *= 100.0
     bare, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
@@ -44,7 +44,7 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
 
 
 def body_error(two: TwoBodies, rng: np.random.Generator, states: int) -> float:
-    """Return by how much (22) is violated."""
+    """Return the violation of (22)."""
     mass, inertia = two.masses[0], np.array(two.inertias[0])
     equations = assemble(two.bodies["b1"])
     at, worst = equations.layout.efforts, 0.0
@@ -61,7 +61,7 @@ def body_error(two: TwoBodies, rng: np.random.Generator, states: int) -> float:
 def joint_matrices(
     offsets: tuple[Array, Array], inclusion: Array, printed: bool = False
 ) -> tuple[Array, Array]:
-    """Return what takes u_1 and u_2 to frame C2 in (31), and as section 6 prints it."""
+    """Return the maps of u_1 and u_2 to frame C2, as in (31) or as section 6 prints them."""
     o1, o2 = offsets if printed else (_SE3.inverse(offsets[0]), _SE3.inverse(offsets[1]))
     return _SE3.Ad(_SE3.inverse(inclusion)) @ _SE3.Ad(o1), _SE3.Ad(o2)
 
@@ -113,7 +113,7 @@ def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, f
 
 
 def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
-    """Return how far u_r of a planar pair is from the relative twist in frame C2, and in C1."""
+    """Return the difference of u_r of a planar pair from the relative twist in C2, and in C1."""
     pair, h = mb.Planar(), 1e-5
     q, u_r = pair.random(rng), rng.normal(size=3)
     ends = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]

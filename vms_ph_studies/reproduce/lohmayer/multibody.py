@@ -1,7 +1,7 @@
 """Source C: bodies and joints as exergetic port-Hamiltonian systems.
 
-The source gives no numbers. Its equations are compared
-with those that are assembled. Its two bodies with a revolute joint (section 6) get parameters here.
+The source gives no numbers. Its equations are compared with the assembled ones; the parameters of
+its two bodies with a revolute joint (section 6) are chosen here.
 """
 
 from pathlib import Path
@@ -220,12 +220,12 @@ STUDY = Study(
     title="Two bodies and a joint with friction and heat: equations, laws, variational principles",
     parameters={
         "states": Parameter(5, "random states at which equations are compared", least=1),
-        "seed": Parameter(1, "of the random states and variations", least=0),
-        "duration": Parameter(2.0, "of the motion, s", above=0.0),
-        "dt": Parameter(1e-3, "step, s", above=0.0),
-        "friction_1": Parameter(0.03, "of the joint to the ground, N m s/rad"),
-        "friction_2": Parameter(0.015, "of the joint between the bodies, N m s/rad"),
-        "stiffness": Parameter(0.4, "of the spring between the bodies, N m/rad"),
+        "seed": Parameter(1, "seed of the random states and variations", least=0),
+        "duration": Parameter(2.0, "duration of the motion, s", above=0.0),
+        "dt": Parameter(1e-3, "integrator step, s", above=0.0),
+        "friction_1": Parameter(0.03, "friction of the joint to the ground, N m s/rad"),
+        "friction_2": Parameter(0.015, "friction of the joint between the bodies, N m s/rad"),
+        "stiffness": Parameter(0.4, "stiffness of the spring between the bodies, N m/rad"),
         "theta_0": Parameter(298.15, "temperature of the environment, K", above=0.0),
     },
     compute=_compute,

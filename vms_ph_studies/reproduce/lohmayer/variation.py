@@ -1,4 +1,4 @@
-"""The variational principles (23) and (32) of source C, taken literally.
+"""Numerical evaluation of the variational principles (23) and (32) of source C.
 
 A simulated motion is varied and the Hamilton-Pontryagin action of the varied curves is summed up:
 no equation of motion is derived. Velocities of the curves come from differences of poses. If the
@@ -21,7 +21,7 @@ from .equations import joint_matrices
 _SE3 = SE3()
 _GRAVITY = np.array([0.0, 0.0, -9.81])
 
-# Differences of poses reach this far, in steps.
+# Half width of the finite-difference stencil of poses, in steps.
 _REACH = 3
 
 # Variations by these multiples of a small number give its derivative to fourth order.
@@ -35,7 +35,7 @@ class Curve:
 
     Attributes:
         t: (k,) s, from zero.
-        dt: between them, s.
+        dt: time step, s.
         q: poses of both bodies, (k,4,4).
         u: their velocities, from differences of poses, (k,6).
         p: their momenta, (k,6).

@@ -174,13 +174,13 @@ STUDY = Study(
     source=_SOURCE,
     title="All forms of the equations of motion are equivalent; errors relative to the terms",
     parameters={
-        "robot": Parameter("satellite_panda", "a bundled robot", _IN_AIR),
+        "robot": Parameter("satellite_panda", "name of a bundled robot", _IN_AIR),
         "base": Parameter(
             "bundled", "freedom of its root", ("bundled", "fixed", "planar", "floating")
         ),
         "states": Parameter(100, "random states", least=1),
         "speed": Parameter(1.0, "bound of the random velocities, rad/s and m/s"),
-        "seed": Parameter(0, "of the random states", least=0),
+        "seed": Parameter(0, "seed of the random states", least=0),
     },
     compute=_compute,
 )
