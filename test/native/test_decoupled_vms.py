@@ -97,7 +97,7 @@ def test_everything_that_can_be_told_has_been_compared(
         "the base cannot hold the robot against gravity",
         "base wrench at its limit",
         "the base has no actuator",
-        "the energy tank pays",
+        "the energy tank covers",
         "power at its limit of 0.2 W",
         "rate of torque at its limit",
         "torque at its limit",
