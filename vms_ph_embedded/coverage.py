@@ -1,4 +1,4 @@
-"""Writes COVERAGE.md, the part of rclpy that is covered: ``python -m vms_ph_embedded.coverage``."""
+"""Writes COVERAGE.md, the covered subset of rclpy: ``python -m vms_ph_embedded.coverage``."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ FILE = Path(__file__).parents[1] / "COVERAGE.md"
 _HEAD = """\
 # What the embedded ROS runtime covers
 
-Where no ROS 2 is installed, the nodes of vms_ph run on a small runtime of their own: a part of
-rclpy, over Eclipse Cyclone DDS, on the wire like ROS 2 with rmw_cyclonedds. This list is made from
-the code by `python -m vms_ph_embedded.coverage`. What is missing fails with a sentence that names
-it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
+Where no ROS 2 is installed, the nodes of vms_ph run on an embedded runtime: a subset
+of rclpy over Eclipse Cyclone DDS, wire-compatible with ROS 2 and rmw_cyclonedds. This list is
+generated from the code by `python -m vms_ph_embedded.coverage`. The use of a missing name is an
+error whose message names it. ROS 2 itself has all names, and the nodes of vms_ph run there
+unchanged.
 
-## Limits that no list of names shows
+## Limits beyond missing names
 
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
-  the default of several distributions, correlates requests in another way: topics and the names of
+  the default of several distributions, correlates requests differently: topics and the names of
   nodes work with it, services and parameters do not.
 - No actions, no composition, no security, no intra-process shortcut, no log
   files; logs go to stderr and to /rosout.
 - Field checks of messages are always on. The message classes have no `SLOT_TYPES`.
 - Fields of type `wstring`, and interfaces in .idl or .action files, are not read.
 - `create_publisher` and `create_subscription` take no `event_callbacks` and no
-  `qos_overriding_options`; a peer with a quality of service that does not match is warned of.
-- A message that a reliable subscriber does not take within 100 ms is dropped with a warning; ROS 2
-  would wait for ever.
+  `qos_overriding_options`; a warning reports a peer with incompatible quality of service.
+- A message that a reliable subscriber does not accept within 100 ms is dropped with a warning;
+  ROS 2 would wait indefinitely.
 - `received_timestamp` of a message is 0.
-- Of the services of standard packages there are those of rcl_interfaces, lifecycle_msgs
-  and std_srvs.
-- No ros2_control: the launcher reads its launch files and says that they need a ROS 2.
-- Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
+- The available services of standard packages are those of rcl_interfaces, lifecycle_msgs and
+  std_srvs.
+- No ros2_control: the launcher reports that its launch files need a ROS 2.
+- Discovery is limited to this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
 
 """
@@ -67,6 +68,6 @@ if __name__ == "__main__":
     from vms_ph_embedded.activation import activate
 
     if not activate(Path(__file__).parents[1]):
-        raise SystemExit("a real rclpy is in the way: run this where there is no ROS 2")
+        raise SystemExit("a real rclpy was found: run this without ROS 2")
     FILE.write_text(report(), encoding="utf-8")
     print(f"wrote {FILE}")
