@@ -56,7 +56,7 @@ def test_the_equations_of_source_c_come_out_and_its_misprints_are_refuted() -> N
     refuted = [name for name, verdict in verdicts.items() if verdict == "refuted"]
     assert refuted == [
         "constraint of section 6 as printed, with Ad_{o1} and Ad_{o2}",
-        "relative velocity u_r in frame C1, as 5.2.5 says",
+        "relative velocity u_r in frame C1, as 5.2.5 states",
     ]
     assert {v for n, v in verdicts.items() if n not in refuted} == {"agrees"}
 
