@@ -188,7 +188,7 @@ class KinematicTree:
         if model.existFrame(name, pin.FrameType.BODY):
             return int(model.getFrameId(name, pin.FrameType.BODY))
         if not model.existFrame(name):
-            links = ", ".join(self.link_names) or "none; add one with pinocchio's addBodyFrame"
+            links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
             raise ModelError(f"'{name}' is not a frame of '{self.name}'; its links are {links}")
         return int(model.getFrameId(name))
 

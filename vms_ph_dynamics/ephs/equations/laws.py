@@ -41,7 +41,7 @@ def check_laws(equations: Equations) -> None:
         if not abs(energy - supplied) <= _ROUNDING * scale:
             raise StructureError(
                 f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
-                f"while {supplied:.6g} W are supplied; look for a component that makes power"
+                f"while {supplied:.6g} W are supplied; look for a component that generates power"
             )
         entropy = float(warm @ rates.tangent)
         if not entropy >= -_ROUNDING * scale / equations.theta_0:
