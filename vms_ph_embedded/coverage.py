@@ -12,11 +12,10 @@ FILE = Path(__file__).parents[1] / "COVERAGE.md"
 _HEAD = """\
 # What the embedded ROS runtime covers
 
-Where no ROS 2 is installed, the nodes of vms_ph run on an embedded runtime: a subset
-of rclpy over Eclipse Cyclone DDS, wire-compatible with ROS 2 and rmw_cyclonedds. This list is
-generated from the code by `python -m vms_ph_embedded.coverage`. The use of a missing name is an
-error whose message names it. ROS 2 itself has all names, and the nodes of vms_ph run there
-unchanged.
+Where no ROS 2 is installed, the nodes of vms_ph run on an embedded runtime: a subset of rclpy over
+Eclipse Cyclone DDS, wire-compatible with ROS 2 and rmw_cyclonedds. This list is generated from the
+code by `python -m vms_ph_embedded.coverage`. The use of a missing name is an error whose message
+names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchanged.
 
 ## Limits beyond missing names
 

@@ -46,7 +46,7 @@ class Twins(Drive):
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         ours = super().update(q, v, reference, dt)
         theirs = self.twin.update(q, v, reference.pose, reference.twist, reference.joints, dt)
-        self.told[ours.reason.partition(":")[0].partition(" covers ")[0]] += 1
+        self.told[ours.reason.partition(":")[0].partition(" for ")[0].partition(" covers ")[0]] += 1
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
         force = np.concatenate([ours.wrench_base, ours.torque])
         size = float(np.abs(force).max())
