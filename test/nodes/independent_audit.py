@@ -44,7 +44,7 @@ class Cdr:
 
 
 def main(path: str) -> None:
-    states, wrenches, energies, powers, works = {}, {}, {}, {}, {}
+    states, wrenches, energies, powers, port_energies = {}, {}, {}, {}, {}
     urdf, tool = "", ""
     with open(path, "rb") as file:
         for _, channel, message in mcap.reader.make_reader(file).iter_messages():
@@ -63,9 +63,14 @@ def main(path: str) -> None:
                 energies[stamp] = cdr.doubles(3)
             elif channel.topic == "/vms_ph/power":
                 stamp, _ = cdr.header()
-                powers[stamp] = cdr.doubles(4)
+                ports = cdr.doubles(3)
+                tools = [cdr.text() for _ in range(cdr.take("I", 4))]
+                assert len(cdr.sequence()) == len(tools) == 0
+                powers[stamp] = [*ports, *cdr.doubles(1)]
                 cdr.doubles(2)  # between task and null space
-                works[stamp] = cdr.doubles(4)
+                supplied = cdr.doubles(3)
+                assert cdr.sequence() == []
+                port_energies[stamp] = [*supplied, *cdr.doubles(1)]
     model = pin.buildModelFromXML(urdf)
     data = model.createData()
     frame = model.getFrameId(tool)
@@ -81,7 +86,7 @@ def main(path: str) -> None:
         potential = pin.computePotentialEnergy(model, data, q)
         totals[stamp] = kinetic + potential
         twist = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL) @ v
-        ours = [tau @ v, np.array(wrenches[stamp]) @ twist, 0.0, v @ (model.damping * v)]
+        ours = [tau @ v, 0.0, np.array(wrenches[stamp]) @ twist, v @ (model.damping * v)]
         for key, mine, theirs in (
             ("energy", [kinetic + potential, kinetic, potential], energies[stamp]),
             ("power", ours, powers[stamp]),
@@ -90,7 +95,7 @@ def main(path: str) -> None:
             off = max(abs(a - b) for a, b in zip(mine, theirs, strict=True))
             worst[key] = max(worst[key], off / scale)
     first, last = min(totals), max(totals)
-    work = [b - a for a, b in zip(works[first], works[last], strict=True)]
+    through = [b - a for a, b in zip(port_energies[first], port_energies[last], strict=True)]
     stored = totals[last] - totals[first]
     print(
         json.dumps(
@@ -100,8 +105,8 @@ def main(path: str) -> None:
                 "energy": worst["energy"],
                 "power": worst["power"],
                 "stored": stored,
-                "work_end_effector": work[1],
-                "imbalance": stored - (work[0] + work[1] + work[2] - work[3]),
+                "wrench_end_effector_energy": through[2],
+                "imbalance": stored - (sum(through[:3]) - through[3]),
             }
         )
     )

@@ -245,7 +245,7 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     found = json.loads(ran.stdout)
     assert found["samples"] > 900
     assert found["seconds"] > 9
-    assert found["work_end_effector"] > 0.05
+    assert found["wrench_end_effector_energy"] > 0.05
     assert found["energy"] < 1e-9
     assert found["power"] < 1e-9
     assert abs(found["imbalance"]) < 1e-5
