@@ -1,6 +1,6 @@
 """Dynamics of manipulators on moving bases in port-Hamiltonian form: pure mathematics.
 
-What most users need can be imported from here; it is loaded when it is first used.
+The names that most users need can be imported from here; each is loaded on first use.
 """
 
 from importlib import import_module
@@ -70,8 +70,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         Task as Task,
     )
 
-# Where each name is. Pinocchio takes a tenth of a second to import, which those who only want an
-# error class (a launcher, a command that lists topics) need not wait for.
+# The module of each name. Importing Pinocchio takes a tenth of a second, which a user of the error
+# classes alone (a launcher, a command that lists topics) need not wait for.
 _HOME = {
     name: module
     for module, names in {

@@ -16,12 +16,12 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     """Return ``value`` as a float vector of the given size with finite entries.
 
     Args:
-        value: anything numpy can make a vector of.
+        value: anything that numpy converts to a vector.
         size: the number of entries it must have.
-        name: what it is called in the error.
+        name: of the vector, for the error.
 
     Raises:
-        StateError: wrong shape, not numeric, or an entry that is not finite.
+        StateError: the value has a wrong shape, is not numeric, or has an entry that is not finite.
     """
     try:
         x = np.asarray(value, dtype=np.float64)
@@ -29,7 +29,7 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
         raise StateError(f"{name} must be {size} numbers; given: {value!r}") from None
     if x.shape != (size,):
         raise StateError(f"{name} must have shape ({size},); given: shape {x.shape}")
-    # The square is not finite when an entry is not; the other way round it may only be large.
+    # The square is not finite if an entry is not; the converse fails for large entries.
     if not isfinite(x.dot(x)) and not np.isfinite(x).all():
         bad = [i for i in range(size) if not isfinite(x[i])]
         raise StateError(f"{name} must be finite; entries {bad} are {x[bad].tolist()}")

@@ -1,12 +1,12 @@
-"""The errors of the project; a message says what was given, what is accepted, what to do."""
+"""The errors of the project; messages state what was given, what is accepted and what to do."""
 
 
 class VmsPhError(Exception):
-    """Base of every error that this project raises for a user's mistake."""
+    """Base of all errors that this project raises for invalid input."""
 
 
 class ModelError(VmsPhError, ValueError):
-    """A robot description that no physical robot can have, or that the theory does not cover."""
+    """A robot description that is not physical, or that the theory does not cover."""
 
 
 class StateError(VmsPhError, ValueError):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Evaluation(Kinematics):
-    """An immutable snapshot at a state; every term is computed when first asked for.
+    """An immutable snapshot at a state; every term is computed on first use.
 
     All arrays are read-only and full. ``b``, ``n`` and ``nv = b + n`` are the model's; on a fixed
     base the base blocks are empty. In a fluid, inertia and momentum include the added mass, and
@@ -59,7 +59,7 @@ class Evaluation(Kinematics):
 
     @cached_property
     def M_m(self) -> Array:
-        """Mass matrix of the arm on a held base, (n,n)."""
+        """Mass matrix of the arm on a fixed base, (n,n)."""
         return self.M[self.model.b :, self.model.b :]
 
     @cached_property
@@ -70,7 +70,7 @@ class Evaluation(Kinematics):
     @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
-        locked = self.M_b  # crba leaves the closed form behind
+        locked = self.M_b  # a result of crba, in closed form
         if self._locked_inverse is not None:
             return frozen(self._locked_inverse)
         return frozen(np.linalg.inv(locked))
@@ -111,9 +111,9 @@ class Evaluation(Kinematics):
     def C(self) -> Array:
         """Coriolis matrix, (nv,nv): ``Mdot = C + C^T``, for the base twist in the base frame.
 
-        That of the Levi-Civita connection. Joints with a motion subspace that depends on the
-        configuration, for which Pinocchio's matrix is wrong, never get into a model. In a fluid the
-        part of the added mass is another matrix with the same property.
+        It is that of the Levi-Civita connection. Joints whose motion subspace depends on the
+        configuration, for which Pinocchio's matrix is wrong, are not accepted in a model. In a
+        fluid the part of the added mass is another matrix with the same property.
         """
         tree, fluid = self.tree, self.model.fluid
         c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), self.q_origin, self.v_full)
@@ -130,7 +130,7 @@ class Evaluation(Kinematics):
         M_q,q / 2]]`` with ``a = ad_v`` of the base twist.
 
         Raises:
-            ModelError: a fixed base, or a fluid.
+            ModelError: the base is fixed, or the robot is in a fluid.
         """
         check_moving_rigid(self)
         b = self.model.b
@@ -157,7 +157,7 @@ class Evaluation(Kinematics):
 
     @cached_property
     def g(self) -> Array:
-        """Generalised gravity, (nv,): the force that holds the robot still."""
+        """Generalised gravity, (nv,): the generalised force that holds the robot at rest."""
         tree, fluid = self.tree, self.model.fluid
         g = pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), self.q_origin)
         g = tree.projection.T @ g if tree.projection is not None else g.copy()
@@ -196,15 +196,15 @@ def check_moving_rigid(d: Evaluation) -> None:
     """Check that the base of a robot moves, and that it is not in a fluid.
 
     Raises:
-        ModelError: saying which.
+        ModelError: one of these does not hold.
     """
     if d.model.base == "fixed":
         raise ModelError(
-            f"decoupling is that of a moving base; '{d.model.name}' has a fixed base: load it "
+            f"decoupling needs a moving base; '{d.model.name}' has a fixed base: load it "
             "with base='planar' or base='floating'"
         )
     if d.model.fluid is not None:
         raise ModelError(
-            f"decoupling is offered for rigid bodies; '{d.model.name}' is in a fluid, whose added "
+            f"decoupling covers rigid bodies only; '{d.model.name}' is in a fluid, whose added "
             "mass belongs to no rigid body"
         )

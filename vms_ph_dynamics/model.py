@@ -20,7 +20,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 
 class VMSModel:
-    """A vehicle-manipulator system: an arm or tree of ``n`` joints on a base of ``b`` freedoms.
+    """A vehicle-manipulator system: ``n`` joints on a base of ``b`` degrees of freedom.
 
     Immutable after construction, and safe to share between threads. Configurations and velocities
     are Pinocchio's: ``q = [base, joints]``, ``v = [base twist in the base frame, linear first;
@@ -32,12 +32,12 @@ class VMSModel:
         n: number of joints.
         nq: size of a configuration; ``nv = b + n``: size of a velocity.
         joints: names, limits and friction of the n joints, in the order of the joint rates.
-        total_mass: of everything that moves, kg.
+        total_mass: mass of all moving bodies, kg.
         end_effector: name of the frame the end-effector wrench acts at.
         end_effector_id: its index among the frames of Pinocchio's model.
         gravity: (3,) in the inertial frame, m/s^2.
-        base_gravity: the same in the axes that the base's positions count along; they are those of
-            the inertial frame unless a URDF mounts its floating or planar joint turned, see
+        base_gravity: the same in the axes of the base's position coordinates. These are the
+            inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
             :attr:`.KinematicTree.mount`.
         fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
@@ -51,7 +51,7 @@ class VMSModel:
         mimics: Mapping[str, Mimic] | None = None,
         fluid: Fluid | None = None,
     ) -> None:
-        """Create the model of a ``pinocchio.Model``; :meth:`from_pinocchio` copies it first."""
+        """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`."""
         tree = self.tree = KinematicTree(pinocchio, mimics)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
@@ -72,7 +72,7 @@ class VMSModel:
         gravity: Sequence[float] = GRAVITY,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
     ) -> "VMSModel":
-        """Make a model from the text of a URDF.
+        """Return the model of a robot described by the text of a URDF.
 
         Args:
             xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
@@ -83,20 +83,20 @@ class VMSModel:
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
 
         Raises:
-            ModelError: text that is no URDF, or a robot that is not physical.
+            ModelError: the text is not a URDF, or the robot is not physical.
         """
         pin_model, mimics = build(xml, base, gravity, locked_joints)
         return cls(pin_model, end_effector, mimics=mimics)
 
     @classmethod
     def from_pinocchio(cls, pin_model: Any, end_effector: str | None = None) -> "VMSModel":
-        """Make a model from a ``pinocchio.Model``; its base is read from its first joint.
+        """Return the model of a ``pinocchio.Model``; its first joint determines the base.
 
         Raises:
-            ModelError: a joint type that is not covered, or a robot that is not physical.
+            ModelError: a joint type is not covered, or the robot is not physical.
         """
         ours = pin_model.copy()
-        # A model made by hand may have no frames, but every joint can be named as an end effector.
+        # A model built by hand may lack frames, but every joint can be named as an end effector.
         for i in range(1, ours.njoints):
             if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
                 ours.addJointFrame(i)
@@ -110,7 +110,8 @@ class VMSModel:
             v: (nv,) velocity.
 
         Raises:
-            StateError: wrong shape, not finite, or a base rotation that is not normalised.
+            StateError: the state has a wrong shape, is not finite, or has a base rotation that is
+                not normalised.
         """
         checked = self.checked_configuration(q), vector(v, self.nv, "v")
         return Evaluation(self, *(frozen(x.copy()) for x in checked))
@@ -119,7 +120,7 @@ class VMSModel:
         """Return ``q`` as an array after checking its shape, entries and normalisation.
 
         Raises:
-            StateError: naming what is wrong.
+            StateError: the check fails; the message states how.
         """
         x = vector(q, self.nq, f"q of a robot on a {self.base} base")
         for rotation in self.tree.rotations:
@@ -135,13 +136,13 @@ class VMSModel:
         """Return ``q`` with every quaternion and (cos, sin) pair scaled to length one.
 
         Raises:
-            StateError: wrong shape, or a rotation of length zero.
+            StateError: q has a wrong shape, or a rotation of length zero.
         """
         x = vector(q, self.nq, "q").copy()
         for rotation in self.tree.rotations:
             length = rotation.length(x)
             if length < NORM_TOLERANCE:
-                raise StateError(f"{rotation} has length zero, which names no rotation")
+                raise StateError(f"{rotation} has length zero and is not a rotation")
             x[rotation.entries] /= length
         return x
 
@@ -188,7 +189,7 @@ class VMSModel:
         """Return this robot immersed in a fluid.
 
         Raises:
-            ModelError: the fluid names a link the robot does not have.
+            ModelError: the fluid names a link that the robot lacks.
         """
         return VMSModel(
             self.tree.pinocchio, self.end_effector, mimics=self.tree.mimics, fluid=fluid
@@ -201,10 +202,10 @@ class VMSModel:
 
         Args:
             joints: positions in rad or m.
-            base: its part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
+            base: pose of the base, [x y cos sin] or [x y z qx qy qz qw].
 
         Raises:
-            StateError: an unknown joint, or a base pose of the wrong size.
+            StateError: a joint is unknown, or the base pose has the wrong size.
         """
         v = np.zeros(self.nv)
         for name, position in joints.items():
@@ -216,7 +217,7 @@ class VMSModel:
         return self.checked_configuration(q)
 
     def base_pose(self, q: Array) -> Array:
-        """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""
+        """Return the pose of the base in the inertial frame, (4,4); identity for a fixed base."""
         return self.tree.base_pose(q)
 
     def joint_positions(self, q: Array) -> Array:
@@ -226,10 +227,10 @@ class VMSModel:
         return self.difference(self.neutral_configuration(), q)[self.b :]
 
     def joint_index(self, name: str) -> int:
-        """Return the place of a joint in ``joint_names``.
+        """Return the index of a joint in ``joint_names``.
 
         Raises:
-            StateError: listing the joints there are.
+            StateError: there is no such joint; the message lists the joints.
         """
         try:
             return self.joint_names.index(name)
@@ -240,10 +241,10 @@ class VMSModel:
             ) from None
 
     def frame_id(self, name: str) -> int:
-        """Return Pinocchio's index of a frame; of a link where a joint has the same name.
+        """Return Pinocchio's index of a frame; that of a link if a joint has the same name.
 
         Raises:
-            ModelError: listing the links there are.
+            ModelError: there is no such frame; the message lists the links.
         """
         return self.tree.frame_id(name)
 
@@ -259,7 +260,7 @@ class VMSModel:
 
     @property
     def is_plain(self) -> bool:
-        """Whether Pinocchio's terms are the robot's own: no mimics, no fluid."""
+        """Whether Pinocchio's terms are those of the robot: no mimic joints and no fluid."""
         return self.tree.projection is None and self.fluid is None
 
     @property

@@ -12,15 +12,15 @@ FILE = Path(__file__).parents[1] / "COVERAGE.md"
 _HEAD = """\
 # What the embedded ROS runtime covers
 
-Where no ROS 2 is installed, the nodes of vms_ph run on a small runtime of their own: a part of
-rclpy, over Eclipse Cyclone DDS, on the wire like ROS 2 with rmw_cyclonedds. This list is made from
-the code by `python -m vms_ph_embedded.coverage`. What is missing fails with a sentence that names
-it. A real ROS 2 has all of it, and the nodes of vms_ph run there unchanged.
+Where no ROS 2 is installed, the nodes of vms_ph run on an embedded runtime: a subset of rclpy over
+Eclipse Cyclone DDS, wire-compatible with ROS 2 and rmw_cyclonedds. This list is generated from the
+code by `python -m vms_ph_embedded.coverage`. The use of a missing name is an error whose message
+names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchanged.
 
 ## Further limits
 
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
-  the default of several distributions, correlates requests in another way: topics and the names of
+  the default of several distributions, correlates requests differently: topics and the names of
   nodes work with it, services and parameters do not.
 - No actions, no composition, no security, no intra-process shortcut, no log
   files; logs go to stderr and to /rosout.

@@ -63,7 +63,8 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
     thrusts_ = least_ + share * step_;
-    reason_.set("base wrench at its limit: %.0f%% of what is wanted beyond gravity", 100.0 * share);
+    reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
+                100.0 * share);
   } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
     reason_.set("the base has no actuator for a part of the wrench");
   }
@@ -71,7 +72,7 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
   return wrench_;
 }
 
-/// How much of the step from the least thrusts stays within the limits, at most 1.
+/// The share, at most 1, of the step from the least thrusts that stays within the limits.
 double BaseActuation::share_within_limits() const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < step_.size(); ++i) {

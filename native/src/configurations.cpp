@@ -1,4 +1,4 @@
-// What a model does with configurations.
+// The functions of a model on configurations.
 #include <cmath>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
@@ -7,8 +7,8 @@
 namespace vms_ph {
 namespace {
 
-// The twist that takes the planar pose a to b in unit time; Pinocchio's own loses half the digits
-// for turns just above 1e-4 rad.
+// The twist from the planar pose a to b in unit time; Pinocchio's own loses half the digits for
+// rotations just above 1e-4 rad.
 Eigen::Vector3d planar_difference(const Eigen::Vector4d& a, const Eigen::Vector4d& b) {
   const double dx = b[0] - a[0], dy = b[1] - a[1];
   const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;

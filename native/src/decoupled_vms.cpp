@@ -16,16 +16,16 @@ const Model& checked(const Model& model) {
   return model;
 }
 
-std::vector<bool> endless_joints(const Model& model) {
-  std::vector<bool> endless(static_cast<std::size_t>(model.n()), false);
+std::vector<bool> continuous_joints(const Model& model) {
+  std::vector<bool> continuous(static_cast<std::size_t>(model.n()), false);
   for (const auto& joint : model.pinocchio().joints) {
     const int k = joint.idx_v() - model.b();
     if (k < 0 || joint.nv() != 1) continue;
     const bool prismatic = joint.shortname().rfind("JointModelP", 0) == 0;
-    endless[static_cast<std::size_t>(k)] =
+    continuous[static_cast<std::size_t>(k)] =
         !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
   }
-  return endless;
+  return continuous;
 }
 
 }  // namespace
@@ -35,12 +35,18 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
   static const GainTable<G> gains{
       OutputGains::table(),
       {
-          {"frequency_base", "of the base's motion, rad/s", &G::frequency_base, 0.0, 50.0},
-          {"frequency_shape", "of the arm's motion, rad/s", &G::frequency_shape, 0.0, 100.0},
-          {"damping_ratio", "of both motions; 1 is critical", &G::damping_ratio, 0.0, 10.0},
-          {"base_speed", "of the base's reference, m/s", &G::base_speed, 1e-3, 20.0},
-          {"base_turn", "of the base's reference, rad/s", &G::base_turn, 1e-3, 20.0},
-          {"joint_speed", "of the joints' reference, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
+          {"frequency_base", "natural frequency of the base motion, rad/s", &G::frequency_base, 0.0,
+           50.0},
+          {"frequency_shape", "natural frequency of the joint motion, rad/s", &G::frequency_shape,
+           0.0, 100.0},
+          {"damping_ratio", "damping ratio of both motions; 1 is critical damping",
+           &G::damping_ratio, 0.0, 10.0},
+          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
+           20.0},
+          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
+           20.0},
+          {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
+           1e-3, 20.0},
       }};
   return gains;
 }
@@ -56,7 +62,7 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       joint_limits_(model),
       joints_(model.n()),
       active_(output_.base_is_actuated() ? 1.0 : 0.0),
-      endless_(endless_joints(model)),
+      continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(VectorV::Zero(n_)),
       v_ref_(VectorV::Zero(model.nv())),
@@ -64,7 +70,7 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       wanted_(v_ref_) {
   command_.wrench_base.setZero(b_);
   command_.torque.setZero(n_);
-  DecoupledVmsGains::table();  // made now, not when a gain is first set
+  DecoupledVmsGains::table();  // constructed here, so that setting a gain later does not allocate
   set_minimum(model.neutral_configuration());
 }
 
@@ -115,7 +121,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
     wanted_.noalias() += d_.C() * v_ref_;
   }
   wanted_.head(b_) -= potential.base + damping_base;
-  // The damping of the locked motion acts on the joints as well, its potential does not.
+  // The damping of the locked motion also acts on the joints; its potential does not.
   wanted_.tail(n_) -= potential.shape + damping_shape;
   wanted_.tail(n_).noalias() -= d_.A().transpose() * damping_base;
   if (!wanted_.allFinite()) return output_.refuse(d_);
@@ -135,7 +141,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   const bool saturated = !output_.reason().empty();
   command_.status = saturated ? Status::saturated : Status::ok;
   command_.reason = saturated ? output_.reason().text()
-                    : turned  ? "past half a turn: now the other way round"
+                    : turned  ? "attitude error past half a turn: its correction is reversed"
                               : "";
   command_.task_error = error.topRightCorner<3, 1>().norm();
   return command_;
@@ -156,7 +162,7 @@ DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error)
   const VectorV k_limit = (gains_.limit_frequency * gains_.limit_frequency) * shape_inertia_;
   VectorV away = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
-    if (!endless_[static_cast<std::size_t>(i)]) continue;
+    if (!continuous_[static_cast<std::size_t>(i)]) continue;
     away[i] -= kFullTurn * std::nearbyint(away[i] / kFullTurn);
   }
   const VectorV depth = joint_limits_.depth(positions_, gains_.limit_margin);
@@ -168,7 +174,7 @@ DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error)
   return result;
 }
 
-/// Move the references on; a target that is not finite is not taken.
+/// Advance the references; a target that is not finite is ignored.
 void DecoupledVMSController::follow(const Reference& reference, double dt) noexcept {
   if (reference.pose && reference.pose->allFinite()) base_.go_to(*reference.pose);
   if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
@@ -180,7 +186,7 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
   joints_.advance(gains_.joint_speed, gains_.frequency_shape, dt);
 }
 
-/// The reference's velocity and acceleration as the robot sees them, into v_ref_ and a_ref_.
+/// Write velocity and acceleration of the reference in the frame of the base to v_ref_ and a_ref_.
 void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
   if (is_resting()) {
     v_ref_.setZero();

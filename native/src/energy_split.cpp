@@ -7,7 +7,7 @@
 namespace vms_ph {
 namespace {
 
-// Below this smallest singular value the task inertia, and with it the split, loses its meaning.
+// Below this smallest singular value the task inertia, and with it the split, is not meaningful.
 constexpr double kSingular = 1e-3;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -42,7 +42,8 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
-  // eta^T (J M^-1 J^T)^-1 eta / 2 is what the task holds, the rest is of its null space [D (26)].
+  // eta^T (J M^-1 J^T)^-1 eta / 2 is the energy of the task, the rest is that of its null space [D
+  // (26)].
   factor_.compute(at_.M());
   weighted_ = task_.transpose();
   factor_.solveInPlace(weighted_);

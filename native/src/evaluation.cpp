@@ -7,8 +7,8 @@
 #include <pinocchio/algorithm/kinematics.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
-// Arguments are given the types that Pinocchio is compiled for in its library, which spares their
-// compilation here: ConstVector for most algorithms, vectors themselves for some.
+// Arguments are given the types that Pinocchio is compiled for in its library, which avoids
+// compiling them here: ConstVector for most algorithms, vectors themselves for some.
 
 namespace vms_ph {
 namespace {
@@ -36,7 +36,7 @@ Evaluation::Evaluation(const Model& model)
       jacobian_rate_(6, model.nv()) {
   if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
-                     " freedoms; the native controllers are made for at most " +
+                     " degrees of freedom; the native controllers support at most " +
                      std::to_string(kMaxVelocities) + ": lock joints, or use a Python controller");
   }
   M_.resize(b_ + n_, b_ + n_);
@@ -54,8 +54,9 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
 
 const MatrixV& Evaluation::M() noexcept {
   if (!known_.M) {
-    // In the axes of the bodies Pinocchio takes memory for a planar base, so those of the inertial
-    // frame are used there, and the base is put along them: where it looks makes no difference.
+    // In body axes Pinocchio allocates memory for a planar base. There the axes of the inertial
+    // frame
+    // are used, with the base aligned to them; the result does not depend on its orientation.
     const bool planar = model_.base() == Base::planar;
     VectorQ q = q_origin_;
     if (planar) q.head<4>() = Eigen::Vector4d::UnitZ();
@@ -66,7 +67,7 @@ const MatrixV& Evaluation::M() noexcept {
     M_.triangularView<Eigen::Upper>() = upper;
     M_.triangularView<Eigen::StrictlyLower>() = upper.transpose();
     known_.M = true;
-    // The closed form of its inverse is in what crba leaves behind, until the next algorithm.
+    // The closed form of the inverse uses results of crba, which the next algorithm overwrites.
     known_.M_b_inverse = true;
     if (model_.base() == Base::floating) M_b_inverse_ = data_.Ycrb[1].inverse();
     if (planar) {
@@ -74,7 +75,7 @@ const MatrixV& Evaluation::M() noexcept {
       if (locked_inertia.inertia().matrix()(2, 2) > 0.0) {
         invert_planar(locked_inertia, M_b_inverse_);
       } else {
-        // Point masses that all meet at one point.
+        // Point masses that all coincide.
         const Eigen::Matrix3d locked = M_.topLeftCorner<3, 3>();
         M_b_inverse_ = locked.inverse();
       }

@@ -5,7 +5,7 @@
 namespace vms_ph {
 namespace {
 
-// Rate at which base and joints are braked, 1/s.
+// Rate at which the motion of base and joints is damped, 1/s.
 constexpr double kBraking = 10.0;
 
 }  // namespace

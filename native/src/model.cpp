@@ -51,7 +51,7 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
                    "'; give the name of a link or joint of its URDF");
 }
 
-// The name of the joint whose element is open at a place in the text of a URDF.
+// The name of the joint whose element encloses a position in the text of a URDF.
 std::string name_of_joint_around(const std::string& xml, std::size_t at) {
   const auto joint = xml.rfind("<joint", at);
   const auto name = joint == std::string::npos ? joint : xml.find("name", joint);
@@ -94,9 +94,10 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
        ++i) {
     const auto& joint = model_.joints[i];
     if (joint.nv() != 1) {
-      throw ModelError("the joint '" + model_.names[i] + "' has " + std::to_string(joint.nv()) +
-                       " freedoms; besides the base only revolute, continuous and prismatic joints "
-                       "are covered: split it into single ones");
+      throw ModelError(
+          "the joint '" + model_.names[i] + "' has " + std::to_string(joint.nv()) +
+          " degrees of freedom; besides the base only revolute, continuous and prismatic joints "
+          "are covered: split it into single ones");
     }
     const int k = joint.idx_v() - b_;
     joint_names_.push_back(model_.names[i]);

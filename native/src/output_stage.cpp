@@ -7,13 +7,14 @@ namespace vms_ph {
 const GainTable<OutputGains>& OutputGains::table() {
   using G = OutputGains;
   static const GainTable<G> gains{
-      {"torque_rate", "largest change of a torque, N m/s; 0: any", &G::torque_rate, 0.0, 1e6},
-      {"power", "largest power into the joints, W; 0: any", &G::power, 0.0, 1e6},
+      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &G::torque_rate,
+       0.0, 1e6},
+      {"power", "largest power into the joints, W; 0: no limit", &G::power, 0.0, 1e6},
       {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
        &G::limit_margin, 0.0, 1.0},
-      {"limit_frequency", "of the springs at the joint limits, rad/s", &G::limit_frequency, 0.0,
-       100.0},
-      {"tank_capacity", "of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6},
+      {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
+       &G::limit_frequency, 0.0, 100.0},
+      {"tank_capacity", "capacity of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6},
       {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6},
   };
   return gains;
@@ -33,10 +34,10 @@ OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocatio
   safe_.wrench_base.setZero(b_);
   safe_.torque.setZero(n_);
   safe_.status = Status::holding;
-  safe_.reason = "the state is not finite, or not one of this robot; holding against gravity";
+  safe_.reason = "the state is not finite or does not fit this robot; holding against gravity";
   refused_ = safe_;
   refused_.reason =
-      "what the law wants is not finite, after a reference beyond all bounds; holding against "
+      "the effort of the law is not finite, because its reference is too large; holding against "
       "gravity until the next reset";
 }
 
@@ -69,7 +70,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
   active_ *= tank_.grant(active_, d.v(), dt);
   const VectorB wanted_wrench = weight.head(b_) + active_.head(b_);
   const VectorB& wrench = actuation_.apply(wanted_wrench, weight.head(b_));
-  // The shape force that is wanted, and what makes up for the wrench that there is.
+  // The desired shape force, and the compensation of the wrench that the base applies.
   const VectorB lacking = wrench - weight.head(b_) - active_.head(b_);
   VectorV torque = weight.tail(n_) + active_.tail(n_);
   torque.noalias() += A.transpose() * lacking;

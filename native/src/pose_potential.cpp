@@ -5,8 +5,8 @@
 namespace vms_ph {
 namespace {
 
-// How far past half a turn the sign turns: at eta = -0.1 the angle is 191 degrees. Measurement
-// noise at half a turn cannot make it chatter.
+// The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
+// turn cannot make the sign chatter.
 constexpr double kMargin = 0.1;
 
 Eigen::Vector4d quaternion(const Pose& error) noexcept {
@@ -22,7 +22,7 @@ void PosePotential::restart(const Pose& error) noexcept {
 
 bool PosePotential::follow(const Pose& error) noexcept {
   const Eigen::Vector4d next = quaternion(error);
-  // The continuous one of the two quaternions of a rotation.
+  // Of the two quaternions of a rotation, the one that is continuous in time.
   const bool opposite = next.dot(quaternion_) < 0.0;
   quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
   if (sign_ * quaternion_[3] >= -kMargin) return false;

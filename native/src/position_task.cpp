@@ -23,7 +23,7 @@ Matrix3V PositionTask::jacobian_rate(Evaluation& d) const noexcept {
 VectorV PositionTask::jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept {
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
   // joint k turns both with w_k when j is carried by k, as it is by every joint of the base;
-  // otherwise it moves the origin that l_j is the velocity of, by w_j x l_k.
+  // otherwise it moves the origin, whose velocity is l_j, by w_j x l_k.
   const auto& full = d.frame_jacobian(frame_, kAxes);
   const Eigen::Index nv = full.cols(), b = d.model().b();
   VectorV slope = VectorV::Zero(nv);

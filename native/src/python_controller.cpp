@@ -34,7 +34,7 @@ struct Part {
   }
 };
 
-// The names and sizes are those of vms_ph_controllers.hosting.layout, which decides on the places.
+// Names and sizes are those of vms_ph_controllers.hosting.layout, which defines the offsets.
 class LayoutReader {
  public:
   LayoutReader(const py::object& hosted, const char* array)
@@ -42,7 +42,7 @@ class LayoutReader {
 
   Eigen::Index size() const { return layout_.attr("size").cast<Eigen::Index>(); }
 
-  // The part of a name, which must have this size.
+  // The part with a name, which must have this size.
   Part part(const char* name, Eigen::Index size) const {
     Part found;
     if (parts_.contains(name)) {
@@ -53,7 +53,7 @@ class LayoutReader {
       throw PythonError(
           std::string("vms_ph_controllers is of another version than this library: ") + name +
           " must have " + std::to_string(size) + " numbers, not " + std::to_string(found.size) +
-          "; build the library anew");
+          "; rebuild the library");
     }
     return found;
   }
@@ -117,7 +117,7 @@ struct WantedGain {
   std::atomic<bool> changed{false};
 };
 
-// Cut to a size without cutting a character in two.
+// Truncate to a size without splitting a UTF-8 character.
 void copy(char (&target)[kReasonSize], const char* text, std::size_t size) {
   std::size_t end = std::min(size, kReasonSize - 1);
   while (end < size && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
@@ -130,7 +130,7 @@ class ControllerTask final : public PythonTask {
   ControllerTask(std::string kind, PythonRobot robot, PythonOptions options)
       : PythonTask(std::move(options)), kind_(std::move(kind)), robot_(std::move(robot)) {}
 
-  // What the caller uses while the buffers are its own.
+  // Used by the caller while it owns the buffers.
   PythonSizes sizes;
   InputLayout in;
   FlagLayout flag;
@@ -156,7 +156,7 @@ class ControllerTask final : public PythonTask {
       if (energies.size() != std::size(own) || energies[k] != own[k].name) {
         throw PythonError(
             "vms_ph_controllers is of another version than this library: the energy "
-            "records differ; build the library anew");
+            "records differ; rebuild the library");
       }
     }
     hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated);
@@ -166,7 +166,7 @@ class ControllerTask final : public PythonTask {
     in = read_inputs(hosted_, sizes);
     flag = read_flags(hosted_);
     out = read_outputs(hosted_, sizes);
-    // Placement new is how Eigen's maps are made to point elsewhere.
+    // Placement new is Eigen's way to change the address of a map.
     new (&inputs) Numbers(numbers_of(hosted_.attr("inputs")), in.size);
     new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
     auto flags = py::array_t<unsigned char>(hosted_.attr("given"));
@@ -196,7 +196,7 @@ class ControllerTask final : public PythonTask {
     if (text == nullptr) throw py::error_already_set();
     copy(reason, text, static_cast<std::size_t>(size));
     if (!command_is_finite()) {
-      throw PythonError("the controller '" + kind_ + "' gave a number that is not finite");
+      throw PythonError("the controller '" + kind_ + "' returned a number that is not finite");
     }
   }
 
@@ -213,7 +213,7 @@ class ControllerTask final : public PythonTask {
     return safe_output_is_finite() && !std::isnan(outputs[out.smallest_singular_value.start]);
   }
 
-  // A law may refuse a value within the bounds; it then keeps its gain, unless the user has set
+  // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
   // another one meanwhile.
   void set(WantedGain& wanted) {
     const std::string& name = wanted.gain.name;
@@ -262,11 +262,12 @@ class PythonController::Hosted {
   Command command_;
   char reason_[kReasonSize] = "";
   Eigen::VectorXd safe_wrench_base_, safe_torque_;
-  Eigen::VectorXd next_;  // the inputs of the next update, with references that Python lacks yet
-  Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // of those references
-  bool missed_ = false;  // the safe output has acted since the last state that Python has
-  double passed_ = 0.0;  // since the last state that Python has, s
-  bool unread_ = false;  // Python has computed, or will, an answer that nobody has read
+  Eigen::VectorXd
+      next_;  // the inputs of the next update, with references that Python has not yet received
+  Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
+  bool missed_ = false;  // the safe output has acted since the last state passed to Python
+  double passed_ = 0.0;  // time since the last state passed to Python, s
+  bool unread_ = false;  // Python has computed, or computes, an answer that has not been read
 };
 
 PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const PythonOptions& options)
@@ -286,7 +287,7 @@ bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
   return state.q.size() == task.sizes.nq && state.v.size() == task.sizes.nv;
 }
 
-// Keep a reference until Python gets it: it may be busy with an earlier state now.
+// Keep a reference until Python receives it: it may still compute with an earlier state.
 void PythonController::Hosted::want(const Reference& reference) noexcept {
   if (reference.position) {
     task.in.position.of(next_) = *reference.position;
@@ -356,7 +357,7 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
   passed_ += dt;
   want(reference);
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
-    return safe("the state is not finite, or not one of this robot; holding against gravity");
+    return safe("the state is not finite or does not fit this robot; holding against gravity");
   }
   const auto before = worker.settle(deadline);
   if (before == Worker::Outcome::late) {
@@ -375,7 +376,7 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
     case Worker::Outcome::failed:
       failed.fetch_add(1, std::memory_order_relaxed);
       return safe(
-          "Python raised or gave a number that is not finite, see the log; holding against "
+          "Python raised or returned a number that is not finite, see the log; holding against "
           "gravity");
     case Worker::Outcome::done:
       break;

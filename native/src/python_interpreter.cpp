@@ -13,10 +13,10 @@ namespace fs = std::filesystem;
 namespace vms_ph {
 namespace {
 
-bool ours = false;  // made here, so that its settings are ours to choose
+bool ours = false;  // created here, so that its settings may be changed
 
-// Extension modules, numpy's first of all, are not linked to libpython: they expect its names among
-// those of the program. A plugin's libraries are kept apart from these unless asked otherwise.
+// Extension modules such as numpy's are not linked to libpython: they expect its symbols among the
+// global ones of the program, where those of a plugin's libraries are not by default.
 void promote_libpython() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<void*>(&Py_IsInitialized), &found) != 0 &&
@@ -24,12 +24,12 @@ void promote_libpython() {
     dlopen(found.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
   void* global =
-      dlopen(nullptr, RTLD_NOW);  // the program and all that is global, but not ourselves
+      dlopen(nullptr, RTLD_NOW);  // the program and its global symbols, without this library
   if (dlsym(global, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
     throw PythonError(
         std::string("the Python library cannot be made visible to its extension modules: ") +
-        (reason == nullptr ? "no name of it is found" : reason));
+        (reason == nullptr ? "none of its symbols is found" : reason));
   }
 }
 
@@ -37,10 +37,11 @@ std::string version() {
   return std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION);
 }
 
-// Where the packages of an environment are; empty when it is none of this Python.
+// The folder of the packages of an environment; empty if it is not one of this Python version.
 fs::path packages(const fs::path& given) {
   const fs::path inside = fs::path("lib") / ("python" + version()) / "site-packages";
-  for (fs::path folder : {given, given.parent_path().parent_path()}) {  // or its bin/python
+  for (fs::path folder :
+       {given, given.parent_path().parent_path()}) {  // the folder, or that of its bin/python
     if (fs::is_directory(folder / inside)) return folder / inside;
   }
   return given.filename() == "site-packages" && fs::is_directory(given) ? given : fs::path();
@@ -67,7 +68,7 @@ fs::path environment(const std::string& option) {
   return found;
 }
 
-// As a virtual environment does: behind the standard library, before the packages of the system.
+// As in a virtual environment: after the standard library, before the packages of the system.
 void add_packages(const std::string& folder) {
   py::exec(R"(
 import site, sys
@@ -98,7 +99,7 @@ void start_python() {
   if (ready) return;
   promote_libpython();
   if (Py_IsInitialized() == 0) {
-    // Signals, arguments and standard streams are those of the program, and stay as they are.
+    // Signals, arguments and standard streams belong to the program and are not changed.
     PyConfig config;
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = config.install_signal_handlers = config.configure_c_stdio = 0;
@@ -110,8 +111,8 @@ void start_python() {
 }
 
 void enter(const PythonOptions& options) {
-  // One at a time: the path is half made while another controller of the process makes it. Who
-  // waits for its turn does so without the lock of Python, which who has the turn may need.
+  // One thread at a time changes the path. The others wait without the GIL, which the thread that
+  // changes it may need.
   static std::mutex mutex;
   std::unique_lock<std::mutex> turn(mutex, std::defer_lock);
   {

@@ -7,12 +7,12 @@
 
 namespace vms_ph {
 
-/// Make the interpreter, unless the process has one already; it is never ended. Not real time.
-///
-/// The calling thread does not keep its lock. @throws PythonError  its library is not available.
+/// Create the interpreter, unless the process has one already; it is never finalised. Not real
+/// time. The calling thread does not keep the GIL. @throws PythonError  its library is not
+/// available.
 void start_python();
 
-/// Gives the lock back for a while, where the calling thread is one of Python's and has it.
+/// Releases the GIL within a scope, if the calling thread holds it.
 class WithoutLock {
  public:
   WithoutLock();
@@ -24,9 +24,9 @@ class WithoutLock {
   PyThreadState* thread_;
 };
 
-/// Make the modules of an environment and of folders importable; with the lock held.
+/// Make the modules of an environment and of folders importable; with the GIL held.
 ///
-/// @throws PythonError  no such environment, or one of another Python.
+/// @throws PythonError  there is no such environment, or it is one of another Python version.
 void enter(const PythonOptions& options);
 
 }  // namespace vms_ph

@@ -22,7 +22,7 @@ class SimulationTask final : public PythonTask {
         robot_(std::move(robot)),
         simulation_(std::move(simulation)) {}
 
-  // What the caller uses while the buffers are its own.
+  // Used by the caller while it owns the buffers.
   PythonSizes sizes;
   double *inputs = nullptr, *outputs = nullptr;
 
@@ -75,13 +75,13 @@ class PythonSimulation::Hosted {
     const int b = task.sizes.b, nv = task.sizes.nv;
     if (wrench_base.size() != b || torque.size() != nv - b || !wrench_base.allFinite() ||
         !torque.allFinite() || !(dt >= 0.0 && dt < 1e6)) {
-      reason = "the efforts or the time step are not finite, or not for this robot";
+      reason = "the efforts or the time step are not finite or do not fit this robot";
       return false;
     }
     const Deadline deadline = Deadline::in(timeout_);
     due_ += dt;
     if (!settled(deadline)) return false;
-    // Sums of periods that are a whole number of steps must not lose one to rounding.
+    // Periods that add up to a whole number of steps must not lose a step by rounding.
     const double steps = std::floor(due_ / step_ + 1e-6);
     if (steps < 1.0) return true;
     due_ -= steps * step_;
@@ -110,7 +110,7 @@ class PythonSimulation::Hosted {
         reason = "the simulator did not answer in time";
         return false;
       case Worker::Outcome::failed:
-        reason = "the simulator cannot go on, see the log";
+        reason = "the simulation cannot be continued, see the log";
         return false;
       case Worker::Outcome::done:
         break;
@@ -131,7 +131,7 @@ class PythonSimulation::Hosted {
   }
 
   double step_, timeout_;
-  double due_ = 0.0;  // time that was asked for and not yet simulated, s
+  double due_ = 0.0;  // requested time that has not been simulated yet, s
 };
 
 PythonSimulation::PythonSimulation(const PythonRobot& robot,

@@ -17,7 +17,8 @@ std::string message_of(py::error_already_set& error) {
     return py::cast<std::string>(hosting.attr("describe")(error.value()));
   } catch (const std::exception&) {
     return std::string(error.what()) +
-           "\nThe packages of this project and what they need must be importable: give the virtual "
+           "\nThe packages of this project and their dependencies must be importable: give the "
+           "virtual "
            "environment they are in, or name it in VMS_PH_PYTHON.";
   }
 }

@@ -1,4 +1,4 @@
-// A worker's task that is done in Python.
+// A task of a worker that runs in Python.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace vms_ph {
 
-/// Holds the interpreter's lock while it works, and never while it waits for work.
+/// Holds the GIL while a job runs, and never while it waits for a job.
 class PythonTask : public Task {
  public:
   explicit PythonTask(PythonOptions options) : options_(std::move(options)) {}
@@ -22,8 +22,8 @@ class PythonTask : public Task {
 
  protected:
   virtual void load() = 0;         ///< import and construct
-  virtual void work(int job) = 0;  ///< may throw what Python raises
-  virtual void unload() = 0;       ///< drop every Python object
+  virtual void work(int job) = 0;  ///< may throw an exception raised in Python
+  virtual void unload() = 0;       ///< release every Python object
 
  private:
   void locked(void (*action)(PythonTask&, int), int job);
@@ -43,8 +43,8 @@ PythonSizes sizes_of(const pybind11::object& model);
 /// The numbers of an array that Python and C++ share, which must not be resized.
 double* numbers_of(const pybind11::object& array);
 
-/// What VMSModel.from_urdf takes, as vms_ph_controllers.hosting.hosted_controller.make_model takes
-/// it.
+/// The arguments of VMSModel.from_urdf in the order of
+/// vms_ph_controllers.hosting.hosted_controller.make_model.
 pybind11::tuple arguments(const PythonRobot& robot);
 
 }  // namespace vms_ph

@@ -10,10 +10,10 @@ namespace {
 // Distances of the reference shorter than this, m, count as zero.
 constexpr double kNegligible = 1e-9;
 
-// The reference waits where the minimum lags by more than this, m.
+// Smallest distance between reference and minimum, m, at which the reference is out of reach.
 constexpr double kLag = 1e-3;
 
-// Rate at which a minimum that cannot follow returns to its first posture, 1/s.
+// Rate at which a minimum that cannot follow returns to its initial posture, 1/s.
 constexpr double kPostureRate = 1.0;
 
 }  // namespace
@@ -55,7 +55,7 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
   Eigen::Vector3d lead = now_.x + step - here;
   const double away = lead.norm();
   settled_ = away < kNegligible;
-  // A reference that the minimum cannot follow waits within this distance, in its own direction.
+  // A reference that the minimum cannot follow is held at this distance ahead of it.
   const double reach_limit = std::max(kLag, 2.0 * reach);
   is_out_of_reach_ = away > reach_limit;
   lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
@@ -88,7 +88,8 @@ VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d
   const Eigen::Index n = before.size();
   VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
   if (is_out_of_reach_) {
-    // A stretched arm can fold in the wrong direction when it returns; the first posture decides.
+    // A stretched arm could fold in the wrong direction when it returns; the initial posture
+    // decides.
     recall = (dt * kPostureRate) * (posture_ - before);
   }
   for (Eigen::Index round = 0; round < n; ++round) {
@@ -101,7 +102,7 @@ VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d
     const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
     VectorV move = usable.transpose() * weights;
     move += recall.cwiseProduct(free);
-    // Joints at a limit are excluded; the others make the motion.
+    // Joints at a limit are excluded; the others move.
     move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
     after = limits_.clipped(before + move, before, margin);
     bool stopped = false;

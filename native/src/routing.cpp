@@ -9,13 +9,13 @@
 namespace vms_ph {
 namespace {
 
-// The alignment of the null-space basis below which it is anchored anew.
+// The null-space basis is renewed where its alignment with the reference falls below this.
 constexpr double kAligned = 0.5;
 
 }  // namespace
 
 void EnergyRouting::anchor(Evaluation& d) noexcept {
-  is_anchored_ = d.model().nv() > PositionTask::kDimension;  // else there is nothing to route
+  is_anchored_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
   if (!is_anchored_) return;
   at_anchor_.compute(task_.jacobian(d));
   reference_ = at_anchor_.kernel;
@@ -130,7 +130,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   slope.noalias() -= 0.5 * (c.transpose() * d.v());
   slope.noalias() += 0.5 * (C_other_.transpose() * other);
 
-  // Minus G (eta, nu), brought to the joints.
+  // Minus G (eta, nu), mapped to the joints.
   task_force = j_sharp.transpose() * slope - task_force;
   null_force = Z_ * slope - null_force;
   result = jacobian.transpose() * task_force;

@@ -8,7 +8,7 @@ namespace {
 // Energies below this, J, are rounding.
 constexpr double kRoundingEnergy = 1e-12;
 
-// The authority over `whole` joules that the available energy covers.
+// The share of a potential of `whole` joules that the available energy covers.
 double covered_authority(double whole, double available) {
   return whole <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / whole);
 }
@@ -46,7 +46,7 @@ void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_e
 }
 
 double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {
-  // The torque holds the robot's weight, so what gravity stores comes from the controller.
+  // The torque compensates gravity, so the gravitational energy comes from the controller.
   return energy(d.q()) + limit_energy - d.potential_energy();
 }
 

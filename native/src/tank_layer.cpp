@@ -25,7 +25,7 @@ double TankLayer::grant(const VectorV& active, const Eigen::VectorXd& v, double 
   const double wanted = dt * active.dot(v);
   if (wanted <= 0.0 || wanted <= tank_->available()) return 1.0;
   const double share = tank_->available() / wanted;
-  reason_.set("the energy tank pays for %.0f%% of the effort", 100.0 * share);
+  reason_.set("the energy tank covers %.0f%% of the effort", 100.0 * share);
   return share;
 }
 

@@ -62,7 +62,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
   if (options_.weight) given_.matrix = *options_.weight;
   command_.wrench_base.resize(0);
   command_.torque = Eigen::VectorXd::Zero(model.n());
-  // Made now, and not in the first update.
+  // Constructed here, so that the first update does not allocate.
   TaskSpaceGains::table();
 }
 
@@ -137,7 +137,7 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
   command_.reason =
-      "the state is not finite, or not one of this robot; holding the last gravity torque";
+      "the state is not finite or does not fit this robot; holding the last gravity torque";
   command_.task_error = 0.0;
   command_.smallest_singular_value = std::numeric_limits<double>::infinity();
   command_.authority = 1.0;
@@ -158,7 +158,7 @@ double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   return put_in;
 }
 
-// The potential that the gains ask for at a minimum.
+// The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const bool by_task = gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
   if (options_.weight) {
@@ -212,15 +212,16 @@ void TaskSpaceIDAPBC::judge() noexcept {
     return set(Status::degraded, reason_.text());
   }
   if (minimum_.refused()) {
-    return set(Status::holding, "the reference is not finite; staying with the last one");
+    return set(Status::holding, "the reference is not finite; the last one is kept");
   }
   if (tank_budget_.is_short()) {
     return set(Status::degraded,
-               "the energy tank is empty: reference or stiffness wait for what damping gives back");
+               "the energy tank is empty: changes of reference or stiffness wait until damping "
+               "refills it");
   }
   if (minimum_.is_out_of_reach()) {
     return set(Status::degraded,
-               "the minimum cannot follow the reference: holding as near as it gets");
+               "the minimum cannot follow the reference: holding the closest reachable one");
   }
   set(Status::ok, "");
 }

@@ -5,7 +5,8 @@
 namespace vms_ph {
 
 void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
-  // J^T = Q [T; 0], which leaves a decomposition of fixed size; the rest of Q is the kernel.
+  // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
+  // kernel.
   using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
   const Eigen::Index nv = jacobian.cols();
   const Eigen::HouseholderQR<Tall> qr(Tall(jacobian.transpose()));

@@ -69,7 +69,7 @@ Tree::Tree(const Model& model, bool gravity)
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
       throw ModelError("the joint '" + m.names[id] + "' (" + kind +
-                       ") neither turns about nor slides along an axis of its own");
+                       ") is neither a rotation about nor a translation along a fixed axis");
     }
     m.joints[id].calc(data.joints[id], neutral_);
     const Eigen::Matrix<double, 6, 1> screw = data.joints[id].S().matrix().col(0);
@@ -198,7 +198,7 @@ void Tree::set_base(const Screw& twist, VectorXd& v) const noexcept {
   }
 }
 
-/// What of a wrench a planar base feels.
+/// The components of a wrench that act on a planar base.
 Screw Tree::restricted(const Screw& wrench) const noexcept {
   if (b_ != 3) return wrench;
   return {{wrench.linear.x(), wrench.linear.y(), 0.0}, {0.0, 0.0, wrench.angular.z()}};
@@ -279,7 +279,7 @@ double Tree::joint_momentum(int joint) const noexcept {
 }
 
 double Tree::slope(int joint) const noexcept {
-  // -S . (V x* h), see EQUATIONS: the power of the subtree's momentum in the bracket.
+  // -S . (V x* h): the power of the subtree's momentum in the bracket.
   const Body& body = bodies_[static_cast<std::size_t>(joint)];
   return bracket(body.twist, body.screw).dot(body.momentum);
 }
@@ -298,7 +298,7 @@ void Tree::factorise() noexcept {
       row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
     }
     if (b_ == 0) continue;
-    // About the centre of mass the inertia of the base has no coupling between push and turn.
+    // About the centre of mass the inertia of the base does not couple translation and rotation.
     body.column = restricted(reaction);
     body.column.angular -= centre_.cross(body.column.linear);
     body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
@@ -377,7 +377,7 @@ void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
 void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
   const Screw base = base_twist(v);
   const Screw lift{-field_, Vector3d::Zero()};
-  // Newton and Euler with the joints and the base unaccelerated.
+  // Newton-Euler recursion with zero accelerations of joints and base.
   const auto reaction = [](const SpatialInertia& y, const Screw& twist, const Screw& a) {
     Screw f = y * a;
     const Screw h = y * twist;

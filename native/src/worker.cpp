@@ -19,7 +19,7 @@
 namespace vms_ph {
 namespace {
 
-constexpr double kShutdownTimeout = 5.0;  // s that a destructor waits for a job to end
+constexpr double kShutdownTimeout = 5.0;  // time that a destructor waits for a job to end, s
 constexpr std::size_t kKept = 8;          // entries of the log
 
 class Semaphore {
@@ -83,10 +83,11 @@ struct Worker::Shared {
   int job = 0;
   std::atomic<std::uint64_t> asked{0}, answered{0};
   std::atomic<bool> failed{false};
-  std::string failure;  // of begin(); read after its answer
+  std::string failure;  // of begin(); read after begin() has returned
 
   mutable std::mutex mutex;
-  std::deque<std::pair<std::string, std::uint64_t>> log;  // with how often in succession
+  std::deque<std::pair<std::string, std::uint64_t>>
+      log;  // with the number of successive repetitions
 
   void note(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -132,7 +133,7 @@ struct Worker::Shared {
 Worker::Worker(std::unique_ptr<Task> task, double timeout, int priority)
     : shared_(std::make_shared<Shared>()) {
   shared_->task = std::move(task);
-  // Signals are for the threads of the program that we are part of.
+  // Signals are handled by the threads of the host program.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -160,7 +161,7 @@ Worker::Worker(std::unique_ptr<Task> task, double timeout, int priority)
   } else if (refused != 0) {
     failure = "a thread cannot have real-time priority " + std::to_string(priority) + " (" +
               std::strerror(refused) +
-              "); allow it by an rtprio entry in /etc/security/limits.conf, or give 0";
+              "); allow it by an rtprio entry in /etc/security/limits.conf, or use 0";
   } else {
     return;
   }

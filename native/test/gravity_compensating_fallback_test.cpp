@@ -79,7 +79,7 @@ int main() {
     GravityCompensatingFallback other(
         shorter, std::make_unique<PythonController>("users_own.Spring", arm(), options));
   } catch (const ModelError& error) {
-    CHECK_HAS(error.what(), "Python sees other joints");
+    CHECK_HAS(error.what(), "Python finds other joints");
     return 0;
   }
   CHECK(!"refused");

@@ -286,7 +286,7 @@ void mistakes_are_reported_in_one_sentence() {
   PythonController law("users_own.OneTorqueForAll", arm(), patient());
   CHECK(law.reset(at(0.3, 0.0)));
   CHECK(holds(law.update(at(0.3, 0.0), Reference(), 0.001), at(0.3, 0.0)));
-  CHECK_HAS(law.log(), "torque must have shape (2,); the controller gave shape (1,)");
+  CHECK_HAS(law.log(), "torque must have shape (2,); the controller returned shape (1,)");
 }
 
 long resident_kilobytes() {
@@ -349,7 +349,7 @@ const std::map<std::string, std::function<void()>> kCases{
     {"numbers_that_are_not_finite_hold_gravity",
      [] {
        an_exception_holds_gravity("users_own.NoNumberBeyondOne",
-                                  "gave a number that is not finite");
+                                  "returned a number that is not finite");
      }},
     {"an_invalid_state_is_held", an_invalid_state_is_held},
     {"a_late_answer_is_discarded_and_gravity_held", a_late_answer_is_discarded_and_gravity_held},

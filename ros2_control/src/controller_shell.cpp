@@ -83,7 +83,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
        {other_than_double(state_interfaces_), other_than_double(command_interfaces_)}) {
     if (!wrong) continue;
     RCLCPP_ERROR(get_node()->get_logger(),
-                 "cannot begin: the interface %s must be a double; it has another data_type",
+                 "cannot activate: the interface %s must be a double; it has another data_type",
                  wrong->c_str());
     return CallbackReturn::FAILURE;
   }
@@ -93,9 +93,10 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   gains_->apply(*law_);
   if (!law_->reset(state)) {
     const std::string text = log(*law_);
-    RCLCPP_ERROR(get_node()->get_logger(),
-                 "cannot begin: the state of the robot is not finite, or the law refused it%s%s",
-                 text.empty() ? "" : ":\n", text.c_str());
+    RCLCPP_ERROR(
+        get_node()->get_logger(),
+        "cannot activate: the state of the robot is not finite, or the law rejected it%s%s",
+        text.empty() ? "" : ":\n", text.c_str());
     return CallbackReturn::FAILURE;
   }
   // The first update comes a cycle later. Until then the last command of the previous controller
@@ -105,7 +106,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
-  // The last command must not stay in force: from here the hardware holds the robot.
+  // The last command must not remain active: from here on the hardware holds the robot.
   write_zero();
   references_->forget();
   return CallbackReturn::SUCCESS;

@@ -1,4 +1,4 @@
-// A control law of the core as a controller of ros2_control.
+// A control law of the C++ core as a ros2_control controller.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@
 
 namespace vms_ph_ros2_control {
 
-/// All of a controller but the law: interfaces, parameters, references, topics.
+/// The part of a controller that does not depend on the law: interfaces, parameters, references,
+/// topics.
 ///
 /// A plugin constructs its law (make) and declares its parameters (declare).
 class ControllerShell : public controller_interface::ChainableControllerInterface {
@@ -35,14 +36,14 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   CallbackReturn on_shutdown(const rclcpp_lifecycle::State& previous) override;
 
  protected:
-  /// Declare the parameters of the law beside those of the shell.
+  /// Declare the parameters of the law in addition to those of the shell.
   virtual void declare() = 0;
 
-  /// Make the law for a robot; may throw any std::exception whose message is for the user.
+  /// Construct the law for a robot; may throw a std::exception whose message is shown to the user.
   virtual std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                                    const RobotSetup& setup) = 0;
 
-  /// Messages of a law beside the reason of its last update; printed when they change, at most
+  /// Messages of a law besides the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
   virtual std::string log(const vms_ph::Controller&) const { return {}; }
 

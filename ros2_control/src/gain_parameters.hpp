@@ -13,7 +13,7 @@
 
 namespace vms_ph_ros2_control {
 
-/// Those that are declared already (by a parameter schema) are used as they are; the others are
+/// Gains that are declared already (by a parameter schema) are used as they are; the others are
 /// declared with the bounds of the law. Changes reach the law between two updates.
 class GainParameters {
  public:
@@ -34,11 +34,11 @@ class GainParameters {
   };
   struct Slots {
     std::vector<std::unique_ptr<Slot>> all;
-    std::atomic<bool> changed{false};  ///< at least one of them
+    std::atomic<bool> changed{false};  ///< whether any of them has changed
   };
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
-  std::shared_ptr<Slots> slots_;  ///< with the callback, which may outlast the rest
+  std::shared_ptr<Slots> slots_;  ///< shared with the callback, which may outlive this object
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
 };
 

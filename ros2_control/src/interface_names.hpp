@@ -16,13 +16,14 @@ inline constexpr std::array<const char*, 3> kAngularVelocity{
 /// The wrench on a floating base, in the base frame at its origin; linear first.
 inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "force.z",
                                                     "torque.x", "torque.y", "torque.z"};
-/// Those of them that a planar base has.
+/// The components that a planar base has.
 inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
 
-/// When the other state interfaces were measured, in two numbers that a double holds exactly.
+/// Time at which the other state interfaces were measured, as two numbers that a double represents
+/// exactly.
 inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 
-/// Energy through the ports of a simulated robot since its start, J, and the number of that start.
+/// Port energies of a simulated robot since its start, J, and the number of that start.
 inline constexpr std::array<const char*, 4> kPortEnergies{"torque", "wrench_base", "dissipated",
                                                           "resets"};
 

@@ -10,7 +10,7 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-// How often a step that fails is halved, as in integrators/retry.py.
+// Number of times a failed step is halved, as in integrators/retry.py.
 constexpr int kHalvings = 10;
 
 // Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.

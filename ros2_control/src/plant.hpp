@@ -25,7 +25,7 @@ class Plant {
   /// Return to the start, at rest, with the port energies at zero.
   void reset();
 
-  /// Take steps; false, with the state unchanged, when a step fails. Does not allocate.
+  /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
   /// @param torque       (n,) N m or N.
@@ -36,7 +36,7 @@ class Plant {
   const Eigen::VectorXd& v() const { return v_; }
   /// Port energies since the reset.
   const vms_ph::StepResult& port_energies() const { return result_; }
-  /// One sentence about the last failure.
+  /// A sentence about the last failure.
   std::string reason() const { return failed_.reason(); }
 
  private:

@@ -13,10 +13,10 @@ namespace vms_ph_ros2_control {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// Where twist and joints begin behind the pose.
+// Offsets of twist and joints after the pose.
 constexpr int kTwist = 7, kJoints = kTwist + 6;
 
-// Orientations may be off unit length by the rounding of single precision, not by more.
+// Quaternions may deviate from unit length by the rounding of single precision.
 constexpr double kUnit = 1e-2;
 
 Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
@@ -30,7 +30,7 @@ Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
 
 }  // namespace
 
-// The subscription callbacks; an executor may still run one when the ports are gone.
+// The subscription callbacks; an executor may still run one after the ports are destroyed.
 struct ReferencePorts::Inbox {
   Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model)
       : logger(node.get_logger()),

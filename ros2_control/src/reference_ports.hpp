@@ -30,11 +30,11 @@ class ReferencePorts {
   /// Discard what was received and set NaN everywhere.
   void forget() noexcept;
 
-  /// Take the messages since the last call: a pose once, a velocity until it is too old.
+  /// Read the messages since the last call: a pose once, a velocity until it is too old.
   ///
   /// @param passed  time of the loop since the last call, s; changes of a clock do not matter.
   void take_topics(double passed) noexcept;
-  /// Take the values that the preceding controller wrote.
+  /// Read the values that the preceding controller wrote.
   void take_interfaces() noexcept;
 
   /// The reference, for a robot at this configuration.
@@ -60,8 +60,8 @@ class ReferencePorts {
   std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
   Eigen::VectorXd values_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
-  std::shared_ptr<Inbox> inbox_;  ///< with the callbacks, of which one may outlast the ports
-  Received seen_;                 ///< of the control loop
+  std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
+  Received seen_;                 ///< copy used by the control loop
   std::uint64_t pose_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0;
   double twist_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;

@@ -27,7 +27,7 @@ using controller_interface::return_type;
 constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
-/// vms_ph/port_energy: all of one instant under one stamp, as energy audits need.
+/// vms_ph/port_energy: all of one instant under one stamp, as energy audits require.
 class RobotBroadcaster final : public controller_interface::ControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
@@ -68,7 +68,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     const auto wrong = other_than_double(state_interfaces_);
     if (!wrong) return CallbackReturn::SUCCESS;
     RCLCPP_ERROR(get_node()->get_logger(),
-                 "cannot begin: the interface %s must be a double; it has another data_type",
+                 "cannot activate: the interface %s must be a double; it has another data_type",
                  wrong->c_str());
     return CallbackReturn::FAILURE;
   }
@@ -100,7 +100,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     if (!measured && reader_->is_stamped()) return return_type::OK;
     const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
     if (!sampling_->is_due(stamp)) return return_type::OK;
-    // The joint states come last: a subscriber that pairs by stamps then has the others.
+    // The joint states are published last: a subscriber that pairs by stamp then has the others.
     if (port_energies_) publish_port_energy(stamp);
     if (odometries_) publish_base(stamp, state);
     publish_joints(stamp);
@@ -116,7 +116,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
                                  const Message& sized) {
     auto made = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
         rclcpp::create_publisher<Message>(node, topic, 10));
-    // Sized once, so that the loop copies without allocating.
+    // Sized here, so that the loop copies without allocating.
     made->lock();
     made->msg_ = sized;
     made->unlock();
@@ -145,7 +145,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
     const double resets = value(first + 3);
     if (!(resets >= 0.0 && resets <= kMostResets))
-      return;  // not read yet, or not the number of a start
+      return;  // not read yet, or not a valid number of a start
     port_energy_.header.stamp = stamp;
     port_energy_.torque = value(first);
     port_energy_.wrench_base = value(first + 1);

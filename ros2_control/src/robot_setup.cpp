@@ -30,7 +30,7 @@ Model make_model(const RobotSetup& setup) {
 }
 
 std::string root_link(const Model& model) {
-  // The first body that hangs on the universe or on the joint of the base.
+  // The first body attached to the universe or to the joint of the base.
   const pinocchio::JointIndex parent = model.base() == Base::fixed ? 0 : 1;
   for (const auto& frame : model.pinocchio().frames) {
     if (frame.type == pinocchio::BODY && frame.parentJoint == parent) return frame.name;

@@ -1,4 +1,4 @@
-// From the robot description and a few parameters to the model that a plugin works on.
+// The model of a plugin, from the robot description and a few parameters.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct RobotSetup {
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
 };
 
-/// @throws vms_ph::ModelError  no robot in the text, or one that is not covered.
+/// @throws vms_ph::ModelError  the text describes no robot, or one that is not supported.
 vms_ph::Model make_model(const RobotSetup& setup);
 
-/// The root link: the frame of the base.
+/// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);
 
 /// The frame that poses are given in: the root link of a fixed base, else odom.

@@ -1,4 +1,4 @@
-// When to publish: on a grid of stamps, so that everybody with the same rate picks the same ones.
+// Publication times on a grid of stamps, so that all publishers of one rate choose the same stamps.
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,9 @@ class Sampling {
  public:
   explicit Sampling(double rate) : rate_(rate) {}
 
-  /// Whether this stamp is the first in its slot of the grid.
+  /// Whether this stamp is the first in its interval of the grid.
   bool is_due(const builtin_interfaces::msg::Time& stamp) noexcept {
-    // Seconds since 1970 have no digits to spare: whole slots are counted apart from the rest.
+    // Seconds since 1970 use most digits of a double: whole intervals are counted separately.
     const double until = stamp.sec * rate_, whole = std::floor(until);
     const double rest = until - whole + stamp.nanosec * 1e-9 * rate_;
     const auto slot =

@@ -1,4 +1,4 @@
-// The inner loop of a simulated robot: its drives where no effort is commanded.
+// The servos of a simulated robot, for joints without effort commands.
 #pragma once
 
 #include <memory>
@@ -9,35 +9,36 @@
 
 namespace vms_ph_ros2_control {
 
-/// Computed-torque servos, critically damped, for the freedoms that are not driven by efforts.
+/// Computed-torque servos, critically damped, for the degrees of freedom without effort commands.
 class Servo {
  public:
   /// @param frequency  of all servos, rad/s.
   Servo(const vms_ph::Model& model, double frequency);
   ~Servo();
 
-  /// Which of the nv freedoms are held; the others are driven by their efforts.
+  /// Which of the nv degrees of freedom are held; the others are driven by their efforts.
   std::vector<bool> held;
-  /// Desired velocity of the held freedoms, (nv,); their targets move with it.
+  /// Desired velocity of the held degrees of freedom, (nv,); their targets move with it.
   Eigen::VectorXd rate;
 
   /// Set every target to the present position.
   void rest_at(const Eigen::VectorXd& q) noexcept;
-  /// Set the target of one freedom to its present position; for a moving base all of its freedoms.
+  /// Set the target of one degree of freedom to its present position; for a moving base, of all of
+  /// its degrees of freedom.
   void rest_at(const Eigen::VectorXd& q, int freedom) noexcept;
   /// Set the target of a joint, rad or m.
   void go_to(int joint, double position) noexcept;
   /// Advance the targets by a time, s.
   void advance(double dt) noexcept;
 
-  /// Put the efforts of the held freedoms into a vector of all efforts, (nv,).
+  /// Write the efforts of the held degrees of freedom into a vector of all efforts, (nv,).
   void fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
   struct Workspace;
   vms_ph::Model model_;
   double frequency_;
-  std::vector<pinocchio::JointIndex> joints_;  ///< of the joint rates, looked up once
+  std::vector<pinocchio::JointIndex> joints_;  ///< of every joint rate
   std::unique_ptr<Workspace> workspace_;
 };
 

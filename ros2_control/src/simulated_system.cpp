@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A lag of more cycles than this is discarded instead of being caught up; so is a lead, as after a
-// clock was set back.
+// A lag of more cycles than this is discarded instead of being made up for; so is a lead, as after
+// a clock is set back.
 constexpr int kCatchUp = 25;
 
 bool is_of(const std::string& name, const std::string& prefix) {
@@ -78,7 +78,7 @@ void SimulatedSystem::check_types() const {
           if (interface.data_type == "double") continue;
           throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
                                    " must be a double; given: data_type '" + interface.data_type +
-                                   "', leave it out");
+                                   "'; remove that attribute");
         }
       }
     }
@@ -171,7 +171,7 @@ void SimulatedSystem::find_handles() {
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
   find_handles();
-  base_mode_ = Mode::held;  // like the joints, whose handles are new
+  base_mode_ = Mode::held;  // as are the joints, whose handles are new
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   // Port energies start at zero with every configuration, here or in another process: seconds since
@@ -202,7 +202,7 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
         joints_[i].mode != Mode::held && std::none_of(stop.begin(), stop.end(), of_this);
     if (wanted > (stays ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
-                   "the joint '%s' takes one of effort, position and velocity at a time",
+                   "the joint '%s' accepts one of effort, position and velocity at a time",
                    name.c_str());
       return return_type::ERROR;
     }
@@ -240,7 +240,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
                    : kind == "position" ? Mode::position
                                         : Mode::velocity;
       servo_->rest_at(state_.q, joint.v);
-      // Until its controller writes, the joint is held.
+      // The joint is held until its controller writes.
       for (auto& each : {joint.by_effort, joint.by_position, joint.by_velocity}) {
         if (each) std::ignore = each->set_value(nan);
       }
@@ -301,7 +301,7 @@ void SimulatedSystem::gather_efforts() noexcept {
 int SimulatedSystem::due_steps(double period) noexcept {
   elapsed_ += period;
   const auto behind = std::llround(elapsed_ / step_) - steps_;
-  // Cycles come early and late; every cycle has the same number of steps while the lag is small.
+  // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
   if (std::abs(behind) > kCatchUp * nominal_) {
     elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
     return nominal_;

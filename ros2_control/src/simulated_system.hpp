@@ -39,9 +39,9 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   using Commanded = hardware_interface::CommandInterface::SharedPtr;
 
   struct Joint {
-    int q, v;  ///< where it is in configuration and velocity
+    int q, v;  ///< indices in configuration and velocity
     bool continuous;
-    double turned = 0.0;  ///< position of a continuous joint, with its turns
+    double turned = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
     Commanded by_effort, by_position, by_velocity;
     Mode mode = Mode::held;

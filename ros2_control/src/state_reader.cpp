@@ -12,7 +12,7 @@ namespace {
 constexpr int kBaseValues = static_cast<int>(kPosition.size() + kOrientation.size() +
                                              kLinearVelocity.size() + kAngularVelocity.size());
 
-// Of a stamp.
+// Number of interfaces of a stamp.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From state interfaces to the state of the robot and the instant it is of.
+// The state of the robot and its time, from state interfaces.
 #pragma once
 
 #include <optional>
@@ -35,10 +35,10 @@ class StateReader {
   const vms_ph::RobotState& read(
       const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept;
 
-  /// Whether the hardware is to stamp its states.
+  /// Whether the hardware is configured to stamp its states.
   bool is_stamped() const noexcept { return stamped_; }
 
-  /// Time of the states read last; empty where the hardware has no valid stamp.
+  /// Time of the states read last; empty if the hardware has no valid stamp.
   std::optional<builtin_interfaces::msg::Time> stamp() const noexcept;
 
  private:

@@ -48,7 +48,7 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
   const auto& energies = split_.of(state);
   if (!begun_) {
-    // No effort is known before the first command.
+    // Efforts are unknown before the first command.
     before_.wrench_base = command.wrench_base;
     before_.torque = command.torque;
   }

@@ -19,11 +19,11 @@ namespace vms_ph_ros2_control {
 class Telemetry {
  public:
   /// @param rate      of the topics, Hz.
-  /// @param friction  the viscous friction of the URDF dissipates.
+  /// @param friction  whether the viscous friction of the URDF acts.
   Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
             double rate, bool friction);
 
-  /// Start the audit again.
+  /// Restart the audit.
   void reset() noexcept;
 
   /// Add an update to the energy balance, and publish when due; neither blocks nor allocates.

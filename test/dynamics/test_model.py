@@ -97,7 +97,7 @@ def test_an_unknown_end_effector_of_a_model_without_links_says_how_to_add_one() 
     source = pin.Model()
     joint = source.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "hinge")
     source.appendBodyToJoint(joint, pin.Inertia.FromSphere(1.0, 0.1), pin.SE3.Identity())
-    with pytest.raises(ModelError, match=r"'tool' is no frame of .* are none: add one with"):
+    with pytest.raises(ModelError, match=r"'tool' is not a frame of .* are none: add one with"):
         VMSModel.from_pinocchio(source, "tool")
 
 
@@ -140,7 +140,7 @@ def test_a_second_tree_beside_a_floating_base_is_refused() -> None:
         model.appendBodyToJoint(
             joint, pin.Inertia.FromEllipsoid(1.5, 0.1, 0.2, 0.3), pin.SE3.Identity()
         )
-    with pytest.raises(ModelError, match="'stray' hangs on the world"):
+    with pytest.raises(ModelError, match="'stray' is attached to the world"):
         VMSModel.from_pinocchio(model)
 
 
@@ -234,10 +234,13 @@ def test_a_wrong_position_by_name_is_refused(panda: VMSModel) -> None:
         ({"locked_joints": {"j": np.nan}}, "position of the locked joint 'j' must be finite"),
         ({"locked_joints": ["j"]}, "no joint that moves"),
         ({"locked_joints": "j"}, "no joint that moves"),
-        ({"base": "planar", "locked_joints": ["root_joint"]}, "'root_joint' .* has 3 freedoms"),
+        (
+            {"base": "planar", "locked_joints": ["root_joint"]},
+            "'root_joint' .* has 3 degrees of freedom",
+        ),
         ({"gravity": (0.0, 9.81)}, r"gravity must have shape \(3,\)"),
         ({"gravity": (0.0, 0.0, np.inf)}, "gravity must be finite"),
-        ({"end_effector": "hand"}, "'hand' is no frame of 'arm'; its links are root, tip"),
+        ({"end_effector": "hand"}, "'hand' is not a frame of 'arm'; its links are root, tip"),
     ],
 )
 def test_wrong_arguments_of_a_urdf_are_refused_in_words(arguments: dict, said: str) -> None:

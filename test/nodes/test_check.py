@@ -64,5 +64,5 @@ def test_unknown_names_are_rejected_with_a_message(tmp_path: Path) -> None:
         check(str(tmp_path / "pandora"), "auto", "")
     with pytest.raises(ModelError, match="fixed, planar or floating; given: 'rocket'"):
         check("panda", "rocket", "")
-    with pytest.raises(ModelError, match="'elbow' is no frame of 'panda'"):
+    with pytest.raises(ModelError, match="'elbow' is not a frame of 'panda'"):
         check("panda", "auto", "elbow")

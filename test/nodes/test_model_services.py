@@ -122,7 +122,7 @@ def test_other_invalid_requests_are_rejected(panda: VMSModel) -> None:
     answers = ModelAnswers(panda)
     with pytest.raises(StateError, match="from 1 to 10000 states; given: 0"):
         answers.energies(GetEnergies.Request(), GetEnergies.Response())
-    with pytest.raises(ModelError, match="'hand' is no frame of 'panda'; its links are"):
+    with pytest.raises(ModelError, match="'hand' is not a frame of 'panda'; its links are"):
         answers.jacobian(GetJacobian.Request(frames=["hand"]), GetJacobian.Response())
     with pytest.raises(StateError, match=r"axes must be 0 \(LOCAL\) or 1"):
         answers.jacobian(GetJacobian.Request(axes=7), GetJacobian.Response())

@@ -1,1 +1,1 @@
-"""Controllers by name, and between flat arrays for hosts in other languages."""
+"""Loading of controllers by name, and their interface for hosts in other languages."""

@@ -1,6 +1,6 @@
-"""A controller between flat arrays, as a host in another language calls it.
+"""A controller with flat arrays as interface, for hosts in other languages.
 
-All of it runs in one thread of the host. Exceptions of a controller are not caught here: the host
+All methods run in one thread of the host. Exceptions of a controller are not caught here: the host
 catches them and applies its safe output.
 """
 
@@ -45,11 +45,12 @@ class HostedController:
         Args:
             kind: "module.Class".
             model: the robot.
-            rotors: arguments of :class:`Rotor` for each, for controllers that ask; may be empty.
-            base_actuated: whether the base has actuators, likewise.
+            rotors: arguments of :class:`Rotor` for each, for controllers with a parameter for them;
+                may be empty.
+            base_actuated: whether the base has actuators, for controllers with a parameter for it.
 
         Raises:
-            VmsPhError: no such controller, or it is not for this robot.
+            VmsPhError: there is no such controller, or it does not support this robot.
         """
         self.model = model
         allocation = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
@@ -64,7 +65,7 @@ class HostedController:
         self.outputs = np.zeros(self.layout["outputs"].size)
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
-        """Return name, description, value, bounds, default and whether it is a switch, of each."""
+        """Return name, description, value, bounds, default and kind of each gain."""
         listed = []
         defaults = self.controller.Gains()
         for item in fields(self.controller.gains):
@@ -81,15 +82,15 @@ class HostedController:
         return listed
 
     def set_gain(self, name: str, value: float) -> None:
-        """Change a gain, in the type that it has."""
+        """Set a gain; its type is kept."""
         present = getattr(self.controller.gains, name)
         self.controller.gains = replace(self.controller.gains, **{name: type(present)(value)})
 
     def reset(self) -> None:
-        """Begin anew at the state in the inputs.
+        """Reset the controller at the state in the inputs.
 
         Raises:
-            StateError: it is not one of the robot.
+            StateError: it is not a state of the robot.
         """
         state, _, _ = self._read()
         self.controller.reset(state)
@@ -104,7 +105,7 @@ class HostedController:
         if not isinstance(command, Command):
             raise TypeError(
                 f"update() of {type(self.controller).__name__} must return a Command; "
-                f"it gave {command!r}"
+                f"it returned {command!r}"
             )
         if state.is_usable(self.model):
             self._hold(state.q)
@@ -148,7 +149,7 @@ class HostedController:
         # Without the check numpy would broadcast a single number over all joints.
         if np.shape(values) != target.shape:
             raise ValueError(
-                f"{part} must have shape {target.shape}; the controller gave shape "
+                f"{part} must have shape {target.shape}; the controller returned shape "
                 f"{np.shape(values)}"
             )
         target[:] = values
@@ -160,30 +161,29 @@ def make_hosted(
     rotors: Sequence[Sequence[Any]],
     base_actuated: bool,
 ) -> HostedController:
-    """Return a controller for a robot, which is given as to :func:`make_model`."""
+    """Return a controller for a robot described by the arguments of :func:`make_model`."""
     return HostedController(kind, make_model(*robot), rotors, base_actuated)
 
 
 def make_model(
     urdf: str, base: Any, end_effector: str, locked_joints: Sequence[str], gravity: Sequence[float]
 ) -> VMSModel:
-    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector is the last link."""
+    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector means the last link."""
     return VMSModel.from_urdf(urdf, base, end_effector or None, gravity, locked_joints)
 
 
 def describe(error: BaseException) -> str:
-    """Return the sentence of a user's mistake, and the traceback of anything else."""
+    """Return the message of an error of the user, or the traceback of any other exception."""
     if isinstance(error, VmsPhError):
         return str(error)
     return "".join(traceback.format_exception(error)).rstrip()
 
 
 def settle() -> None:
-    """Prepare an interpreter that is ours alone, once all modules are imported, for control.
+    """Prepare an interpreter that only this host uses for control, after all imports.
 
-    The collector then never looks at what the modules hold, which takes it milliseconds; and a
-    thread that waits for the interpreter gets it from one that computes after a tenth of a
-    millisecond, not after five.
+    Objects of the modules are excluded from garbage collection, which would take milliseconds, and
+    the switch interval of threads is set to 0.1 ms instead of 5 ms.
     """
     gc.collect()
     gc.freeze()

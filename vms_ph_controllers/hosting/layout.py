@@ -1,4 +1,4 @@
-"""Where the named parts of a flat array are, for hosts in other languages."""
+"""Layout of the named parts of a flat array, for hosts in other languages."""
 
 from dataclasses import fields
 
@@ -8,17 +8,17 @@ ENERGIES = tuple(field.name for field in fields(ControlEnergy))
 
 
 class Layout:
-    """Named parts of a flat array, one behind the other.
+    """Named parts of a flat array, one after the other.
 
-    A host in another language reads offset and size of every part by its name when it loads a
-    controller; no offset is written down anywhere.
+    A host in another language reads offset and size of every part by name when it loads a
+    controller; offsets are not repeated elsewhere.
 
     Attributes:
-        size: of the whole array.
+        size: size of the whole array.
     """
 
     def __init__(self, **sizes: int) -> None:
-        """Put parts one behind the other.
+        """Lay out parts one after the other.
 
         Args:
             sizes: number of entries of every part, in the order of the array.
@@ -39,7 +39,7 @@ class Layout:
 
 
 def input_layout(n: int, nq: int, nv: int) -> Layout:
-    """Return the layout of what a controller is called with.
+    """Return the layout of the inputs of a controller.
 
     Args:
         n: number of joints.

@@ -1,4 +1,4 @@
-"""From the name of a controller to the object, with what the robot's base can do."""
+"""Construction of a controller from its name, for a robot with a given base actuation."""
 
 import dataclasses
 import importlib
@@ -21,14 +21,14 @@ def make_controller(
     """Return a controller by the name of its module and class.
 
     Args:
-        kind: as in vms_ph_controllers.TaskSpaceIDAPBC.
-        model: of the robot.
-        allocation: the actuators of the base, for controllers that ask for them.
-        base_actuated: whether the base has any, likewise.
+        kind: module and class, such as vms_ph_controllers.TaskSpaceIDAPBC.
+        model: the robot.
+        allocation: the actuators of the base, for controllers with a parameter for them.
+        base_actuated: whether the base has actuators, likewise.
 
     Raises:
-        OptionError: no such class, or it is not a controller.
-        VmsPhError: it cannot serve this robot.
+        OptionError: there is no such class, or it is not a controller.
+        VmsPhError: it does not support this robot.
     """
     module, _, name = kind.rpartition(".")
     try:

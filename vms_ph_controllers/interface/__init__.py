@@ -1,4 +1,4 @@
-"""What every control law shares: its base class, its inputs and outputs, its gains."""
+"""The interface of control laws: base class, inputs, outputs and gains."""
 
 from .command import Command, ControlEnergy, Status
 from .controller import Controller

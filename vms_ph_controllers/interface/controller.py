@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Controller(ABC):
     """A control law.
 
-    :meth:`update` never raises, prints or blocks; what goes wrong is in the status of its command.
+    :meth:`update` never raises, prints or blocks; faults are reported in the status of its command.
 
     Attributes:
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
@@ -39,7 +39,7 @@ class Controller(ABC):
         """Return the gains given to a constructor, or the defaults if they are None.
 
         Raises:
-            ModelError: they are not a record of this law.
+            ModelError: they are not a ``Gains`` record of this law.
         """
         if gains is None:
             return self.Gains()
@@ -83,9 +83,9 @@ class Controller(ABC):
         torque = np.clip(d.g[b:], -effort, effort)
         return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
 
-    def missed_updates(self) -> None:  # noqa: B027, most laws keep no energy account
+    def missed_updates(self) -> None:  # noqa: B027, most laws have no energy balance
         """Note that the safe output has acted since the last update.
 
-        Hosts call this before the next update. A law with an energy account must not count the
-        motion in between as its own.
+        Hosts call this before the next update. A law with an energy balance must not attribute the
+        motion in between to its own command.
         """

@@ -1,4 +1,4 @@
-"""What a controller is asked to follow."""
+"""The reference of a controller."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from vms_ph_dynamics.arrays import Array
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a controller is asked to follow; a field that is None keeps its previous target.
+    """The desired motion; a field that is None keeps its previous target.
 
     Attributes:
         position: (3,) of the end effector in the inertial frame, m.

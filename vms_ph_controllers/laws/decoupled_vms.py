@@ -53,12 +53,20 @@ class DecoupledVMSController(Controller):
     class Gains(OutputGains):
         """Gains of the law."""
 
-        frequency_base: float = gain(1.5, "of the base's motion, rad/s", 0.0, 50.0)
-        frequency_shape: float = gain(4.0, "of the arm's motion, rad/s", 0.0, 100.0)
-        damping_ratio: float = gain(0.8, "of both motions; 1 is critical", 0.0, 10.0)
-        base_speed: float = gain(0.3, "of the base's reference, m/s", 1e-3, 20.0)
-        base_turn: float = gain(0.5, "of the base's reference, rad/s", 1e-3, 20.0)
-        joint_speed: float = gain(0.5, "of the joints' reference, rad/s or m/s", 1e-3, 20.0)
+        frequency_base: float = gain(1.5, "natural frequency of the base motion, rad/s", 0.0, 50.0)
+        frequency_shape: float = gain(
+            4.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
+        )
+        damping_ratio: float = gain(
+            0.8, "damping ratio of both motions; 1 is critical damping", 0.0, 10.0
+        )
+        base_speed: float = gain(0.3, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
+        base_turn: float = gain(
+            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
+        )
+        joint_speed: float = gain(
+            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
+        )
 
     gains: Gains
 
@@ -72,13 +80,13 @@ class DecoupledVMSController(Controller):
         """Control the pose of the base and the joints of a robot.
 
         Args:
-            model: of the robot.
-            gains: of the law.
+            model: the robot.
+            gains: the gains; None for the defaults.
             allocation: the actuators of the base; None for a base that can apply any wrench.
             base_actuated: False for a base without actuators; its pose is then not controlled.
 
         Raises:
-            ModelError: a fixed base, or an allocation for another base.
+            ModelError: the base is fixed, or the allocation is for another base.
         """
         super().__init__(model)
         if model.base == "fixed":
@@ -107,7 +115,7 @@ class DecoupledVMSController(Controller):
         """Set the minimum of the shaped energy to a configuration (nq,) at once.
 
         Raises:
-            StateError: not a configuration of the model.
+            StateError: it is not a configuration of the model.
         """
         d = self.model.evaluate(q, np.zeros(self.model.nv))
         angular = self.model.b - 3 if self.model.base == "floating" else 2
@@ -163,7 +171,7 @@ class DecoupledVMSController(Controller):
             clipped_power=float((output.force - wanted) @ e),
             tank_level=self._output.tank_level,
         )
-        turned = "past half a turn: now the other way round" if switched else ""
+        turned = "attitude error past half a turn: its correction is reversed" if switched else ""
         return Command(
             output.force[:b],
             output.force[b:],
@@ -202,7 +210,7 @@ class DecoupledVMSController(Controller):
         return _Shaped(energy, wrench[self._components], shape)
 
     def missed_updates(self) -> None:
-        """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
         self._output.missed_updates()
 
     def safe_output(self, q: Array) -> Command:

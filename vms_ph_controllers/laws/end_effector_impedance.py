@@ -60,18 +60,22 @@ class EndEffectorImpedance(Controller):
     class Gains(OutputGains):
         """Gains of the law."""
 
-        stiffness: float = gain(200.0, "of the end effector's position, N/m", 0.0, 5000.0)
-        stiffness_rotation: float = gain(10.0, "of its attitude, N m/rad", 0.0, 500.0)
-        damping: float = gain(40.0, "of its velocity, N s/m", 0.0, 1000.0)
-        damping_rotation: float = gain(2.0, "of its angular velocity, N m s/rad", 0.0, 100.0)
+        stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
+        stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
+        damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
+        damping_rotation: float = gain(
+            2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
+        )
         damping_null: float = gain(
             2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
         )
-        frequency_base: float = gain(3.0, "of the base where it is held, rad/s", 0.0, 50.0)
+        frequency_base: float = gain(
+            3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
+        )
         hold_base: bool = switch(True, "hold the base where it was at the reset")
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
-        speed: float = gain(0.2, "of the reference, m/s", 1e-3, 20.0)
-        turn: float = gain(0.5, "of the reference, rad/s", 1e-3, 20.0)
+        speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
+        turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
 
     gains: Gains
 
@@ -85,13 +89,13 @@ class EndEffectorImpedance(Controller):
         """Control the end effector of a robot on any base.
 
         Args:
-            model: of the robot.
-            gains: of the law.
+            model: the robot.
+            gains: the gains; None for the defaults.
             allocation: the actuators of the base; None for a base that can apply any wrench.
             base_actuated: False for a base without actuators; it is then not held.
 
         Raises:
-            ModelError: an allocation for another base.
+            ModelError: the allocation is for another base.
         """
         super().__init__(model)
         self.gains = self._checked_gains(gains)
@@ -201,7 +205,7 @@ class EndEffectorImpedance(Controller):
         return _Held(energy, gradient[self._components])
 
     def missed_updates(self) -> None:
-        """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
         self._output.missed_updates()
 
     def safe_output(self, q: Array) -> Command:

@@ -18,8 +18,8 @@ KINDS = ("I", "II", "III")
 
 CHANNELS = ("radial_spring", "radial_damping", "regulator", "polar_spring", "polar_damping")
 """The powers of the parts of the law, W. Those of springs and regulator are positive into the
-robot; that of the damping is dissipated and never negative. Together they are the power at the base
-and the joints."""
+robot; that of the damping is dissipated and never negative. Their sum is the power at the base and
+the joints."""
 
 
 class HoppingController(Controller):
@@ -44,9 +44,9 @@ class HoppingController(Controller):
         polar_stiffness: float = gain(6.0, "K_p in stance, N m/rad", 0.0, 1e4)
         polar_damping: float = gain(0.0, "D_p in stance, N m s/rad", 0.0, 1e3)
         energy_gain: float = gain(10.0, "K_E, s/m^2", 0.0, 1e4)
-        length: float = gain(0.1411, "wanted r_cf, m", 0.001, 10.0)
-        angle: float = gain(0.0, "wanted leg or frame angle, rad", -pi, pi)
-        energy: float = gain(2.8382, "wanted energy, J", 0.0, 1e4)
+        length: float = gain(0.1411, "desired r_cf, m", 0.001, 10.0)
+        angle: float = gain(0.0, "desired leg or frame angle, rad", -pi, pi)
+        energy: float = gain(2.8382, "desired energy, J", 0.0, 1e4)
 
     gains: Gains
 
@@ -62,13 +62,14 @@ class HoppingController(Controller):
         Args:
             model: on a planar base, gravity along -y.
             foot: frame of the foot; None for the end effector.
-            gains: of the law.
+            gains: the gains; None for the defaults.
             kind: ``"I"``, ``"II"`` or ``"III"``.
 
         Raises:
-            OptionError: no such kind.
-            ModelError: the model is not a leg, see :class:`Leg`; or kind III with more than one
-                joint, where the angle of the frame is not a function of the configuration.
+            OptionError: there is no such kind.
+            ModelError: the model is not a leg, see :class:`Leg`, or the kind is III with more
+                than one joint, where the angle of the frame is not a function of the
+                configuration.
         """
         super().__init__(model)
         if kind not in KINDS:
@@ -94,8 +95,8 @@ class HoppingController(Controller):
     def frame_angle(self, leg: LegState) -> float:
         """Return alpha_c of the frame aligned with the locked velocity, rad [B, controller III].
 
-        It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The quarter turn
-        is missing in the text of [B] and present in its program.
+        It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The term
+        pi/2 is missing in the text of [B] and present in its program.
         """
         turned = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
         return (turned + pi) % (2 * pi) - pi
@@ -110,7 +111,7 @@ class HoppingController(Controller):
         return b1 - x * b2
 
     def reset(self, state: RobotState) -> None:
-        """Check the state; the law keeps nothing between updates."""
+        """Check the state; the law has no memory."""
         self.model.evaluate(state.q, state.v)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -143,7 +144,7 @@ class HoppingController(Controller):
         )
 
     def safe_output(self, q: Array) -> Command:
-        """Return zero effort: a leg that is not controlled folds; see the base class."""
+        """Return zero effort; see :meth:`Controller.safe_output`."""
         return Command(
             np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
         )

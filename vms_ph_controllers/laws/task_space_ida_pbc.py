@@ -75,7 +75,7 @@ class TaskSpaceIDAPBC(Controller):
             10.0, "K_nu = null_stiffness * I, N m/rad; goes with task_stiffness", 0.0, 1000.0
         )
         limit_stiffness: float = gain(
-            100.0, "of the springs at the joint limits, N m/rad; 0: none", 0.0, 5000.0
+            100.0, "stiffness of the springs at the joint limits, N m/rad; 0: none", 0.0, 5000.0
         )
         limit_margin: float = gain(
             0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 0.5
@@ -86,7 +86,7 @@ class TaskSpaceIDAPBC(Controller):
         implicit_damping: bool = switch(
             False, "damp the velocity at the end of the sample: for low rates and light joints"
         )
-        tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 100.0)
+        tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0)
         tank_initial: float = gain(0.5, "level of the tank after a reset, J", 0.0, 100.0)
 
     gains: Gains
@@ -113,9 +113,9 @@ class TaskSpaceIDAPBC(Controller):
                 by zero, a function of the state replaces it by the skew part of its result G_bar.
 
         Raises:
-            ModelError: no such frame, a moving base, too few joints, or a stiffness of the wrong
-                shape.
-            OptionError: no such routing.
+            ModelError: there is no such frame, the base moves, there are too few joints, or a
+                stiffness has the wrong shape.
+            OptionError: there is no such routing.
         """
         super().__init__(model)
         if model.base != "fixed":
@@ -134,7 +134,7 @@ class TaskSpaceIDAPBC(Controller):
         self._task_stiffness = _symmetric(task_stiffness, 3, "task_stiffness")
         if isinstance(routing, str) and routing not in _ROUTINGS:
             raise OptionError(
-                f"routing is one of {', '.join(_ROUTINGS)}, or a function that gives G_bar; "
+                f"routing is one of {', '.join(_ROUTINGS)}, or a function that returns G_bar; "
                 f"given: {routing!r}"
             )
         self._cancel = routing == "cancel"
@@ -166,7 +166,7 @@ class TaskSpaceIDAPBC(Controller):
         """Set the minimum of the shaped potential to a configuration (nq,), [D (36)].
 
         Raises:
-            StateError: not a configuration of the model.
+            StateError: it is not a configuration of the model.
         """
         d = self._governor.restart(q_star)
         self._routing.anchor(d.q)
@@ -235,7 +235,7 @@ class TaskSpaceIDAPBC(Controller):
         )
 
     def missed_updates(self) -> None:
-        """Credit the tank with nothing for them; see :meth:`Controller.missed_updates`."""
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
         self._tank_budget.missed_updates(self._safe_torque)
 
     def safe_output(self, q: Array) -> Command:
@@ -244,7 +244,7 @@ class TaskSpaceIDAPBC(Controller):
             np.zeros(0),
             self._safe_torque,
             status=Status.HOLDING,
-            reason="the state is not finite, or not one of this robot; holding the last "
+            reason="the state is not finite or does not fit this robot; holding the last "
             "gravity torque",
         )
 
@@ -294,15 +294,16 @@ class TaskSpaceIDAPBC(Controller):
             smallest = motion.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
         if self._governor.refused:
-            return Status.HOLDING, "the reference is not finite; staying with the last one"
+            return Status.HOLDING, "the reference is not finite; the last one is kept"
         if self._tank_budget.is_short:
             return Status.DEGRADED, (
-                "the energy tank is empty: reference or stiffness wait for what damping gives back"
+                "the energy tank is empty: changes of reference or stiffness wait until damping "
+                "refills it"
             )
         if self._governor.is_out_of_reach:
             return (
                 Status.DEGRADED,
-                "the minimum cannot follow the reference: holding as near as it gets",
+                "the minimum cannot follow the reference: holding the closest reachable one",
             )
         return Status.OK, ""
 

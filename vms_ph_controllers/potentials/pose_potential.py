@@ -5,7 +5,7 @@ stabilises every attitude. The potential here is smooth on the unit quaternions 
 ``4 k (1 - s eta)`` with eta the scalar part and a sign s, switched where ``s eta < -margin``: the
 potential decreases by ``8 k |eta|`` there (C. G. Mayhew, R. G. Sanfelice, A. R. Teel,
 "Quaternion-based hybrid control for robust global attitude tracking", IEEE Trans. Automatic Control
-56(11), 2011). Its torque is the largest at half a turn.
+56(11), 2011). Its torque is largest at half a turn.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ class PosePotential:
         """Return the wrench in the axes of the body, linear first, that is the gradient.
 
         Args:
-            error: (4,4) pose of the body in its reference, as set last.
+            error: (4,4) pose of the body in its reference, as passed to :meth:`follow` last.
             k_position: N/m.
             k_rotation: N m/rad, for small angles.
         """

@@ -59,7 +59,7 @@ class ReferenceGovernor:
         """Set the minimum to a configuration (nq,) at once; return the evaluation there.
 
         Raises:
-            StateError: not a configuration of the model.
+            StateError: it is not a configuration of the model.
         """
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         self.now = Minimum(d.q, np.array(self._task.value(d)))

@@ -1,1 +1,1 @@
-"""What acts between a law and the actuators: limits, energy tank, output stage."""
+"""The stages between a law and the actuators: limits, energy tank, output stage."""

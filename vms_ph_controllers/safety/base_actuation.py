@@ -34,12 +34,12 @@ class BaseActuation:
         """Serve a base.
 
         Args:
-            model: of the robot.
+            model: the robot.
             allocation: the actuators of the base; None for a base that can apply any wrench.
             actuated: False for a base without actuators.
 
         Raises:
-            ModelError: an allocation for another kind of base.
+            ModelError: the allocation is for another kind of base.
         """
         if allocation is not None and len(allocation.matrix) != model.b:
             raise ModelError(
@@ -72,7 +72,7 @@ class BaseActuation:
             reason = "the base cannot hold the robot against gravity"
         elif share < 1.0:
             thrusts = least + share * (thrusts - least)
-            reason = f"base wrench at its limit: {share:.0%} of what is wanted beyond gravity"
+            reason = f"base wrench at its limit: {share:.0%} of the desired wrench beyond gravity"
         wrench = allocation.matrix @ thrusts
         if not reason and np.abs(self._reach @ wanted - wanted).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"

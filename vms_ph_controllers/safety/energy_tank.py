@@ -1,4 +1,4 @@
-"""An energy tank: the store of energy for actions of a controller that are not passive."""
+"""An energy tank: a store of energy for actions of a controller that are not passive."""
 
 
 class EnergyTank:

@@ -11,7 +11,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The begin of a sample: configuration (nq,), held effort (nv,), stored energy, J."""
+    """The beginning of a sample: configuration (nq,), held effort (nv,), stored energy, J."""
 
     q: Array
     force: Array

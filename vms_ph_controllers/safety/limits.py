@@ -14,8 +14,10 @@ from ..interface import gain
 class LimitGains:
     """The limits that a user sets, for all laws."""
 
-    torque_rate: float = gain(0.0, "largest change of a torque, N m/s; 0: any", 0.0, 1e6)
-    power: float = gain(0.0, "largest power into the joints, W; 0: any", 0.0, 1e6)
+    torque_rate: float = gain(
+        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6
+    )
+    power: float = gain(0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class TorqueLimits:
         self._last: Array | None = None
 
     def restart(self) -> None:
-        """Forget the last torque; the next one may jump."""
+        """Discard the last torque; the next one may jump."""
         self._last = None
 
     def apply(

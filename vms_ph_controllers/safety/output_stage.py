@@ -22,8 +22,10 @@ class OutputGains(LimitGains):
     limit_margin: float = gain(
         0.05, "distance from a joint limit at which its spring begins, rad or m", 0.0, 1.0
     )
-    limit_frequency: float = gain(10.0, "of the springs at the joint limits, rad/s", 0.0, 100.0)
-    tank_capacity: float = gain(0.0, "of the energy tank, J; 0: no tank", 0.0, 1e6)
+    limit_frequency: float = gain(
+        10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
+    )
+    tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6)
     tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6)
 
 
@@ -55,7 +57,7 @@ class OutputStage:
         """Serve a robot with the actuators of its base; see :class:`BaseActuation`.
 
         Raises:
-            ModelError: an allocation for another kind of base.
+            ModelError: the allocation is for another kind of base.
         """
         self._model = model
         self._actuation = BaseActuation(model, allocation, base_actuated)
@@ -87,8 +89,8 @@ class OutputStage:
         self.missed_updates()
         return replace(
             self.safe,
-            reason="what the law wants is not finite, after a reference beyond all bounds; holding "
-            "against gravity until the next reset",
+            reason="the effort of the law is not finite, because its reference is too large; "
+            "holding against gravity until the next reset",
         )
 
     def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
@@ -120,5 +122,5 @@ class OutputStage:
             wrench,
             np.clip(torque, -bound, bound),
             status=Status.HOLDING,
-            reason="the state is not finite, or not one of this robot; holding against gravity",
+            reason="the state is not finite or does not fit this robot; holding against gravity",
         )

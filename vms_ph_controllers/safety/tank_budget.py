@@ -1,4 +1,4 @@
-"""Which changes of a potential are granted out of the energy available in a tank."""
+"""The tank budget: changes of a potential that are granted out of the available tank energy."""
 
 from collections.abc import Callable
 
@@ -77,7 +77,7 @@ class TankBudget:
 
         Args:
             q: present configuration, (nq,).
-            wanted: the potential after a share of the change.
+            wanted: function from a share of the change to the potential after it.
         """
         before, self.is_short = self.energy(q), False
         new = wanted(1.0)

@@ -70,7 +70,7 @@ class TankLayer:
         if wanted <= 0.0 or wanted <= self._tank.available:
             return Granted(1.0, "")
         share = self._tank.available / wanted
-        return Granted(share, f"the energy tank pays for {share:.0%} of the effort")
+        return Granted(share, f"the energy tank covers {share:.0%} of the effort")
 
     def end_sample(self, d: Evaluation, force: Array) -> None:
         """Hold the efforts (nv,) from now on."""

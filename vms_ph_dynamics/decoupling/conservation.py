@@ -1,4 +1,4 @@
-"""Which frames see the total momentum conserved [B, 3.2.1]."""
+"""The frames in which the total momentum is conserved [B, 3.2.1]."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from .frames import Frame, base_pose
 
 @dataclass(frozen=True)
 class Conservation:
-    """How far the momentum in a frame c is from being a constant of motion.
+    """The deviation of the momentum in a frame c from a constant of motion.
 
     Attributes:
         momentum: ``h_c``, (b,), linear first, N s and N m s.
         residual: ``(a_cb - a_ib)^T h_b``, (b,) [B (3.60)]; zero exactly when the momentum in c
             changes by external forces alone.
         inertial_residual: ``a_ci^T h_i``, (b,) [B (3.62)], the same in the inertial frame.
-        drift: ``hdot_c - A_cb^-T F``, (b,): what the momentum in c does without any force, N and
-            N m.
+        drift: ``hdot_c - A_cb^-T F``, (b,): rate of the momentum in c beyond that of the forces, N
+            and N m.
     """
 
     momentum: Array
@@ -34,13 +34,13 @@ class Conservation:
 
 
 def conservation(d: Evaluation, frame: Frame) -> Conservation:
-    """Return the test of [B, proposition 3.2.1] for a frame at a state.
+    """Return the residuals of [B, proposition 3.2.1] for a frame at a state.
 
-    [B] adds that a frame that turns never conserves it; that is not so: with zero linear momentum
-    a frame may spin about the angular momentum.
+    [B] adds that the momentum in a rotating frame is never conserved, which is not correct: with
+    zero linear momentum a frame may rotate about the angular momentum.
 
     Raises:
-        ModelError: a fixed base, or a fluid.
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
     check_moving_rigid(d)
     group, v_b = frame.group, d.v[: d.model.b]

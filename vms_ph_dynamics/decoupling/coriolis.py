@@ -1,7 +1,7 @@
 """The Coriolis matrices of the Hamel and of the Euler-Newton equations [B, 3.1 and 3.3.3].
 
-Both give the same forces on the robot's own velocity, and differ as matrices. That of
-:attr:`Evaluation.C` is a third one; ``Mdot`` below is taken from it.
+Their products with the robot's velocity are equal, the matrices differ. :attr:`Evaluation.C` is a
+third one with the same product, from which ``Mdot`` below is computed.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def hamel_coriolis(d: Evaluation) -> Array:
     See :attr:`Evaluation.C_hamel`. It is not passive.
 
     Raises:
-        ModelError: a fixed base, or a fluid.
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
     return d.C_hamel
 
@@ -38,14 +38,15 @@ class BodyCoriolis:
 
     Attributes:
         plain: ``sum J^T (Lambda Jdot - a^T Lambda J)``, (nv,nv): not passive.
-        passivity: ``sum J^T Lambda a J``, (nv,nv): gives no force, for ``a_j nu_j = 0``.
+        passivity: ``sum J^T Lambda a J``, (nv,nv): its product with the velocity is zero, since
+            ``a_j nu_j = 0``.
     """
 
     def __init__(self, d: Evaluation) -> None:
         """Compute the sums over the bodies.
 
         Raises:
-            ModelError: a fixed base, or a fluid.
+            ModelError: the base is fixed, or the robot is in a fluid.
         """
         check_moving_rigid(d)
         m, data, p = d.tree.pinocchio, d.tree.data(), d.tree.projection
@@ -68,7 +69,7 @@ class BodyCoriolis:
     def passive(self) -> Array:
         """The passive matrix, ``Mdot = C + C^T``, (nv,nv) [B (3.82), (3.83), second lines].
 
-        The first lines of (3.83c, d) mix terms of vectors and of matrices.
+        The first lines of (3.83c, d) add vectors to matrices.
         """
         return self.plain + self.passivity
 
@@ -77,6 +78,6 @@ def passive_coriolis(d: Evaluation) -> Array:
     """Return the passive matrix of [B (3.82)], (nv,nv); see :class:`BodyCoriolis`.
 
     Raises:
-        ModelError: a fixed base, or a fluid.
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
     return frozen(BodyCoriolis(d).passive)

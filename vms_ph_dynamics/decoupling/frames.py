@@ -46,7 +46,7 @@ class Frame:
 
     @property
     def A(self) -> Array:
-        """A_cb, takes twists in b to twists in c, (b,b)."""
+        """A_cb, maps twists in b to twists in c, (b,b)."""
         return self.group.Ad(self.pose)
 
     @property
@@ -71,11 +71,10 @@ def centre_of_mass_frame(
 
     Args:
         d: the state.
-        alignment: ``"inertial"`` does not turn; its momentum is the centroidal one. ``"locked"``
-            turns with the locked velocity: its spatial twist is that of the robot with locked
-            joints. What the latter's orientation is may depend on the path that led here; see
-            :mod:`.integrability`.
-        orientation: R_bc of the locked alignment, (2,2) or (3,3); the unit when None.
+        alignment: ``"inertial"`` does not rotate; its momentum is the centroidal one. ``"locked"``
+            rotates with the locked velocity: its spatial twist is that of the robot with locked
+            joints. The orientation of the latter may depend on the path; see :mod:`.integrability`.
+        orientation: R_bc of the locked alignment, (2,2) or (3,3); the identity when None.
     """
     group, b = base_group(d.model.base), d.model.b
     size = 2 if b == 3 else 3

@@ -1,4 +1,4 @@
-"""Whether the locked velocity is the rate of an orientation, and of which [B, 3.2.4]."""
+"""Integrability of the locked velocity to an orientation [B, 3.2.4]."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class Curvature:
         in_base: ``dT^i/dq_j - dT^j/dq_i + [T^i, T^j]`` for the columns T^i of the mechanical
             connection, (n,n,b), linear first in base axes.
         at_centre: the same twists taken at the centre of mass, still in base axes. Their linear
-            part is zero: where the centre of mass goes is never path dependent.
+            part is zero: the displacement of the centre of mass is never path dependent.
     """
 
     in_base: Array
@@ -36,22 +36,22 @@ class Curvature:
 
     @property
     def angular(self) -> Array:
-        """The angular part, (n,n,1) or (n,n,3): a small loop of the joints turns by its share."""
+        """The angular part, (n,n,1) or (n,n,3): rotation per area of a small loop of two joints."""
         return self.in_base[:, :, -1:] if self.in_base.shape[2] == 3 else self.in_base[:, :, 3:]
 
     def is_flat(self, tolerance: float = FLAT) -> bool:
-        """Return whether the 2-form vanishes here: the orientation is locally a function of q."""
+        """Return whether the 2-form vanishes; the orientation is then locally a function of q."""
         return float(np.abs(self.in_base).max(initial=0.0)) <= tolerance
 
 
 def curvature(d: Evaluation) -> Curvature:
     """Return the residual 2-form of [B (3.72)] at a configuration.
 
-    A small loop of the joints i and j, run through from i to j, moves the base at zero momentum by
+    A small loop of the joints i and j, traversed from i to j, moves the base at zero momentum by
     ``K[i, j]`` times its area, and the aligned frame as seen from the base by the opposite.
 
     Raises:
-        ModelError: a fixed base, or a fluid.
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
     check_moving_rigid(d)
     group, t = base_group(d.model.base), d.A
@@ -70,18 +70,18 @@ def aligned_orientation(model: VMSModel, q_start: Array, q_end: Array) -> Array:
 
     The frame is aligned with the base at ``q_start``. The rotation is integrated along the straight
     line in joint space, and is a function of its ends alone if the 2-form of :func:`curvature`
-    vanishes between them; with one joint it always does.
+    vanishes between them, as it always does with one joint.
 
     Args:
         model: a robot on a planar or floating base.
-        q_start: (nq,), only its joints matter.
-        q_end: (nq,), only its joints matter.
+        q_start: (nq,), of which only the joints are used.
+        q_end: (nq,), of which only the joints are used.
 
     Returns:
         (2,2) or (3,3).
 
     Raises:
-        ModelError: a fixed base, or a fluid.
+        ModelError: the base is fixed, or the robot is in a fluid.
         StateError: the locked velocity is not integrable between the two.
     """
     start = model.checked_configuration(q_start)
@@ -96,12 +96,12 @@ def aligned_orientation(model: VMSModel, q_start: Array, q_end: Array) -> Array:
         before, steps = after, 2 * steps
     raise StateError(
         f"the orientation between the two configurations did not converge in {_MOST_STEPS} steps; "
-        "give configurations that are nearer to each other"
+        "give configurations that are closer to each other"
     )
 
 
 def _integrated(model: VMSModel, start: Array, along: Array, steps: int) -> Array:
-    """Magnus's scheme of fourth order for ``dR/ds = hat(T_w qdot) R``."""
+    """The Magnus scheme of fourth order for ``dR/ds = hat(T_w qdot) R``."""
     planar = model.base == "planar"
     group = SO2() if planar else SO3()
     rotation, h, gap = group.identity(), 1.0 / steps, np.sqrt(3.0) / 6.0

@@ -13,9 +13,9 @@ from .frames import Frame
 
 @dataclass(frozen=True)
 class TransformedDynamics:
-    """``M_x vdot_x + C_x v_x + C_xy v_y = F_x`` and the same for y [B (3.81), (3.84)].
+    """``M_x vdot_x + C_x v_x + C_xy v_y = F_x``, and likewise for y [B (3.81), (3.84)].
 
-    Both equations of [B] are printed without the derivatives of v.
+    [B] prints both equations without the derivatives of v.
 
     Attributes:
         M_x: (b,b); M_y: (n,n).
@@ -44,7 +44,7 @@ class TransformedDynamics:
 class DecouplingTransform:
     """``(v_x, v_y) = T (v_b, qdot)`` with ``T = [[T_x, T_x A], [0, T_y]]`` [B (3.80)].
 
-    The most general transform that keeps joint torques from acting on x and makes the inertia
+    The most general transform under which joint torques do not act on x and the inertia is
     block-diagonal. ``A = M_bb^-1 M_bq`` is the mechanical connection.
 
     Attributes:
@@ -61,7 +61,7 @@ class DecouplingTransform:
         T_x_rate: Array | None = None,
         T_y_rate: Array | None = None,
     ) -> None:
-        """Build the transform from its blocks at a state; the unit where None.
+        """Build the transform from its blocks at a state; a block that is None is the identity.
 
         Args:
             d: the state.
@@ -71,8 +71,8 @@ class DecouplingTransform:
             T_y_rate: the derivative of T_y along the motion; zero when None.
 
         Raises:
-            ModelError: a fixed base, or a fluid.
-            StateError: a block of the wrong shape, or not invertible.
+            ModelError: the base is fixed, or the robot is in a fluid.
+            StateError: a block has the wrong shape or is not invertible.
         """
         check_moving_rigid(d)
         b, n = d.model.b, d.model.n
@@ -99,8 +99,8 @@ class DecouplingTransform:
         """Return the transformed blocks for a Coriolis matrix (nv,nv) of the base frame [B (A.5)].
 
         With :func:`hamel_coriolis`, ``C_xy`` vanishes for any blocks [B, proposition 3.3.1]. With a
-        passive matrix it does not, and ``C_yx = -C_xy^T``, for the transformed matrix is passive
-        again; (3.84) prints ``C_xy^T``.
+        passive matrix it does not, and ``C_yx = -C_xy^T``, since the transformed matrix is passive
+        too; (3.84) prints ``C_xy^T``.
         """
         d, b = self.d, self.d.model.b
         a, x, y = d.A, self._x_inverse, self._y_inverse
@@ -125,7 +125,7 @@ class DecouplingTransform:
 
 
 def momentum_map(d: Evaluation, frame: Frame) -> DecouplingTransform:
-    """Return the transform whose v_x is the total momentum in a frame: ``T_x = A_cb^-T M_bb``.
+    """Return the transform of which v_x is the total momentum in a frame: ``T_x = A_cb^-T M_bb``.
 
     Where that momentum is a constant of motion, ``C_x v_x + C_xy v_y = 0`` for any Coriolis matrix
     [B (3.85)]; ``C_x`` itself vanishes for the Hamel matrix and the inertial frame only.
@@ -137,7 +137,7 @@ def momentum_map(d: Evaluation, frame: Frame) -> DecouplingTransform:
 
 
 def external_velocity(d: Evaluation, frame: Frame) -> DecouplingTransform:
-    """Return the transform whose v_x is the locked velocity in a frame: ``T_x = A_cb``."""
+    """Return the transform of which v_x is the locked velocity in a frame: ``T_x = A_cb``."""
     return DecouplingTransform(d, T_x=frame.A, T_x_rate=frame.A @ frame.a)
 
 

@@ -11,7 +11,7 @@ from ..evaluation import Evaluation, check_moving_rigid
 from .coriolis import mass_rate
 from .frames import Frame
 
-# Singular values below this share of the largest count as zero.
+# Singular values below this fraction of the largest count as zero.
 _RANK = 1e-9
 
 _PLANAR_ROWS = [0, 1, 5]
@@ -20,11 +20,11 @@ _PLANAR_ROWS = [0, 1, 5]
 def internal_jacobian(d: Evaluation, frame: str) -> Array:
     """Return ``J_int = J_jq - A_jb A`` of a frame of the robot, (6,n) or (3,n) [B (3.96)].
 
-    It gives the part of the frame's twist, in its own axes, that is no motion with locked joints.
-    On a planar base the rows are those of motion in the plane.
+    It maps joint rates to the part of the frame's twist, in its own axes, that is not a motion with
+    locked joints. On a planar base the rows are those of motion in the plane.
 
     Raises:
-        ModelError: a fixed base, a fluid, or no such frame.
+        ModelError: the base is fixed, the robot is in a fluid, or there is no such frame.
     """
     check_moving_rigid(d)
     b = d.model.b
@@ -39,10 +39,10 @@ class ExternalInternal:
     [B] asks for ``D D# = 1``, which needs at least as many joints as D has rows. There the
     rows of D are met exactly (``covers == "task"``), and joint motions in the null space of D are
     seen by neither velocity: the transformed equations (3.89) hold for those velocities only that
-    ``I^-1`` gives. With fewer joints than rows, as on a leg of one joint, ``D# D = 1`` is what can
-    be had (``covers == "joints"``): ``I^-1 I = 1``, no motion is lost, ``I I^-1`` is the projector
-    ``diag(1, D D#)``, and (3.89) holds on the image of D: for internal velocities that the joints
-    can make, and internal forces up to what does no work on them.
+    ``I^-1`` gives. With fewer joints than rows, as on a leg of one joint, only ``D# D = 1`` is
+    possible (``covers == "joints"``): ``I^-1 I = 1``, no motion is lost, ``I I^-1`` is the
+    projector ``diag(1, D D#)``, and (3.89) holds on the image of D: for internal velocities that
+    the joints can produce, and for internal forces up to a part that does no work on them.
 
     Attributes:
         D: (m,n), maps joint rates to the internal velocity.
@@ -70,11 +70,12 @@ class ExternalInternal:
             frame: c, whose axes the external velocity is given in.
             D: (m,n), for instance :func:`internal_jacobian`.
             D_rate: its derivative along the motion; needed for :meth:`coriolis` only.
-            weight: (n,n) positive definite W of ``D# = W D^T (D W D^T)^-1``; the unit when None.
+            weight: (n,n) positive definite W of ``D# = W D^T (D W D^T)^-1``; the identity when
+                None.
 
         Raises:
-            ModelError: a fixed base, or a fluid.
-            StateError: D has the wrong shape, or neither full row nor full column rank.
+            ModelError: the base is fixed, or the robot is in a fluid.
+            StateError: D has the wrong shape, or has neither full row nor full column rank.
         """
         check_moving_rigid(d)
         n, b = d.model.n, d.model.b
@@ -93,7 +94,7 @@ class ExternalInternal:
 
     @cached_property
     def projector(self) -> Array:
-        """``I I^-1``, (b+m,b+m): the unit where D D# = 1, else onto the image of D."""
+        """``I I^-1``, (b+m,b+m): the identity if D D# = 1, else the projector on the image of D."""
         return frozen(self.matrix @ self.inverse)
 
     @cached_property
@@ -109,7 +110,9 @@ class ExternalInternal:
             StateError: no ``D_rate`` was given.
         """
         if self._rate is None:
-            raise StateError("the Coriolis matrix needs D_rate, the derivative of D; give it")
+            raise StateError(
+                "the Coriolis matrix needs D_rate, the derivative of D, which was not given"
+            )
         inner = coriolis - self.d.M @ self.inverse @ self.rate
         return frozen(self.inverse.T @ inner @ self.inverse)
 
@@ -132,7 +135,7 @@ def _matrix(value: Array, columns: int, name: str) -> Array:
     matrix = np.array(value, dtype=float)
     if matrix.ndim != 2 or matrix.shape[1] != columns or not np.isfinite(matrix).all():
         raise StateError(
-            f"{name} must be a finite matrix with {columns} columns, one a joint; given: shape "
+            f"{name} must be a finite matrix with {columns} columns, one per joint; given: shape "
             f"{matrix.shape}"
         )
     return frozen(matrix)

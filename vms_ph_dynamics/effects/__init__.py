@@ -1,4 +1,4 @@
-"""What acts on a robot: friction, fluids, actuators and their allocation."""
+"""Effects that act on a robot: friction, fluids, actuators and their allocation."""
 
 from .allocation import Allocation, Rotor
 from .fluid import WATER, Fluid, ImmersedBody

@@ -17,8 +17,8 @@ class Rotor:
         position: (3,) in the base frame, m.
         axis: (3,) direction of its thrust in the base frame; scaled to length one.
         drag_ratio: reaction torque about the axis over thrust, m; its sign is that of the torque on
-            the base (positive for a rotor that itself turns against the axis). 0 for a thruster.
-        lower, upper: thrust, N.
+            the base (positive for a rotor that spins against the axis); 0 for a thruster.
+        lower, upper: limits of the thrust, N.
     """
 
     position: Array
@@ -34,16 +34,16 @@ class Allocation:
     The power into the robot is ``w . v = u . y``.
 
     Attributes:
-        matrix: B (6,m), linear first; of a planar base the rows (x, y, turn about z), (3,m).
-        lower, upper: (m,) thrusts, N.
+        matrix: B (6,m), linear first; for a planar base the rows (x, y, rotation about z), (3,m).
+        lower, upper: (m,) limits of the thrusts, N.
     """
 
     def __init__(self, rotors: Sequence[Rotor], base: str = "floating") -> None:
         """Build the map from the actuators of a robot.
 
         Raises:
-            ModelError: no actuator, a fixed base, or an actuator with a wrong shape, an entry that
-                is not finite, an axis of length zero, or limits in the wrong order.
+            ModelError: there is no actuator, the base is fixed, or an actuator has a wrong shape,
+                an entry that is not finite, an axis of length zero, or limits in the wrong order.
         """
         if not rotors:
             raise ModelError("an allocation needs at least one rotor or thruster")
@@ -59,22 +59,22 @@ class Allocation:
 
     @property
     def is_fully_actuated(self) -> bool:
-        """Whether every wrench can be made, limits aside."""
+        """Whether every wrench can be produced, apart from limits."""
         return int(np.linalg.matrix_rank(self.matrix)) == len(self.matrix)
 
     def wrench(self, thrusts: Array) -> Array:
-        """Return the base wrench (b,) of thrusts (m,), limits aside.
+        """Return the base wrench (b,) of thrusts (m,); limits are not applied.
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
         return self.matrix @ vector(thrusts, self.matrix.shape[1], "thrusts")
 
     def thrusts(self, wrench: Array) -> Array:
-        """Return the smallest thrusts (m,) whose wrench is nearest to the one given, unlimited.
+        """Return the smallest thrusts (m,) whose wrench is nearest to a given one, unlimited.
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
         return np.linalg.pinv(self.matrix) @ vector(wrench, len(self.matrix), "wrench_base")
 
@@ -82,7 +82,7 @@ class Allocation:
         """Return the velocities conjugate to the thrusts, ``B^T v``, (m,).
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
         return self.matrix.T @ vector(v_base, len(self.matrix), "v_base")
 

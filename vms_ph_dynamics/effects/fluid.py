@@ -1,8 +1,8 @@
 """A fluid around the robot: added mass, buoyancy, drag.
 
-The standard model of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics and Motion
-Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and without bounds; bodies do not disturb
-the flow around each other.
+The model is the standard one of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics
+and Motion Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and unbounded; bodies do not
+disturb the flow around each other.
 """
 
 from dataclasses import dataclass, field
@@ -40,10 +40,10 @@ class ImmersedBody:
     Attributes:
         link: its name.
         added_mass: (6,6) symmetric, linear first, kg, kg m, kg m^2.
-        volume: displaced, m^3.
+        volume: of the displaced fluid, m^3.
         centre_of_buoyancy: (3,) m.
-        linear_drag: (6,) resistance to each component of the twist, N s/m and N m s.
-        quadratic_drag: (6,) resistance to its square, N s^2/m^2 and N m s^2.
+        linear_drag: (6,) drag per component of the twist, N s/m and N m s.
+        quadratic_drag: (6,) drag per square of that component, N s^2/m^2 and N m s^2.
     """
 
     link: str
@@ -54,11 +54,11 @@ class ImmersedBody:
     quadratic_drag: Array = field(default_factory=_no_drag)
 
     def __post_init__(self) -> None:
-        """Check that a body in a fluid can have these coefficients.
+        """Check that the coefficients are physically possible.
 
         Raises:
-            ModelError: a wrong shape, an entry that is not finite, an added mass that is not
-                symmetric and positive semi-definite, a negative volume or drag.
+            ModelError: a coefficient has a wrong shape or an entry that is not finite, the added
+                mass is not symmetric and positive semi-definite, or a volume or drag is negative.
         """
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
             what = f"the {name.replace('_', ' ')} of '{self.link}'"
@@ -87,7 +87,7 @@ class ImmersedBody:
                 f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
             )
         smallest = np.linalg.eigvalsh(mass)[0]
-        # Rounded published coefficients may miss zero by that much.
+        # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
         if smallest < -1e-9 * np.abs(mass).max():
             raise ModelError(
                 f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
@@ -99,7 +99,7 @@ def check_density(density: float) -> None:
     """Check that the density is positive.
 
     Raises:
-        ModelError: saying what was given.
+        ModelError: it is not; the message states the given value.
     """
     if not (np.isfinite(density) and density > 0):
         raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
@@ -128,7 +128,7 @@ class Fluid:
         """Check that the density is positive.
 
         Raises:
-            ModelError: saying what was given.
+            ModelError: it is not; the message states the given value.
         """
         check_density(self.density)
 
@@ -136,7 +136,7 @@ class Fluid:
         """Check that a robot has all links of this fluid.
 
         Raises:
-            ModelError: a link that the robot does not have.
+            ModelError: the robot lacks a link.
         """
         for body in self.bodies:
             tree.frame_id(body.link)
@@ -147,7 +147,7 @@ class Fluid:
         return self.density * sum(body.volume for body in self.bodies)
 
     def added_mass(self, d: Kinematics) -> Array:
-        """Return what the fluid adds to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
+        """Return the contribution of the fluid to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
         total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
             jacobian = d.jacobian(body.link)
@@ -155,11 +155,11 @@ class Fluid:
         return total
 
     def coriolis(self, d: Kinematics) -> Array:
-        """Return what the fluid adds to the Coriolis matrix, (nv,nv).
+        """Return the contribution of the fluid to the Coriolis matrix, (nv,nv).
 
-        Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, through its
-        Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the rate of
-        the added mass.
+        Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, are pulled back
+        by its Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the
+        rate of the added mass.
         """
         total = np.zeros((d.tree.nv, d.tree.nv))
         for body in self.bodies:
@@ -174,7 +174,7 @@ class Fluid:
 
         Args:
             d: the motion.
-            centre: (3,) what the angular part is about, with the base at the origin.
+            centre: (3,) reference point of the angular part, with the base at the origin.
         """
         total, base = np.zeros(6), d.tree.base_displacement(d.q)
         for body in self.bodies:

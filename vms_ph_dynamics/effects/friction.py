@@ -11,7 +11,7 @@ from ..robot.joint_table import JointTable
 
 
 class HasJoints(Protocol):
-    """A robot that knows its joints, as :class:`~vms_ph_dynamics.VMSModel` does."""
+    """A robot with a joint table, such as :class:`~vms_ph_dynamics.VMSModel`."""
 
     @property
     def joints(self) -> JointTable:
@@ -22,14 +22,14 @@ class HasJoints(Protocol):
 class Friction:
     """Viscous and Coulomb friction: ``tau = -(viscous qdot + coulomb tanh(qdot / slip))``.
 
-    The sign function of Coulomb's law is rounded over the speed ``slip``, which makes friction a
+    The sign function of Coulomb's law is smoothed over the speed ``slip``, which makes friction a
     function of the state; a joint under a load below ``coulomb`` creeps instead of sticking. An
     explicit integrator needs steps below about 2 * inertia * slip / coulomb.
 
     Attributes:
         viscous: (n,) N m s/rad or N s/m.
         coulomb: (n,) N m or N.
-        slip: rad/s or m/s.
+        slip: speed over which Coulomb friction is smoothed, rad/s or m/s.
     """
 
     viscous: Array
@@ -37,16 +37,17 @@ class Friction:
     slip: float = 0.01
 
     def __post_init__(self) -> None:
-        """Check that friction takes energy from every joint.
+        """Check that friction dissipates energy at every joint.
 
         Raises:
-            ModelError: a negative or not finite coefficient, sizes that differ, or no slip speed.
+            ModelError: a coefficient is negative or not finite, sizes differ, or the slip speed is
+                not positive.
         """
         for name in ("viscous", "coulomb"):
             values = np.array(getattr(self, name), dtype=np.float64)
             if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
                 raise ModelError(
-                    f"{name} friction must be one number a joint, not negative; given: {values}"
+                    f"{name} friction must be one number per joint, not negative; given: {values}"
                 )
             object.__setattr__(self, name, frozen(values))
         if self.viscous.shape != self.coulomb.shape:
@@ -59,7 +60,7 @@ class Friction:
 
     @classmethod
     def of(cls, model: HasJoints) -> "Friction":
-        """Return the friction that the robot's URDF gives."""
+        """Return the friction declared in the robot's URDF."""
         return cls(model.joints.damping, model.joints.friction)
 
     def force(self, rates: Array) -> Array:
@@ -70,6 +71,6 @@ class Friction:
         return force
 
     def slope(self, rates: Array) -> Array:
-        """Return minus the derivative of each torque by its rate, (n,)."""
+        """Return the negative derivative of each torque by its joint rate, (n,)."""
         # The square of 1/cosh, which would overflow at high speed.
         return self.viscous + self.coulomb / self.slip * (1.0 - np.tanh(rates / self.slip) ** 2)

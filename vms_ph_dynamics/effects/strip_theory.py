@@ -1,4 +1,4 @@
-"""Strip theory: added mass and drag of a slender cylinder, each strip in a plane flow.
+"""Strip theory: added mass and drag of a slender cylinder in a fluid.
 
 T. I. Fossen, Handbook of Marine Craft Hydrodynamics and Motion Control, Wiley 2011, section 6.3.
 """
@@ -10,7 +10,7 @@ from ..errors import ModelError, StateError
 from ..groups import skew
 from .fluid import WATER, ImmersedBody, check_density
 
-DRAG = 1.2  # of a circular cylinder across the flow
+DRAG = 1.2  # drag coefficient of a circular cylinder in cross flow
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -22,19 +22,19 @@ def immersed_cylinder(
 
     Across its axis the added mass is that of its own volume of fluid and the drag per length is
     ``1/2 rho c_d 2r |u| u``; along the axis both are zero. The quadratic drag couples all
-    components of the twist; kept is its diagonal about the link's origin: ``rho c_d r`` times the
-    integral of ``|u|^3`` over the length, u the velocity across the axis that a unit component
-    gives.
+    components of the twist; only its diagonal about the link's origin is used: ``rho c_d r`` times
+    the integral of ``|u|^3`` over the length, with u the velocity across the axis for a unit
+    component.
 
     Args:
         link: its name.
         radius: m.
         start: (3,) middle of one end in the link's frame, m.
-        end: (3,) middle of the other.
+        end: (3,) middle of the other end, m.
         density: of the fluid, kg/m^3.
 
     Raises:
-        ModelError: a radius, length or density that is not positive.
+        ModelError: the radius, length or density is not positive.
     """
     check_density(density)
     try:

@@ -1,1 +1,1 @@
-"""Energy at the ports: quadratures, audits, exchange between task and null space."""
+"""Energy accounting at the ports: quadratures, audits, exchange between task and null space."""

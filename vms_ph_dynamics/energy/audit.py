@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Port energies are totals: a sample without them can be passed over for a while, ns.
+# Port energies are totals: samples without them can be skipped for this long, ns.
 _PATIENCE = 1_000_000_000
 
 
@@ -12,8 +12,8 @@ class PortEnergies:
     """Energies since a simulation was last reset, integrated by the simulation itself.
 
     Attributes:
-        supplied: by port, J; positive into the robot.
-        dissipated: by friction, J.
+        supplied: energy by port, J; positive into the robot.
+        dissipated: energy dissipated by friction, J.
         resets: number of resets so far.
     """
 
@@ -28,9 +28,9 @@ class Flow:
 
     Attributes:
         time: ns.
-        energy: total, J.
-        power: by port, W; positive into the robot.
-        dissipated: by friction, W.
+        energy: total energy, J.
+        power: power by port, W; positive into the robot.
+        dissipated: power dissipated by friction, W.
         exact: port energies of the simulation; None where there is none.
     """
 
@@ -67,11 +67,11 @@ class EnergyAudit:
 
     @property
     def unaccounted_energy(self) -> float:
-        """Stored - supplied + dissipated, J: the energy that no port has brought."""
+        """Unaccounted energy, ``stored - supplied + dissipated``, J."""
         return self.stored - sum(self.port_energy.values()) + self.dissipated
 
     def add(self, flow: Flow) -> None:
-        """Account for the next sample."""
+        """Add the next sample to the balance."""
         first, last = self._first, self._last
         if last is not None and _lacks_port_energies(last, flow):
             return
@@ -111,6 +111,6 @@ def _follows(last: Flow, flow: Flow) -> bool:
 
 
 def _lacks_port_energies(last: Flow, flow: Flow) -> bool:
-    """Whether the port energies of a sample were lost on the way, soon after others arrived."""
+    """Whether a sample lacks port energies although others arrived shortly before."""
     lost = last.exact is not None and flow.exact is None
     return lost and 0 <= flow.time - last.time < _PATIENCE

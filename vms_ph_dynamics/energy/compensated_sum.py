@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class CompensatedSum(NamedTuple):
-    """An energy as the sum of two numbers, so that a million small terms leave no rounding.
+    """An energy as the sum of two numbers, so that a million small terms add up without rounding.
 
     Attributes:
         value: J.

@@ -26,5 +26,5 @@ class PowerQuadrature:
 
     @property
     def net(self) -> float:
-        """Energy that the robot has gained, J."""
+        """Change of the energy of the robot, J: supplied less dissipated."""
         return sum(self.supplied.values()) - self.dissipated

@@ -10,16 +10,16 @@ from ..model import VMSModel
 from ..structure import TaskSpaceForm
 from ..tasks import Task
 
-# The null-space basis is anchored anew below this alignment.
+# The null-space basis is renewed below this alignment.
 _ALIGNED = 0.5
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Power from null-space into task energy, W; NaN where a robot has no such split.
+    """Power from null-space energy to task energy, W; NaN if the robot has no null space.
 
     Attributes:
-        whole: by inertia alone.
+        whole: power by inertia alone.
         through_g12: the part through the block G_12 of the structure matrix.
     """
 

@@ -1,8 +1,8 @@
 """EPHS: a compositional language for multibody systems with heat [C].
 
 A system is a pattern with its boxes filled by systems; primitive ones store energy, exchange it
-reversibly (Dirac structures) or irreversibly (Onsager structures), or are the environment. Wires
-are checked when a pattern is made, laws when a system is assembled.
+reversibly (Dirac structures) or irreversibly (Onsager structures), or are the environment.
+Connections are checked when a pattern is constructed, physical laws when a system is assembled.
 """
 
 from . import multibody

@@ -4,11 +4,11 @@ from ..errors import ModelError, StateError
 
 
 class PatternError(ModelError):
-    """Wires that do not fit: a port that is missing, of another quantity, or connected twice."""
+    """An invalid connection: a port is missing, of another quantity, or connected twice."""
 
 
 class StructureError(ModelError):
-    """A component whose structure breaks a law: not skew, not symmetric, not non-negative."""
+    """A component whose structure violates a law: it is not skew, symmetric or semidefinite."""
 
 
 class SimulationError(StateError):
@@ -34,4 +34,4 @@ class TemperatureError(SimulationError):
 
 
 class SingularConstraint(SimulationError):
-    """Constraints that lose rank, so that their forces are not determined."""
+    """Constraints that have lost rank, so that their forces are not determined."""

@@ -1,4 +1,4 @@
-"""The systems of source C, ready to look at, change and run."""
+"""The example systems of source C."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from .systems import System, compose
 
 
 def oscillator(stiffness: float = 2.0, mass: float = 3.0) -> System:
-    """Return a mass on a spring [C fig. 5]; its port ``p`` takes a force and gives the velocity.
+    """Return a mass on a spring [C fig. 5]; its port ``p``: force and velocity.
 
     Args:
         stiffness: N/m.
@@ -79,7 +79,7 @@ def _turned(angle: float, axis: Sequence[float], position: Sequence[float]) -> A
 class TwoBodies:
     """Two bodies and revolute joints with friction, heat and a spring [C fig. 1, section 6].
 
-    The source gives no numbers; these make every term of its equations count.
+    The source gives no numbers; these are chosen such that every term of its equations matters.
 
     Attributes:
         masses: kg.

@@ -1,4 +1,4 @@
-"""Lie groups of rigid motion: one geometry for forms, integrators, decoupling and EPHS."""
+"""Lie groups of rigid motion, shared by forms, integrators, decoupling and EPHS."""
 
 from .base import base_group
 from .group import Group

@@ -40,7 +40,7 @@ class Group(ABC):
 
     @abstractmethod
     def log(self, g: Array) -> Array:
-        """Return the algebra element, rotation angle at most pi, whose exponential is g."""
+        """Return the algebra element, of a rotation angle of at most pi, whose exponential is g."""
 
     @abstractmethod
     def dexp(self, x: Array) -> Array:
@@ -48,7 +48,7 @@ class Group(ABC):
 
     @abstractmethod
     def dexp_inverse(self, x: Array) -> Array:
-        """Return the inverse of :meth:`dexp`, (d,d); rotation angles below 2 pi."""
+        """Return the inverse of :meth:`dexp`, (d,d), for rotation angles below 2 pi."""
 
     @abstractmethod
     def cayley(self, x: Array) -> Array:
@@ -56,7 +56,7 @@ class Group(ABC):
 
     @abstractmethod
     def cayley_inverse(self, g: Array) -> Array:
-        """Return the algebra element whose Cayley map is g; rotation angles below pi."""
+        """Return the algebra element whose Cayley map is g, for rotation angles below pi."""
 
     @abstractmethod
     def dcayley(self, x: Array) -> Array:
@@ -83,11 +83,11 @@ class Group(ABC):
         """Return the algebra element of a matrix; the inverse of :meth:`hat`."""
 
     def coAd(self, g: Array) -> Array:
-        """Return ``Ad_g^T``: takes momenta at g, in space axes, to body axes, (d,d)."""
+        """Return ``Ad_g^T``, which maps momenta at g from space axes to body axes, (d,d)."""
         return self.Ad(g).T
 
     def coad(self, x: Array) -> Array:
-        """Return ``ad_x^T``, (d,d): the rate of a conserved momentum in body axes."""
+        """Return ``ad_x^T``, (d,d), which gives the rate of a conserved momentum in body axes."""
         return self.ad(x).T
 
     def lie_poisson(self, p: Array) -> Array:

@@ -1,8 +1,8 @@
 """Joints as subgroups of rigid motions [A, section 2.2 and appendix A].
 
-Each has a configuration in its own manifold, a velocity in its own algebra, and the maps between
-them: the pose ``phi``, the rate ``chi``, its dual ``chi*`` and the motion subspace ``S`` (iota).
-Source A writes twists angular first; here they are linear first, and the planar joint's
+Each joint has a configuration in its own manifold, a velocity in its own algebra, and the maps
+between them: the pose ``phi``, the rate ``chi``, its dual ``chi*`` and the motion subspace ``S``
+(iota). Source A writes twists angular first; here they are linear first, and the planar joint's
 configuration is (x, y, angle) with velocity (vx, vy, w).
 """
 
@@ -21,7 +21,7 @@ class Joint(ABC):
     """A joint between a body and its parent.
 
     Attributes:
-        dimension: of its velocity.
+        dimension: size of its velocity.
     """
 
     dimension: int
@@ -40,7 +40,7 @@ class Joint(ABC):
         """Return chi_q as a matrix: ``qdot = chi_q v`` in coordinates of the joint [A (10)]."""
 
     def dual_rate_map(self, q: Array) -> Array:
-        """Return chi_q* as a matrix: takes gradients dV/dq to generalised forces [A (41)]."""
+        """Return chi_q* as a matrix, which maps gradients dV/dq to generalised forces [A (41)]."""
         return self.rate_map(q).T
 
 
@@ -50,11 +50,11 @@ def _unit_pose() -> Array:
 
 @dataclass(frozen=True)
 class RevoluteJoint(Joint):
-    """Turns about an axis through a point of the body.
+    """A revolute joint: rotation about an axis through a point of the body.
 
     Attributes:
         axis: (3,) unit vector in the body.
-        point: (3,) of the axis, in the body, m.
+        point: (3,) a point of the axis, in the body, m.
         home: (4,4) pose at angle zero.
     """
 
@@ -79,7 +79,7 @@ class RevoluteJoint(Joint):
 
 @dataclass(frozen=True)
 class PrismaticJoint(Joint):
-    """Slides along an axis.
+    """A prismatic joint: translation along an axis.
 
     Attributes:
         axis: (3,) unit vector in the body.
@@ -106,13 +106,13 @@ class PrismaticJoint(Joint):
 
 @dataclass(frozen=True)
 class PlanarJoint(Joint):
-    """Moves in the plane z = 0 of the parent; q = (x, y, angle), v = (vx, vy, w) in the body."""
+    """A planar joint in the plane z = 0; q = (x, y, angle), v = (vx, vy, w) in the body."""
 
     dimension = 3
 
     @property
     def subspace(self) -> Array:
-        """Selects x, y and the turn about z, (6,3)."""
+        """Selects x, y and the rotation about z, (6,3)."""
         return np.eye(6)[:, [0, 1, 5]]
 
     def pose(self, q: Array) -> Array:
@@ -131,13 +131,13 @@ class PlanarJoint(Joint):
 
 @dataclass(frozen=True)
 class FloatingJoint(Joint):
-    """Moves freely; its configuration is the pose itself, flattened row by row, (16,)."""
+    """A free joint; its configuration is the pose, flattened row by row, (16,)."""
 
     dimension = 6
 
     @property
     def subspace(self) -> Array:
-        """The unit, (6,6)."""
+        """The identity, (6,6)."""
         return np.eye(6)
 
     def pose(self, q: Array) -> Array:

@@ -18,7 +18,7 @@ class SO2(Group):
     dimension = 1
 
     def identity(self) -> Array:
-        """Return the unit matrix."""
+        """Return the identity matrix."""
         return np.eye(2)
 
     def inverse(self, g: Array) -> Array:
@@ -81,7 +81,7 @@ class SE2(Group):
     dimension = 3
 
     def identity(self) -> Array:
-        """Return the unit matrix."""
+        """Return the identity matrix."""
         return np.eye(3)
 
     def inverse(self, g: Array) -> Array:
@@ -99,7 +99,7 @@ class SE2(Group):
         """Return the twist that reaches g in unit time."""
         w = atan2(g[1, 0], g[0, 0])
         e = stumpff(w * w).inverse().value
-        # V^-1 = I - w J/2 + e w^2 J^2 with J the quarter turn, J^2 = -I.
+        # V^-1 = I - w J/2 + e w^2 J^2 with J the rotation by pi/2, J^2 = -I.
         t = g[:2, 2]
         return np.append((1.0 - e * w * w) * t - 0.5 * w * (_QUARTER @ t), w)
 
@@ -136,7 +136,7 @@ class SE2(Group):
         return np.eye(3) + 0.5 * self.ad(x) + 0.25 * squared
 
     def Ad(self, g: Array) -> Array:
-        """Return ``[[R, -J p], [0, 1]]`` with J the quarter turn."""
+        """Return ``[[R, -J p], [0, 1]]`` with J the rotation by pi/2."""
         matrix = g.copy()
         matrix[:2, 2] = -_QUARTER @ g[:2, 2]
         return matrix

@@ -1,6 +1,6 @@
 """Rigid motions in space.
 
-Everything is that of SO(3) with dual numbers in place of real ones: a twist (v, w) is the dual
+All maps are those of SO(3) with dual numbers in place of real ones: a twist (v, w) is the dual
 vector ``w + eps v``, its square ``w.w + eps 2 w.v``, and a function f of the square has the dual
 part ``f' 2 w.v``. A dual number ``a + eps b`` multiplies a twist by the matrix [[a, b], [0, a]].
 """
@@ -22,7 +22,7 @@ class SE3(Group):
     dimension = 6
 
     def identity(self) -> Array:
-        """Return the unit matrix."""
+        """Return the identity matrix."""
         return np.eye(4)
 
     def inverse(self, g: Array) -> Array:

@@ -22,7 +22,7 @@ class SO3(Group):
     dimension = 3
 
     def identity(self) -> Array:
-        """Return the unit matrix."""
+        """Return the identity matrix."""
         return np.eye(3)
 
     def inverse(self, g: Array) -> Array:
@@ -35,10 +35,10 @@ class SO3(Group):
         return np.eye(3) + c[1] * hat + c[2] * hat @ hat
 
     def log(self, g: Array) -> Array:
-        """Return the rotation vector, by way of the unit quaternion; exact at 0 and at pi."""
+        """Return the rotation vector, computed from the unit quaternion; exact at 0 and at pi."""
         w, v = _quaternion(g)
         sine = sqrt(float(v @ v))
-        # Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
+        # Half the angle is atan2(sine, w); the ratio has a limit as sine and angle vanish.
         if sine < 1e-10:
             return (2.0 / w) * v
         return (2.0 * atan2(sine, w) / sine) * v
@@ -89,7 +89,7 @@ class SO3(Group):
 
 
 def _quaternion(r: Array) -> tuple[float, Array]:
-    """Return real and vector part, the real part not negative, of a rotation matrix.
+    """Return the unit quaternion of a rotation matrix as real part, not negative, and vector part.
 
     The largest of the four components is computed first, so that none is a small difference.
     """

@@ -1,4 +1,4 @@
-"""Poses as rotation and position side by side, the second group structure of source C."""
+"""Poses as the direct product of rotation and position, the second group structure of source C."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class SO3TimesR3(Group):
     dimension = 6
 
     def identity(self) -> Array:
-        """Return the unit matrix."""
+        """Return the identity matrix."""
         return np.eye(4)
 
     def compose(self, g: Array, h: Array) -> Array:
@@ -29,7 +29,7 @@ class SO3TimesR3(Group):
         return pose(g[:3, :3] @ h[:3, :3], g[:3, 3] + h[:3, 3])
 
     def inverse(self, g: Array) -> Array:
-        """Return rotation transposed, position negated."""
+        """Return the inverse: rotation transposed, position negated."""
         return pose(g[:3, :3].T, -g[:3, 3])
 
     def exp(self, x: Array) -> Array:
@@ -49,7 +49,7 @@ class SO3TimesR3(Group):
         return _beside(np.eye(3), _SO3.dexp_inverse(x[3:]))
 
     def cayley(self, x: Array) -> Array:
-        """Return the Cayley map of the rotation, the position as it is."""
+        """Return the Cayley map of the rotation; the position is unchanged."""
         return pose(_SO3.cayley(x[3:]), x[:3])
 
     def cayley_inverse(self, g: Array) -> Array:

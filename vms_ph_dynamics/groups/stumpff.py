@@ -1,4 +1,4 @@
-"""Stumpff functions: what exponentials of rotations are made of, exact down to angle zero.
+"""Stumpff functions, of which exponentials of rotations consist; exact down to angle zero.
 
 ``c_n(s) = sum_k (-s)^k / (n + 2k)!`` with s the square of the angle t: ``c_0 = cos t``,
 ``c_1 = sin t / t``, ``c_2 = (1 - cos t) / t^2``, ``c_3 = (t - sin t) / t^3``. They satisfy
@@ -9,14 +9,14 @@ derivatives ever need a difference of nearly equal numbers.
 from dataclasses import dataclass
 from math import cos, factorial, sin, sqrt
 
-_SMALL = 4.0  # below, the series; above, the closed forms have no cancellation left
-_TERMS = 12  # the first term left out is below 1e-22 there
+_SMALL = 4.0  # the series is used below, the closed forms above, where they have no cancellation
+_TERMS = 12  # the first omitted term is below 1e-22
 _INVERSE_FACTORIAL = [1.0 / factorial(n) for n in range(7 + 2 * _TERMS)]
 
 
 @dataclass(frozen=True, slots=True)
 class Dual:
-    """A function of the angle squared and its derivative by it."""
+    """A function of the squared angle and its derivative."""
 
     value: float
     slope: float

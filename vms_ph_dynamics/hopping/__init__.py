@@ -1,4 +1,4 @@
-"""Legs on floors: contact as a power port, and runs whose events are located in time."""
+"""Legs on floors: contact as a power port, and runs with events located in time."""
 
 from .floor import Floor, FloorForce, Phase
 from .hopper import ContactEvent, EventKind, Hopper

@@ -8,7 +8,7 @@ from ..errors import StateError
 
 
 class Phase(enum.IntEnum):
-    """The contact of a foot: none, pressed and held, without pressure, or sliding."""
+    """The contact of a foot: none, sticking with pressure, without pressure, or sliding."""
 
     FLIGHT = 0
     PRESSED = 1
@@ -23,8 +23,8 @@ class FloorForce:
 
     Attributes:
         tangential, normal: force on the foot, N.
-        slide: rate of the tangential deflection of the floor, m/s; that of the foot where it
-            sticks.
+        slide: rate of the tangential deflection of the floor, m/s; equal to the speed of a sticking
+            foot.
         stored: energy in the floor's springs, J.
         dissipated: power dissipated by the floor, W; never negative.
     """
@@ -40,16 +40,16 @@ class FloorForce:
 class Floor:
     """A horizontal floor at height zero with springs and dashpots.
 
-    Normal to itself ``F_y = max(-K y - D ydot, 0)`` while the foot is below zero; [B (4.13),
-    (4.14)] print ``+K``, with which the floor never pushes. Along itself ``F_x = -K s - D sdot``
-    with the deflection s from an anchor that is set at touch-down, and released at lift-off with
-    whatever it still stores.
+    The normal force is ``F_y = max(-K y - D ydot, 0)`` while the foot is below zero; [B (4.13),
+    (4.14)] print ``+K``, with which the floor never pushes. The tangential force is
+    ``F_x = -K s - D sdot`` with the deflection s from an anchor that is set at touch-down. At
+    lift-off the anchor is released, and the energy still stored in the deflection is lost.
 
     Attributes:
-        stiffness, damping: K and D, (along, normal), N/m and N s/m.
+        stiffness, damping: K and D, (tangential, normal), N/m and N s/m.
         friction: coefficient mu of the cone ``|F_x| <= mu F_y``: the anchor slips where the force
-            would leave it, and nothing is pulled where nothing is pressed. None is the floor of
-            [B]: it holds the foot sideways as long as that is below zero, pressed or not.
+            would leave it, and there is no tangential force without pressure. None is the floor of
+            [B]: it holds the foot sideways while the foot is below zero, with or without pressure.
     """
 
     stiffness: tuple[float, float] = (10000.0, 10000.0)
@@ -64,17 +64,17 @@ class Floor:
             raise StateError(f"friction must be None or not negative; given: {self.friction}")
 
     def pressure(self, height: float, rate: float) -> float:
-        """Return ``-K y - D ydot``, N: pressed where positive."""
+        """Return ``-K y - D ydot``, N; the foot presses where it is positive."""
         return -self.stiffness[1] * height - self.damping[1] * rate
 
     def excess(self, height: float, rate: float, deflection: float, along: float) -> float:
-        """Return by how much a foot that is held would leave the cone, N; signed as the force."""
+        """Return the excess of a sticking foot's force over the cone, N; signed as the force."""
         held = -self.stiffness[0] * deflection - self.damping[0] * along
         most = inf if self.friction is None else self.friction * self.pressure(height, rate)
         return max(held - most, 0.0) if held > 0.0 else min(held + most, 0.0)
 
     def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
-        """Return whether a foot that presses is held or slides, and which way."""
+        """Return whether a foot that presses sticks or slides, and its direction."""
         out = self.excess(height, rate, deflection, along)
         if out == 0.0:
             return Phase.PRESSED
@@ -86,11 +86,11 @@ class Floor:
         """Return the force on a foot and the energy of the floor.
 
         Args:
-            phase: of the motion; the caller switches it at the events.
+            phase: of the motion, which the caller switches at the events.
             height: y of the foot, m.
             rate: its derivative, m/s.
             deflection: s, m.
-            along: horizontal velocity of the foot, m/s.
+            along: tangential velocity of the foot, m/s.
         """
         if phase is Phase.FLIGHT:
             return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -100,13 +100,13 @@ class Floor:
         if phase is Phase.PRESSED or self.friction is None:
             tangential, slide = -k * deflection - d * along, along
         else:
-            # On the cone the anchor goes along; relieved, the deflection runs back by itself.
+            # On the cone the anchor moves with the foot; without pressure the deflection relaxes.
             sense = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
             tangential = sense * self.friction * normal
             slide = -(tangential + k * deflection) / d
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
-        # The power in at the foot, less that into the springs. A relieved floor rises by itself and
-        # dissipates what it stored.
+        # The power supplied at the foot less that stored in the springs. A floor without pressure
+        # relaxes and dissipates its stored energy.
         dissipated = -tangential * along - k * deflection * slide
         dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
         return FloorForce(tangential, normal, slide, stored, dissipated)

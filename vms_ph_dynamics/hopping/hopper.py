@@ -1,4 +1,4 @@
-"""Integration of a leg through its phases, with every change of phase located in time."""
+"""Integration of a leg through its phases, with every phase change located in time."""
 
 import enum
 from collections.abc import Callable, Iterator
@@ -11,22 +11,23 @@ from ..integrators.radau import CollocationStep, RadauStepper
 from .floor import Phase
 from .leg_on_floor import CHANNELS, LegOnFloor
 
-# Where within a step a change of phase is looked for.
+# Fractions of a step at which a phase change is looked for.
 _LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
-# A change of phase is located until the foot misses the surface by less than this, m.
+# A phase change is located until the foot is within this distance of the surface, m.
 _ON_TIME = 1e-13
 SKIN = 1e-8
-"""A foot has left when it is this far above the floor, m.
+"""Height of the foot above the floor at which it counts as lifted off, m.
 
-The law, and the floor's hold, differ above and below zero: where both drive the foot back to it, as
-after a touch-down with a strong regulator, it would change sides infinitely often in a finite time.
+The law and the tangential force of the floor differ above and below zero: where both drive the foot
+back to zero, as after a touch-down with a strong regulator, it would change sides infinitely often
+in a finite time.
 """
-# First steps, s: after touch-down the dashpot brakes the light foot within microseconds.
+# First steps, s: after touch-down the dashpot stops the light foot within microseconds.
 _AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
 
 
 class EventKind(enum.IntEnum):
-    """The kinds of changes between two phases."""
+    """The kinds of phase changes."""
 
     TOUCH_DOWN = 0
     LIFT_OFF = 1
@@ -38,13 +39,13 @@ class EventKind(enum.IntEnum):
 
 @dataclass(frozen=True)
 class ContactEvent:
-    """A change of phase.
+    """A phase change.
 
     Attributes:
         time: s.
         kind: of the change.
         state: (2 nv + 1,) of the system, before the floor is released or its anchor set.
-        energies: (channels,) through the channels up to then, J.
+        energies: (channels,) through the channels since the start, J.
     """
 
     time: float
@@ -56,15 +57,15 @@ class ContactEvent:
 class Hopper:
     """The state of a leg on a floor, its port energies and its events over time.
 
-    The stiff stance is integrated by an L-stable collocation scheme; the phases end at the very
-    instants at which the foot meets the floor, is relieved of pressure or leaves, so that no step
-    extends over a jump and the energy balance closes to the accuracy of the scheme.
+    The stiff stance is integrated by an L-stable collocation scheme; the phases end exactly at
+    touch-down, at the loss of pressure and at lift-off, so that no step extends over a jump and the
+    energy balance closes to the accuracy of the scheme.
 
     Attributes:
         system: leg, law and floor.
         phase: of the motion.
         energies: (channels,) through the channels of the system since the start, J.
-        events: all changes of phase so far.
+        events: all phase changes so far.
     """
 
     def __init__(
@@ -84,14 +85,14 @@ class Hopper:
             system: leg, law and floor.
             q: (nq,) configuration.
             v: (nv,).
-            phase: to start in; read from the height of the foot when None. At an event, where the
-                foot is at height zero, it must be given.
+            phase: to start in; determined from the height of the foot when None. It must be given
+                at an event, where the foot is at height zero.
             tolerance: of the error of a step, relative to a state of the order of one.
             largest_step: s.
-            skin: height at which the foot has left the floor, m; see :data:`SKIN`.
+            skin: height at which the foot counts as lifted off, m; see :data:`SKIN`.
 
         Raises:
-            StateError: q or v is no state of the robot.
+            StateError: q or v is not a state of the robot.
         """
         d = system.leg.model.evaluate(q, v)
         y, nv = system.state(d.q, d.v), system.nv
@@ -122,7 +123,7 @@ class Hopper:
 
     @property
     def time(self) -> float:
-        """Since the start, s."""
+        """Time since the start, s."""
         return self._stepper.time
 
     @property
@@ -137,7 +138,7 @@ class Hopper:
             StiffStepError: the motion cannot be integrated.
         """
         stepper = self._stepper
-        # Rounding may leave less than this to go.
+        # Rounding may leave a remainder smaller than this.
         while stepper.time < time - 1e-12:
             step, happens = self._cut(stepper.propose(time))
             stepper.accept(step)
@@ -147,13 +148,13 @@ class Hopper:
                 self._switch(happens)
 
     def _cut(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
-        """End a step at the first change of phase within it."""
+        """End a step at the first phase change within it."""
         margins, start = self._margins[self.phase], 0.0
         for look in _LOOKS:
             kind = margins(step.state(look))[1]
             if kind is not None:
                 part = self._root(lambda p: margins(step.state(p))[0], start, look)
-                # At the crossing another kind may come first.
+                # Another kind of phase change may occur before the crossing.
                 return self._on_time(step, part, margins(step.state(part))[1] or kind)
             start = look
         return step, None
@@ -161,7 +162,7 @@ class Hopper:
     def _on_time(
         self, step: CollocationStep, part: float, kind: EventKind
     ) -> tuple[CollocationStep, EventKind]:
-        """Repeat a step until its end is the event: within a step the scheme is less accurate."""
+        """Repeat a step until it ends at the event; the scheme is less accurate within a step."""
         margins = self._margins[self.phase]
         h = part * step.length
         near = min(1.0, part + 1e-3)
@@ -177,7 +178,7 @@ class Hopper:
             missed = margins(cut.after)[0]
             if abs(missed) < _ON_TIME or slope >= 0.0:
                 break
-            # Never before the start, which a grazing start would ask for.
+            # Never before the start, which a grazing start would otherwise give.
             h = max(h - missed / slope, 0.1 * h)
         return cut, kind
 
@@ -185,13 +186,14 @@ class Hopper:
     def _root(margin: Callable[[float], float], low: float, high: float) -> float:
         """Return where a margin that is not negative at ``low`` has just become negative.
 
-        By the Illinois rule: the secant, with a value halved that stays on its side.
+        The Illinois rule is used: the secant method, halving the value of an end that is retained.
         """
         above, below = margin(low), margin(high)
         for _ in range(60):
             if high - low < 1e-12 or below > -_ON_TIME:
                 break
-            # Held off the ends, which a secant through a tiny value would return for ever.
+            # Kept away from the ends, which a secant through a tiny value would return
+            # indefinitely.
             part = min(max(above / (above - below), 1e-3), 1.0 - 1e-3)
             middle = low + part * (high - low)
             value = margin(middle)
@@ -244,7 +246,7 @@ class Hopper:
         else:
             self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.grip(y)
             if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
-                # Located a rounding too early.
+                # Located too early by a rounding error.
                 self.phase = self.system.leaning(y)
         landed = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
         stepper.restart(y, _AFTER_TOUCH_DOWN if landed else _AFTER_OTHERS)

@@ -1,4 +1,4 @@
-"""A leg in the plane: the line from the centre of mass to the foot, and how it moves."""
+"""A leg in the plane: the line from the centre of mass to the foot and its motion."""
 
 from dataclasses import dataclass
 from math import atan2, cos, pi, sin
@@ -16,7 +16,7 @@ _PLANE = [0, 1, 5]
 
 @dataclass(frozen=True, slots=True)
 class LegState:
-    """A robot of the plane at an instant, as a leg; the second axis points up.
+    """A planar robot at an instant, described as a leg; the second axis points up.
 
     Attributes:
         q, v: (nq,), (nv,) configuration and velocity.
@@ -66,7 +66,7 @@ class LegState:
 
     @property
     def angular_momentum(self) -> float:
-        """About the centre of mass, N m s."""
+        """Angular momentum about the centre of mass, N m s."""
         base = self.M[:3] @ self.v
         turn = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
         arm = turn.T @ (self.centre - self.q[:2])
@@ -74,18 +74,18 @@ class LegState:
 
 
 class Leg:
-    """Sees a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
+    """Describes a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
 
     Coordinates are ``(x, y, theta, joints)``: those of the base with the angle instead of its
     cosine and sine.
     """
 
     def __init__(self, model: VMSModel, foot: str | None = None) -> None:
-        """Take a robot and the frame of its foot, the end effector when None.
+        """Construct from a robot and the frame of its foot, the end effector when None.
 
         Raises:
-            ModelError: a base that is not planar, gravity that does not pull along -y, joints that
-                mimic others or turn without limits, a fluid, or no such frame.
+            ModelError: the base is not planar, gravity is not along -y, joints mimic others or are
+                continuous, the robot is in a fluid, or there is no such frame.
         """
         if model.base != "planar" or not model.is_plain or model.nq != 4 + model.n:
             raise ModelError(
@@ -101,7 +101,7 @@ class Leg:
         self.model = model
         self.foot = model.end_effector if foot is None else foot
         self._tree = model.tree
-        # Of its own: a leg is asked between the terms of an evaluation.
+        # Separate data: a leg is evaluated between the terms of an evaluation.
         self._pin = model.tree.pinocchio
         self._data = self._pin.createData()
         self._id = model.frame_id(self.foot)
@@ -145,7 +145,7 @@ class Leg:
         r = (ox * ox + oy * oy) ** 0.5
         j_length = (ox * j_line[0] + oy * j_line[1]) / r
         j_angle = (ox * j_line[1] - oy * j_line[0]) / (r * r)
-        # Whether the lower triangle is filled depends on Pinocchio's release.
+        # Whether the lower triangle is filled depends on the version of Pinocchio.
         return LegState(
             q=q,
             v=v,

@@ -1,4 +1,4 @@
-"""A leg with a control law on a floor: its rates, and the power through every port."""
+"""A leg with a control law on a floor: its rates and the power through every port."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class LegEfforts:
     """The efforts of a control law at an instant.
 
     Attributes:
-        force: (nv,) generalised: a wrench on the base in base axes, then joint torques.
-        powers: of the law's own parts, W, in the order of its ``channels``.
+        force: (nv,) generalised force: a wrench on the base in base axes, then joint torques.
+        powers: of the parts of the law, W, in the order of its ``channels``.
         stored: energy in the law's virtual springs, J.
     """
 
@@ -30,7 +30,7 @@ class LegLaw:
     """A control law in continuous time.
 
     Attributes:
-        efforts: as a function of the leg and of whether it stands.
+        efforts: as a function of the leg and of whether it is in stance.
         channels: names of the powers of the efforts.
     """
 
@@ -45,11 +45,12 @@ the robot, the power dissipated by the floor, and that of further forces on the 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A wrench on the foot from outside, held constant.
+    """An external wrench on the foot, held constant.
 
     Attributes:
         wrench: (3,) force and moment, N and N m.
-        in_foot_axes: whether the force is in the axes of the foot's frame, or of the inertial one.
+        in_foot_axes: whether the force is in the axes of the foot's frame instead of the inertial
+            ones.
     """
 
     wrench: Array
@@ -65,7 +66,7 @@ class Push:
 class LegOnFloor:
     """The closed system with the state ``(x, y, theta, joints, v, s)``, (2 nv + 1,).
 
-    s is the deflection of the floor along itself. Within a phase its motion is smooth, but for a
+    s is the tangential deflection of the floor. Within a phase the motion is smooth, except at a
     change between sticking and slipping.
 
     Attributes:
@@ -80,7 +81,7 @@ class LegOnFloor:
         self.push: Push | None = None
 
     def state(self, q: Array, v: Array) -> Array:
-        """Return the state of a configuration and velocity, the floor undeflected."""
+        """Return the state of a configuration and velocity, with the floor undeflected."""
         return np.concatenate([self.leg.coordinates(q), v, [0.0]])
 
     def seen(self, y: Array) -> LegState:
@@ -99,21 +100,21 @@ class LegOnFloor:
         return self.floor.force(phase, height, rate, float(y[-1]), float(leg.foot_rate[0]))
 
     def pressure_depth(self, y: Array) -> float:
-        """Return the pressure on the floor as the depth of a spring that would give it, m."""
+        """Return the pressure on the floor divided by its normal stiffness, m."""
         return self.floor.pressure(*self.foot_height(y)) / self.floor.stiffness[1]
 
     def grip(self, y: Array) -> Phase:
-        """Return whether a foot that presses is held or slides."""
+        """Return whether a foot that presses sticks or slides."""
         return self.floor.grip(*self._contact(y))
 
     def leaning(self, y: Array) -> Phase:
-        """Return which way a foot at the edge of the cone slides."""
+        """Return the direction in which a foot at the edge of the cone slides."""
         _, _, deflection, along = self._contact(y)
         held = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
         return Phase.SLIDES_BACK if held > 0.0 else Phase.SLIDES_FORWARD
 
     def cone_depth(self, y: Array, sense: float) -> float:
-        """Return the margin to the friction cone of a foot that is held, as depth of a spring, m.
+        """Return the margin to the friction cone of a sticking foot, divided by the stiffness, m.
 
         Args:
             y: the state.

@@ -1,4 +1,4 @@
-"""Runs of legs on a floor, sampled evenly."""
+"""Runs of legs on a floor, sampled at equal intervals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .leg_on_floor import LegOnFloor
 
 @dataclass(frozen=True)
 class HoppingRun:
-    """A run, sampled evenly, with its events.
+    """A run, sampled at equal intervals, with its events.
 
     Attributes:
         system: leg, law and floor.
@@ -22,7 +22,7 @@ class HoppingRun:
         states: (T,2 nv + 1).
         phases: (T,) of :class:`Phase`.
         energies: (T,channels) through every channel of the system since the start, J.
-        events: all changes of phase.
+        events: all phase changes.
         stopped: whether it ended by its condition ``stop``.
         steps: accepted steps of the integrator.
     """
@@ -49,7 +49,7 @@ class HoppingRun:
         return np.array([quantity(self.system.seen(y)) for y in self.states])
 
     def touch_downs(self, apart: float = 0.05) -> list[ContactEvent]:
-        """Return the touch-downs that follow the one before by more than ``apart``, s."""
+        """Return the touch-downs that follow the previous one by more than ``apart``, s."""
         found: list[ContactEvent] = []
         last = -np.inf
         for event in self.events:
@@ -86,16 +86,16 @@ def hop(
         q: (nq,) configuration.
         v: (nv,).
         duration: s.
-        sample: distance of the samples in time, s.
+        sample: sampling interval, s.
         tolerance: of the error of a step, relative to a state of the order of one.
         largest_step: s.
         stop: ends the run at the first accepted step where it holds.
         phase: to start in; see :class:`Hopper`.
-        skin: height at which the foot has left the floor, m.
+        skin: height at which the foot counts as lifted off, m.
         progress: receives the time reached after each accepted step, s.
 
     Raises:
-        StateError: q or v is no state of the robot.
+        StateError: q or v is not a state of the robot.
         StiffStepError: the motion cannot be integrated.
     """
     hopper = Hopper(

@@ -1,4 +1,4 @@
-"""A simulated leg on a floor with a controller in its loop."""
+"""A simulated leg on a floor with a controller in the loop."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +22,12 @@ _PLANE = [0, 1, 5]
 class HoppingSimulation:
     """Integrates a leg through its hops, with the interface of ``Simulation``.
 
-    A law in continuous time is evaluated within the steps of the integrator, the efforts of any
-    other are held over each control step. The floor is part of the port at the end effector.
+    A law in continuous time is evaluated within the steps of the integrator; the efforts of any
+    other law are held over each control step. The floor is part of the port at the end effector.
 
     Attributes:
         dt: control step, s.
-        resets: how often it was reset to the start.
+        resets: number of resets to the start.
         failures: always 0; the integrator adapts the length of its own steps.
     """
 
@@ -47,11 +47,11 @@ class HoppingSimulation:
             q: (nq,) where to start, also after a reset.
             dt: control step, s.
             control: called with the state at the end of every control step; None for none.
-            law: gives the law in continuous time, or None if there is none.
+            law: returns the law in continuous time, or None if there is none.
             floor: that of [B] when None.
 
         Raises:
-            ModelError: the robot is no leg.
+            ModelError: the robot is not a leg.
         """
         self._leg, self._home, self.dt = Leg(model), q, dt
         self._control, self._law = control, law
@@ -81,9 +81,9 @@ class HoppingSimulation:
         return self._steps
 
     def advance(self, steps: int, external: External) -> None:
-        """Take a number of steps; ``external`` acts from their end on."""
+        """Integrate a number of steps; ``external`` acts from their end on."""
         continuous = self._continuous is not None
-        # Efforts that are held have to be computed anew at every control step.
+        # Held efforts are computed again at every control step.
         for count in [steps] if continuous or self._control is None else [1] * steps:
             self._steps += count
             try:
@@ -122,7 +122,7 @@ class HoppingSimulation:
         return not self._broken and isfinite(float(self._hopper.state.sum()))
 
     def _renew(self) -> None:
-        """Call the controller, also where its law acts in continuous time, for its own records."""
+        """Call the controller, also for a law in continuous time, to update its records."""
         self._continuous = None if self._law is None else self._law()
         if self._control is not None:
             leg = self._system.seen(self._hopper.state)

@@ -3,8 +3,8 @@
 In the frame of the centre of mass (see :mod:`.centroidal`) with shape q, momenta (l, pi) in base
 axes and x = dt w: ``R1 = R0 cay(x)``, ``q1 = q0 + dt qdot``, ``L1 = L0 + torques``, l = R^T L and
 ``pi1 = pi0 + dt (dT/dq - dV/dq + force)`` at the middle. The momentum map is exact by construction.
-The schemes differ in which momentum belongs to the velocity in the middle, and in a correction of
-the shape force. All are symmetric and of second order.
+The schemes differ in the momentum that belongs to the velocity in the middle, and in a correction
+of the shape force. All are symmetric and of second order.
 """
 
 from abc import abstractmethod
@@ -33,12 +33,12 @@ class CayleyState(NamedTuple):
 
     Attributes:
         q: (nq,); the base position is not used.
-        fall: the motion of the centre of mass.
-        angular: (r,) about the centre of mass, mount axes, kg m^2/s.
+        fall: motion of the centre of mass.
+        angular: (r,) angular momentum about the centre of mass, mount axes, kg m^2/s.
         pi: (n,) joint momenta in the frame of the centre of mass.
-        energy: internal, J.
-        t: s.
-        past: for the guess of the next step.
+        energy: internal energy, J.
+        t: time, s.
+        past: recent velocities, for the initial guess of the next step.
     """
 
     q: Array
@@ -56,9 +56,9 @@ class Middle(NamedTuple):
     Attributes:
         slope: (n,) ``dT/dq - dV/dq``.
         torque: (r,) moment of the ports about the centre of mass, base axes.
-        force: (n,) of the ports on the shape, the centre of mass held.
-        push: (k,) force of the ports on the centre of mass, mount axes.
-        acting: the efforts, and d: the evaluation there; None where nothing acts.
+        force: (n,) of the ports on the shape at a fixed centre of mass.
+        push: (k,) total force of the ports, mount axes.
+        acting: the efforts, and d: the evaluation there; None without port efforts.
     """
 
     slope: Array
@@ -73,11 +73,11 @@ class Guess(NamedTuple):
     """The quantities of a step that follow from a guess.
 
     Attributes:
-        velocity: (nv, and more behind) in the middle, from the momenta there.
+        velocity: (nv, then further unknowns) in the middle, from the momenta there.
         l0, l1: (r,) angular momenta at both ends, base axes.
         slope: (n,) ``dT/dq - dV/dq``.
-        reach: (n,) of the joints in the step.
-        dt: s.
+        reach: (n,) displacement of the joints in the step.
+        dt: time, s.
     """
 
     velocity: Array
@@ -89,15 +89,15 @@ class Guess(NamedTuple):
 
 
 class CayleyStepper(RobotStepper):
-    """The common part of the schemes: the frame, the sweep, the solution."""
+    """The common part of the schemes: the moving frame, the sweep and its solution."""
 
     order = 2
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        """Make the scheme for a robot in any form.
+        """Construct the scheme for a robot in any form.
 
         Raises:
-            ModelError: it is in a fluid.
+            ModelError: the robot is in a fluid.
         """
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
@@ -113,7 +113,7 @@ class CayleyStepper(RobotStepper):
 
         Args:
             multiplier: found along with the velocity in the middle, rad/s or m/s.
-            reach: (n,) of the joints in the step.
+            reach: (n,) displacement of the joints in the step.
         """
         return self.robot.nothing[self.model.b :]
 
@@ -125,12 +125,12 @@ class CayleyStepper(RobotStepper):
         """Return the end of a step with the rounding of the solution corrected.
 
         Raises:
-            StepFailure: there is more to correct than rounding.
+            StepFailure: the error is larger than rounding.
         """
         return end
 
     def begin(self, state: PHState, t: float) -> CayleyState:
-        """Return the motion seen from the centre of mass."""
+        """Return the motion relative to the centre of mass."""
         x = self.robot.split(np.array(state.q), self.form.velocity(state), t)
         d = Evaluation(self.model, x.q, x.v)
         return CayleyState(x.q, x.fall, x.angular, d.pi, x.energy, t, Past())
@@ -148,7 +148,7 @@ class CayleyStepper(RobotStepper):
         if free:
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(solver_state.q, solver_state.angular)
-        # Of the parabola, the velocity in the middle is the mean one.
+        # On a parabola the velocity in the middle is the mean velocity.
         mean_fall = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
@@ -163,7 +163,7 @@ class CayleyStepper(RobotStepper):
         except StepFailure:
             if not solver_state.past.times:
                 raise
-            # An extrapolation across a jump, or a change of step, may be no usable guess.
+            # An extrapolation across a jump, or a change of step, may not be a usable guess.
             fresh = self._guess(solver_state._replace(past=Past()), t, dt)
             found = solve(sweep, np.concatenate([fresh, centre]))
         end, middle, reach = found.end

@@ -1,14 +1,14 @@
-"""A robot seen from its centre of mass, with the motion of that split off.
+"""The motion of a robot relative to its centre of mass.
 
-A uniform gravity moves the centre of mass along a parabola and does nothing else to a robot that no
-external force acts on. In the frame that falls with the centre of mass the linear momentum is zero,
-and the remaining system is a robot on a base that only turns: angular momentum about the centre of
-mass, shape, and their energy. Everything here is exact, whatever the scheme that uses it.
+Uniform gravity moves the centre of mass of a free robot along a parabola and has no other effect.
+In the frame that falls with the centre of mass the linear momentum is zero, and the remaining
+system is a robot on a base that only rotates: angular momentum about the centre of mass, shape, and
+their energy. The split is exact, independently of the scheme.
 
-On a planar base this holds for gravity within the plane; gravity across it acts on the joints, as
-all of it does on a fixed base.
+On a planar base this holds for gravity within the plane; the component across it acts on the
+joints, as all of gravity does on a fixed base.
 
-All vectors here are in the axes of the base's mount, which the positions in ``q`` count along: the
+All vectors are in the axes of the base's mount, in which the positions in ``q`` are given: the
 inertial axes, unless a URDF gives its floating or planar joint an ``<origin>``.
 """
 
@@ -28,11 +28,11 @@ from .moving_base import base_rotation, cross
 
 
 class Fall(NamedTuple):
-    """A parabola, known from the last instant at which a port acted.
+    """The parabola of the centre of mass since the last instant at which a port acted.
 
-    Not summed step by step: a million equal summands leave a million roundings of the same sign.
-    A time may be given as an instant and the time passed since: adding a step to a long time and
-    subtracting it again would lose the digits that distinguish thrust from weight.
+    It is not summed step by step: a million equal summands give a million roundings of the same
+    sign. A time may be given as an instant and the time passed since: adding a step to a long time
+    and subtracting it again would lose the digits that distinguish thrust from weight.
 
     Attributes:
         since: that instant, s.
@@ -65,17 +65,17 @@ class Fall(NamedTuple):
 
 
 class CentroidalState(NamedTuple):
-    """A motion around the centre of mass, the motion of that, and the conserved quantities.
+    """The motion about the centre of mass, that of the centre of mass, and conserved quantities.
 
     With k = 3 on a floating, 2 on a planar and 0 on a fixed base, and r = b - k:
 
     Attributes:
         q: (nq,) configuration; the base position is that relative to the centre of mass.
-        v: (nv,) velocity, less that of the centre of mass.
-        fall: the motion of the centre of mass.
+        v: (nv,) velocity relative to the centre of mass.
+        fall: motion of the centre of mass.
         angular: (r,) angular momentum about the centre of mass, mount axes, kg m^2/s.
         energy: internal: kinetic energy of ``v`` and :meth:`Centroidal.potential`, J.
-        t: s.
+        t: time, s.
     """
 
     q: Array
@@ -92,7 +92,7 @@ class Locked(NamedTuple):
     Attributes:
         inverse: (b,b) inverse of the locked inertia in the base frame.
         lever: (k,) from the base to the centre of mass, base axes.
-        momentum: (b,) of the given motion, base frame.
+        momentum: (b,) momentum of a motion, base frame.
         kinetic: energy of that motion, J.
     """
 
@@ -107,11 +107,11 @@ class Centroidal:
 
     Attributes:
         model: the robot.
-        k: dimensions of the motion of the centre of mass; r: of the turning of the base.
+        k: dimension of the motion of the centre of mass; r: that of the rotation of the base.
         mass: kg.
-        fall: (k,) acceleration of gravity that the centre of mass follows, m/s^2.
-        acceleration: (q, v, force) -> (nv,), with the gravity that the centre of mass does not
-            follow.
+        fall: (k,) gravitational acceleration of the centre of mass, m/s^2.
+        acceleration: (q, v, force) -> (nv,), with the part of gravity that does not accelerate the
+            centre of mass.
         integrate: as :meth:`VMSModel.integrate`, without checks.
         nothing: (nv,) zeros.
     """
@@ -120,7 +120,8 @@ class Centroidal:
         """Split the motion of a robot.
 
         Raises:
-            ModelError: it is in a fluid, whose added mass does not move with the centre of mass.
+            ModelError: the robot is in a fluid, whose added mass does not move with the centre of
+                mass.
         """
         if model.fluid is not None:
             raise ModelError(
@@ -223,7 +224,7 @@ class Centroidal:
         return full if projection is None else projection.T @ full
 
     def potential(self, q: Array) -> float:
-        """Return the potential of the gravity that the centre of mass does not follow, J."""
+        """Return the potential of the part of gravity that acts on the shape, J."""
         if not self.has_potential:
             return 0.0
         full = self.model.tree.full_configuration(q)
@@ -240,7 +241,7 @@ class Centroidal:
     def locked(self, q: Array, v: Array) -> Locked:
         """Return the robot as one body, with the momentum and the kinetic energy of a motion.
 
-        The arrays may be views of Pinocchio's, which the next call overwrites.
+        The arrays may be views of Pinocchio's data, which the next call overwrites.
         """
         if not self._plain:
             return self._locked_by_terms(q, v)
@@ -256,7 +257,7 @@ class Centroidal:
         return Locked(inverse, data.Ycrb[1].lever[:2], data.h[1].vector[[0, 1, 5]], kinetic)
 
     def settle(self, q: Array, here: Locked, angular: Array) -> Array:
-        """Put the centre of mass of ``q``, in place, at the origin.
+        """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.
         """

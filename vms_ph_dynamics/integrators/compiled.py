@@ -1,4 +1,4 @@
-"""Schemes that exist in C++ as well, many steps at a time, behind the same interface."""
+"""The compiled schemes, behind the interface of the schemes in Python."""
 
 from copy import copy
 from types import ModuleType
@@ -19,12 +19,12 @@ from .stepper import MultiStepResult, SolverState, StepFailure, StepResult
 COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
 """Names of the schemes that exist in C++."""
 
-# Steps between two checks for an interrupt by the user: some tenth of a second.
+# Steps between two checks for an interrupt by the user: about a tenth of a second.
 _AT_ONCE = 10_000
 
 
 def native_module() -> ModuleType | None:
-    """Return the C++ core, None where it is not installed."""
+    """Return the C++ core, or None if it is not installed."""
     try:
         import vms_ph_native
     except ImportError:
@@ -33,7 +33,7 @@ def native_module() -> ModuleType | None:
 
 
 def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
-    """Return the compiled counterpart of a scheme, or the scheme itself where there is none.
+    """Return the compiled counterpart of a scheme, or the scheme itself if there is none.
 
     Args:
         name: of the scheme.
@@ -41,7 +41,7 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
         native: True requires the compiled one, False excludes it, None uses it where it exists.
 
     Raises:
-        ModelError: ``native=True``, and there is no compiled one.
+        ModelError: ``native=True``, but there is no compiled one.
     """
     if native is False:
         return inner
@@ -68,7 +68,7 @@ def _obstacle(name: str, model: VMSModel, module: ModuleType | None) -> str | No
 
 
 class CompiledStepper(RobotStepper):
-    """A scheme in C++ for held efforts; for efforts as a function, the one in Python.
+    """A scheme that runs in C++ for held efforts, and in Python for efforts as a function.
 
     Both have the same solver state, so that one run may alternate between them.
     """
@@ -114,7 +114,7 @@ class CompiledStepper(RobotStepper):
             solver_state, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
         )
         if count == 0:
-            # The first of them fails; taken alone it gives the reason.
+            # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         return MultiStepResult(_step_result(after, result), count)
 

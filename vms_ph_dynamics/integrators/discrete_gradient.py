@@ -9,28 +9,29 @@ from ..structure import Form
 from .cayley import CayleyState, CayleyStepper, Guess
 from .stepper import StepFailure
 
-# Energy differences below this share of the energies involved are rounding.
+# Energy differences below this fraction of the energies are rounding.
 _ROUNDING = 8 * np.finfo(float).eps
-# The energy error of the solution is corrected while that changes the speed by less than a
-# thousandth; else it is kept in the solver state for the next step.
+# The energy error of the solution is corrected if that changes the speed by less than a thousandth;
+# otherwise it is kept in the solver state for the next step.
 _SMALL = 1e-3
 _WAITING = 1e-9
 
 
 class LieMidpoint(CayleyStepper):
-    """The midpoint rule on the group: momentum exact, energy kept to second order."""
+    """The midpoint rule on the group: exact momentum, energy to second order."""
 
     def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
         return 0.5 * (l0 + l1)
 
 
 class DiscreteGradient(LieMidpoint):
-    """The midpoint rule with Gonzalez' discrete gradient in the shape: energy exact as well.
+    """The midpoint rule with Gonzalez' discrete gradient in the shape: exact energy as well.
 
-    To the slope of the energy along the shape comes ``c D dq / (dq . D dq)``, with dq the joint
-    motion in the step, D the inertia of every joint by itself with all joints at zero, and c such
-    that the energy changes by the port energies (O. Gonzalez, Journal of Nonlinear Science 6,
-    1996). It is of second order, so the order and the symmetry of the midpoint rule stay.
+    The correction ``c D dq / (dq . D dq)`` is added to the slope of the energy along the shape,
+    with dq the joint displacement in the step, D the diagonal of the mass matrix with all joints at
+    zero, and c such that the energy changes by the port energies (O. Gonzalez, Journal of Nonlinear
+    Science 6, 1996). It is of second order, so that order and symmetry of the midpoint rule are
+    preserved.
     """
 
     closes_balance = True
@@ -39,7 +40,7 @@ class DiscreteGradient(LieMidpoint):
         super().__init__(form, gravity)
         self.end_inertia.at(form.model.neutral_configuration())
         self._weights = self.end_inertia.diagonal()
-        # Makes a velocity of the multiplier: size alone matters.
+        # Scales the multiplier to a velocity; only the magnitude matters.
         self._typical = sqrt(float(self._weights.mean()))
 
     def _correction(self, multiplier: float, reach: Array) -> Array:
@@ -98,7 +99,7 @@ class DiscreteGradient(LieMidpoint):
 
 
 class Variational(CayleyStepper):
-    """The Hamilton-Pontryagin midpoint scheme: symplectic, momentum exact.
+    """The Hamilton-Pontryagin midpoint scheme: symplectic, with exact momentum.
 
     Its energy error stays bounded over long times but is of second order (Bou-Rabee and Marsden,
     Foundations of Computational Mathematics 9, 2009).

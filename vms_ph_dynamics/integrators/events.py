@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-# The instant is found to this share of the step.
+# The instant is located to this fraction of the step.
 _RESOLUTION = 1e-12
 _LIMIT = 100
 
@@ -17,9 +17,9 @@ class Event:
     keep the order of the scheme.
 
     Attributes:
-        name: in the trajectory.
-        value: such as the height of a foot above the floor, m.
-        direction: which crossings count: upwards, downwards or both.
+        name: name of the event in the trajectory.
+        value: the function, such as the height of a foot above the floor.
+        direction: the crossings that count: upwards, downwards or both.
         terminal: whether the run ends with it.
     """
 
@@ -29,7 +29,7 @@ class Event:
     terminal: bool = False
 
     def crossed(self, before: float, after: float) -> bool:
-        """Return whether going from one value to another is such a crossing."""
+        """Return whether a change from one value to another is such a crossing."""
         up, down = before < 0.0 <= after, before > 0.0 >= after
         return (up and self.direction != "down") or (down and self.direction != "up")
 
@@ -43,7 +43,7 @@ def locate(value: Callable[[float], float], before: float, after: float, dt: flo
         value: as a function of the time since the step began, s.
         before: its value at 0.
         after: its value at ``dt``, of the other sign, or zero.
-        dt: s; below zero where time goes back.
+        dt: time step, s; negative for integration backwards in time.
     """
     left, right = 0.0, 1.0
     low, high = before, after

@@ -1,4 +1,4 @@
-"""The inertia of a robot at one configuration, ready to divide momenta by."""
+"""The factorised mass matrix of a robot at one configuration."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ class Factorised:
         return np.linalg.solve(self._matrix, momentum)
 
     def diagonal(self) -> Array:
-        """Return the inertia of each joint by itself, (n,)."""
+        """Return the diagonal of the mass matrix for the joints, (n,)."""
         return np.diag(self._matrix)[self._model.b :].copy()
 
     def coupling(self) -> Array:
@@ -49,5 +49,5 @@ class Factorised:
         m, mass = self._matrix, self._robot.mass
         if self._robot.k == 2:
             return np.array([m[1, 2], -m[0, 2]]) / mass
-        # The upper triangle is all that there is: m (v + w x lever) in the rows of v.
+        # Only the upper triangle is available: m (v + w x lever) in the rows of v.
         return np.array([m[1, 5], -m[0, 5], m[0, 4]]) / mass

@@ -8,13 +8,13 @@ import numpy as np
 from ..arrays import Array
 from .stepper import StepFailure
 
-# Conserved quantities do not depend on how well the velocity is solved for, so this need only be
-# well below the truncation of the scheme; rounding in the iteration is some 1e-14.
+# Conserved quantities do not depend on the accuracy of the velocity, so this need only be well
+# below the truncation error of the scheme; rounding in the iteration is about 1e-14.
 _TOLERANCE, _FLOOR = 1e-11, 1e-13
-# Where the changes no longer shrink, they are rounding up to this size; for the slowest motions up
-# to a floor, in m/s or rad/s, that the rounding of a large potential makes.
+# Changes that no longer decrease are rounding up to this size; for the slowest motions up to a
+# floor, in m/s or rad/s, given by the rounding of a large potential.
 _STAGNATION, _NOISE = 1e-9, 1e-10
-# Two sweeps must shrink the change to this share; else Newton's iteration takes over.
+# Two sweeps must reduce the change to this fraction; otherwise Newton's iteration is used.
 _CONTRACTION = 0.5
 _FIXED_POINT_LIMIT = 60
 _NEWTON_LIMIT = 30
@@ -26,7 +26,7 @@ class Sweep(NamedTuple):
     """The result of one evaluation of the step from a guess of the unknown.
 
     Attributes:
-        unknown: the next guess; a solution leads to itself.
+        unknown: the next guess; a solution is a fixed point.
         end: the end of the step.
     """
 

@@ -40,26 +40,25 @@ def integrate(
         form: the robot in one of its forms; a system of another kind that has schemes of its own,
             as the equations of :mod:`vms_ph_dynamics.ephs`; or any system that comes with a
             stepper.
-        x0: state at ``t0``.
-        ports: efforts, held or as a function of time and state; None where nothing acts but
-            gravity.
-        dt: s; may be negative.
-        steps: how many.
-        scheme: a name out of :data:`SCHEMES` or of those of the system, or a stepper.
+        x0: initial state, at ``t0``.
+        ports: efforts, held or as a function of time and state; None for gravity alone.
+        dt: time step, s; may be negative.
+        steps: number of steps.
+        scheme: one of :data:`SCHEMES` or of the schemes of the system, or a stepper.
         native: whether the scheme runs in C++: True requires it, False excludes it, None uses it
             where it is installed and exists for the scheme and the robot. With held efforts the run
             does not return to Python between records; the results are the same to rounding.
         events: located at every step.
         every: number of steps between records; the audit sums over the steps between two records.
-        halvings: how many times a step that fails is halved before the run ends with an error.
-        t0: s.
+        halvings: number of times a failed step is halved before the run ends with an error.
+        t0: initial time, s.
 
     Raises:
-        IntegrationError: a step fails however short it is.
-        StateError: a wrong state, or a step or count that makes no sense.
+        IntegrationError: a step fails even after all halvings.
+        StateError: the state, the time step or a count is not valid.
         OptionError: there is no scheme of this name.
-        ModelError: a scheme that does not cover this robot, or a system that has no schemes.
-            With ``native=True`` also where there is no compiled one.
+        ModelError: the scheme does not cover this robot, or the system has no schemes; with
+            ``native=True`` also if there is no compiled one.
     """
     if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
         raise StateError(
@@ -97,7 +96,7 @@ def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
             "ports are a Ports, or a function of time and state that returns one; given: "
             f"{'a function that returns ' if callable(ports) else ''}{acting!r}"
         )
-    with np.errstate(over="ignore"):  # efforts may be so large that the steps fail
+    with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
         return Ports.checked(form.model, acting).gravity
 
 
@@ -220,7 +219,7 @@ class _Run:
     def _first_crossing(
         self, result: StepResult, t: float, dt: float
     ) -> tuple[float, tuple[Event, ...]]:
-        """Return the time after ``t`` at which events take place first, and these events."""
+        """Return the time after ``t`` of the first events, and these events."""
         ends = self._values(t + dt, result.solver_state)
         first, happened = dt, []
         for i, event in enumerate(self.events):

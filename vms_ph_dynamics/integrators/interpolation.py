@@ -21,9 +21,9 @@ def hermite(
         form: gives the rates.
         before: at ``t``.
         after: at ``t + dt``.
-        ports: the efforts; assumed continuous over the step.
-        t: s.
-        dt: s.
+        ports: the efforts, which are assumed continuous over the step.
+        t: time, s.
+        dt: time, s.
     """
     model = form.model
     rates = []

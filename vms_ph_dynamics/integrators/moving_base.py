@@ -25,7 +25,7 @@ def base_rotation(base: str, q: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return the vector product of (3,) vectors; ten times as fast as np.cross."""
+    """Return the cross product of (3,) vectors; ten times as fast as np.cross."""
     x, y, z = a.tolist()
     u, v, w = b.tolist()
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
@@ -51,7 +51,7 @@ def inverse_differential(base: str, u: Array, v: Array) -> Array:
 
 
 def coordinate_rate(model: VMSModel, q: Array, v: Array) -> Array:
-    """Return the time derivative of the numbers in ``q`` at the velocity ``v``, (nq,)."""
+    """Return the time derivative of the coordinates ``q`` at the velocity ``v``, (nq,)."""
     if model.nq == model.nv:
         return v
     rate = np.empty(model.nq)

@@ -8,7 +8,7 @@ _POINTS = 4
 
 
 class Past(NamedTuple):
-    """Velocities in the middle of the latest steps, the newest last.
+    """Velocities in the middle of the latest steps, the most recent last.
 
     Attributes:
         times: s.
@@ -20,11 +20,11 @@ class Past(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many points as are kept."""
+        """Whether the maximum number of points is stored."""
         return len(self.times) == _POINTS
 
     def with_point(self, t: float, value: Array) -> "Past":
-        """Return the past with one more point, the oldest dropped."""
+        """Return the past with one more point, without the oldest one if full."""
         keep = [i for i, time in enumerate(self.times) if time != t][1 - _POINTS :]
         return Past((*(self.times[i] for i in keep), t), (*(self.values[i] for i in keep), value))
 

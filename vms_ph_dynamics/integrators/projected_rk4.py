@@ -1,4 +1,4 @@
-"""Runge-Kutta in velocities, followed by a projection on the momentum and the energy balance."""
+"""Runge-Kutta in velocities, followed by a projection on momentum and energy balance."""
 
 from math import isfinite
 
@@ -20,7 +20,7 @@ _NO_ENERGY = PowerQuadrature()
 
 
 class ProjectedRK4(RobotStepper):
-    """Fourth-order Runge-Kutta with the momentum map and the power balance exact.
+    """Fourth-order Runge-Kutta with exact momentum map and power balance.
 
     The state is integrated in velocities, with the articulated-body algorithm, in the frame of the
     falling centre of mass. Also integrated are the centre of mass, the momenta in inertial axes and
@@ -32,16 +32,16 @@ class ProjectedRK4(RobotStepper):
     closes_balance = True
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        """Make the scheme for a robot in any form.
+        """Construct the scheme for a robot in any form.
 
         Raises:
-            ModelError: it is in a fluid.
+            ModelError: the robot is in a fluid.
         """
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
 
     def begin(self, state: PHState, t: float) -> CentroidalState:
-        """Return the motion seen from the centre of mass."""
+        """Return the motion relative to the centre of mass."""
         return self.robot.split(np.array(state.q), self.form.velocity(state), t)
 
     def motion(self, solver_state: CentroidalState) -> tuple[Array, Array]:
@@ -80,7 +80,7 @@ class ProjectedRK4(RobotStepper):
         inner = a2 + a3
         reach = dt * v + (dt * dt / 6.0) * (a1 + inner)
         if robot.k == 3:
-            # The commutator by which the exponentials of turns are of fourth order; see RKMK4.
+            # The commutator that makes the exponentials of rotations of fourth order; see RKMK4.
             reach[3:6] += (dt * dt / 12.0) * cross(v[3:6], v4[3:6])
         return integrate(q, reach), v + (dt / 6.0) * (a1 + 2.0 * inner + a4)
 

@@ -1,4 +1,4 @@
-"""Projection on the conserved momentum and energy after a step that kept them only nearly."""
+"""Projection on conserved momentum and energy after a step that preserves them approximately."""
 
 from math import sqrt
 from typing import NamedTuple
@@ -10,20 +10,20 @@ from ..evaluation import Evaluation
 from .centroidal import Centroidal, CentroidalState
 from .stepper import StepFailure
 
-# A step is accepted while its energy is right to this share of the energy of the shape: a larger
-# error is that of a step that is too long, which no projection may hide.
+# A step is accepted if its energy error is below this fraction of the energy of the shape: a larger
+# error is that of a step that is too long, which a projection must not hide.
 _TRUSTED = 0.01
 
-# Energy differences below this share of the energies involved are rounding: some units in the
-# last place, as sums over a few tens of terms leave.
+# Energy differences below this fraction of the energies are rounding: a few units in the last
+# place, as in sums over a few tens of terms.
 _ROUNDING = 8 * np.finfo(float).eps
 
 # A shape at rest cannot take up energy. The difference is then kept in the solver state for a later
-# step, up to this share of the energies involved.
+# step, up to this fraction of the energies.
 _WAITING = 1e-7
 _ITERATIONS = 8
 
-# Slower than this, m/s, counts as rest. Forces in equilibrium leave a rounding error of the energy
+# Speeds below this, m/s, count as rest. Forces in equilibrium leave a rounding error of the energy
 # in every step, always of the same sign; it is dropped so that it does not accumulate.
 _REST = 1e-9
 
@@ -42,12 +42,12 @@ class Projected(NamedTuple):
 
 
 def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
-    """Return the motion beside (q, v) with the angular momentum and the energy given.
+    """Return a motion near (q, v) with given angular momentum and energy.
 
     In the inertially decoupled form the kinetic energy is the sum of that of the locked motion,
     which the momentum fixes, and that of the shape [A (60)]: so the locked velocity is set from the
-    momentum and the shape velocity scaled to the energy that is left. Where the shape stands nearly
-    still, position takes part too.
+    momentum and the shape velocity scaled to the remaining energy. If the shape is nearly at rest,
+    its position is changed too.
 
     Args:
         robot: whose motion it is, in the frame of its centre of mass.
@@ -57,7 +57,7 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
         dt: the step, s: the time scale at which a shape counts as standing still.
 
     Raises:
-        StepFailure: there is no such motion near by.
+        StepFailure: there is no such motion nearby.
     """
     angular, energy = ahead.angular, ahead.energy.value
     potential = robot.potential(q)
@@ -86,14 +86,14 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
 
 
 def _rounding(robot: Centroidal, ahead: CentroidalState, terms: float) -> float:
-    """Return the energy that rounding makes, beside terms of a given sum, J."""
+    """Return the rounding error of an energy with terms of a given sum, J."""
     speed = ahead.fall.velocity_at(ahead.t)
     whole = terms + abs(ahead.energy.value) + robot.mass * float(speed @ speed)
     return _ROUNDING * whole + 0.5 * robot.mass * _REST**2
 
 
 def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
-    """Move along the gradient of the energy, in shape and shape velocity, to the energy given."""
+    """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
     b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
     start, rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
@@ -101,7 +101,7 @@ def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: flo
     if b:
         here = robot.locked(q, v)
         still[:b] = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
-    # The slope of potential and locked energy along the shape, momentum kept.
+    # The slope of potential and locked energy along the shape at constant momentum.
     slope = -(Evaluation(robot.model, q, still).C.T @ still)[b:]
     if robot.has_potential:
         slope = slope + robot.weight(q)[b:]

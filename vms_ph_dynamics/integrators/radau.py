@@ -1,11 +1,12 @@
-"""Radau IIA collocation of any odd number of stages: L-stable, for motions with stiff contacts.
+"""Radau IIA collocation with an odd number of stages: L-stable, for motions with stiff contact.
 
 The order is ``2 s - 1`` for s stages. The collocation polynomial gives the state within a step, and
 the same nodes and weights integrate powers to energies. After E. Hairer and G. Wanner, "Solving
 Ordinary Differential Equations II", IV.8.
 
-Not ``scipy.integrate.Radau``: it has order five alone, port powers would enlarge its Newton system,
-and it interpolates at events instead of ending a step there, so that the balance would not close.
+``scipy.integrate.Radau`` is not used: it has order five only, port powers would enlarge its Newton
+system, and it interpolates at events instead of ending a step there, so that the energy balance
+would not close.
 """
 
 from collections.abc import Callable
@@ -23,11 +24,11 @@ Rate = Callable[[Array], Array]
 
 
 class StiffStepError(VmsPhError):
-    """A stiff step that could not be made small enough."""
+    """A step that fails even at the smallest step size."""
 
 
 class RadauTableau:
-    """Nodes and weights of Radau IIA with s stages, made from their definition.
+    """Nodes and weights of Radau IIA with s stages, computed from their definition.
 
     Attributes:
         c: (s,) nodes in (0, 1], the last is 1.
@@ -38,10 +39,10 @@ class RadauTableau:
     """
 
     def __init__(self, stages: int) -> None:
-        """Make the tableau of an odd number of stages.
+        """Compute the tableau of an odd number of stages.
 
         Raises:
-            ValueError: an even number, for which A has no real eigenvalue.
+            ValueError: the number is even, so that A has no real eigenvalue.
         """
         if stages % 2 == 0:
             raise ValueError(f"the number of stages must be odd; given: {stages}")
@@ -49,7 +50,8 @@ class RadauTableau:
         series = np.zeros(stages + 1)
         series[stages], series[stages - 1] = 1.0, -1.0
         self.c = frozen(np.sort(0.5 * (1.0 + legendre.legroots(series).real)))
-        # In shifted Legendre polynomials; powers of c would lose four digits with seven stages.
+        # In shifted Legendre polynomials, since powers of c would lose four digits with seven
+        # stages.
         values = legendre.legvander(2.0 * self.c - 1.0, stages - 1)
         self._to_coefficients = np.linalg.inv(values)
         self.A = frozen(_integrals(self.c, stages) @ self._to_coefficients)
@@ -62,7 +64,7 @@ class RadauTableau:
 
     @property
     def stages(self) -> int:
-        """The number s."""
+        """The number s of stages."""
         return len(self.c)
 
     def weights_up_to(self, part: float) -> Array:
@@ -103,7 +105,7 @@ class CollocationStep:
 
     @property
     def length(self) -> float:
-        """How long it is, s."""
+        """Length of the step, s."""
         return self.end - self.start
 
     @cached_property
@@ -122,16 +124,16 @@ class CollocationStep:
         return self.length * (self.tableau.A[-1] @ self.powers)
 
     def state(self, part: float) -> Array:
-        """Return the state at a part of the step, by the collocation polynomial, (N,)."""
+        """Return the state at a fraction of the step, by the collocation polynomial, (N,)."""
         return self.before + self.length * (self.tableau.weights_up_to(part) @ self.rates)
 
     def energies_until(self, part: float) -> Array:
-        """Return the powers integrated up to a part of the step, (P,), J."""
+        """Return the powers integrated up to a fraction of the step, (P,), J."""
         return self.length * (self.tableau.weights_up_to(part) @ self.powers)
 
 
 class RadauStepper:
-    """Steps through a stiff motion with an error that is kept below a tolerance.
+    """Integrates a stiff motion with adaptive steps.
 
     Attributes:
         time: s.
@@ -157,14 +159,14 @@ class RadauStepper:
         """Start at a state.
 
         Args:
-            rate: the motion.
-            powers: integrated along with the state, with the same nodes.
+            rate: right-hand side of the equation of motion.
+            powers: powers that are integrated along with the state, with the same nodes.
             state: (N,).
             time: s.
             scale: (N,) the size of each entry of the state; the error is measured against it.
             tolerance: of the error of one step relative to the scale.
-            first_step: tried first, s.
-            largest_step: never exceeded, s.
+            first_step: initial step size, s.
+            largest_step: upper bound of the step size, s.
             stages: an odd number; the order is twice that less one.
         """
         self.rate, self.powers = rate, powers
@@ -179,17 +181,17 @@ class RadauStepper:
         self.evaluations = 0
 
     def restart(self, state: Array, first_step: float) -> None:
-        """Continue from another state, after an event that changed the motion."""
+        """Continue from another state after an event that changed the motion."""
         self.state, self._h = state.copy(), first_step
         self._jacobian, self._factored, self._last = None, None, None
 
     def propose(self, until: float) -> CollocationStep:
         """Return a step, no further than ``until``, whose error is within the tolerance.
 
-        The stepper stays where it is until :meth:`accept`.
+        The stepper does not advance until :meth:`accept`.
 
         Raises:
-            StiffStepError: the step would have to be smaller than rounding.
+            StiffStepError: the step size would have to be below rounding.
         """
         while True:
             wanted = min(self._h, self._largest)
@@ -206,7 +208,8 @@ class RadauStepper:
             error = self._error(step)
             factor = self._SAFETY * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
             if error < 1.0:
-                # A longer step costs a factorisation; a slightly longer one is not worth it.
+                # A longer step costs a factorisation, so that a slightly longer one does not pay
+                # off.
                 if factor > 1.3 and h == wanted:
                     self._h = h * min(factor, 6.0)
                 return step
@@ -235,7 +238,7 @@ class RadauStepper:
         inverse, _ = self._factor(h)
         before, contraction = np.inf, 0.0
         for _ in range(self._NEWTON):
-            # An iterate may run away to where the motion is not defined; that is no convergence.
+            # An iterate may leave the domain of the motion, which counts as divergence.
             try:
                 with np.errstate(all="ignore"):
                     f = np.array([self.rate(y + row) for row in z])
@@ -251,11 +254,12 @@ class RadauStepper:
             if np.isfinite(before) and before > 0.0:
                 contraction = norm / before
                 if contraction >= 1.0 and norm <= 1e-2 * self._tolerance:
-                    # Rounding: it will not get better than this.
+                    # The remaining change is rounding.
                     return z
                 if contraction >= 1.0:
                     break
-            # Far below the tolerance, so that the energy balance is that of the scheme.
+            # Far below the tolerance, so that the error of the energy balance is that of the
+            # scheme.
             left = norm * contraction / (1.0 - contraction) if contraction else norm
             if left <= 1e-4 * self._tolerance or norm == 0.0:
                 if contraction > 0.1:
@@ -306,7 +310,7 @@ class RadauStepper:
         error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
         found = self._size(error)
         if found >= 1.0:
-            # On the stiff directions the estimate is far too large until it is filtered twice.
+            # In the stiff directions the estimate is far too large unless it is filtered twice.
             ahead = self.rate(step.before + error)
             found = self._size(inverse @ (inner + h * self.tableau.gamma * ahead))
         return found

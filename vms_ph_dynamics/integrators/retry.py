@@ -1,4 +1,4 @@
-"""Steps with retry: one that fails is repeated as two halves, and the failure is recorded."""
+"""Steps with retry: a failed step is recorded and repeated as two halves."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from .stepper import IntegrationError, SolverState, StepFailure, Stepper, StepRe
 from .trajectory import FailedStep
 
 HALVINGS = 10
-"""A step is halved at most so many times: to a thousandth."""
+"""Largest number of times a step is halved, which is to a thousandth of its length."""
 
 
 class RetriedStep(NamedTuple):
@@ -20,7 +20,7 @@ class RetriedStep(NamedTuple):
 
 
 class RetriedMultiStep(NamedTuple):
-    """Several steps together, their number, and the failed attempts before them."""
+    """The result of several steps, their number, and the failed attempts before them."""
 
     result: StepResult
     steps: int
@@ -37,10 +37,10 @@ def multi_step_with_retry(
     steps: int,
     halvings: int = HALVINGS,
 ) -> RetriedMultiStep:
-    """Return one step or more, the first from ``t0 + first dt``; see :meth:`Stepper.multi_step`.
+    """Return the result of one step or more from ``t0 + first dt``; see :meth:`Stepper.multi_step`.
 
     Raises:
-        IntegrationError: the first fails even after many halvings.
+        IntegrationError: the first step fails even after all halvings.
     """
     while True:
         try:
@@ -67,13 +67,13 @@ def step_with_retry(
     dt: float,
     halvings: int = HALVINGS,
 ) -> RetriedStep:
-    """Return a step of ``dt`` s from time ``t``, in parts where it does not succeed as a whole.
+    """Return a step of ``dt`` s from time ``t``, in parts if it does not succeed as a whole.
 
     Raises:
-        IntegrationError: it fails even after that many halvings.
+        IntegrationError: it fails even after all halvings.
     """
     try:
-        # The schemes check that a step stays within the finite numbers.
+        # The schemes check that the result of a step is finite.
         with np.errstate(over="ignore", invalid="ignore"):
             result = stepper.step(solver_state, ports, t, dt)
         _check(stepper, solver_state, result)

@@ -12,26 +12,26 @@ from .robot_stepper import RobotStepper
 from .step import Acting, PortFunction, Step
 from .stepper import SolverState, StepFailure, StepResult
 
-# (where in the step a stage lies, its weight in the result)
+# (fraction of the step at a stage, weight of the stage in the result)
 STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 
 
 def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
     """Advance a state by one step of the classical fourth-order scheme.
 
-    Quaternions and (cos, sin) pairs are integrated as numbers and scaled to length one after the
-    step. The ports are evaluated at every stage, and the energy that crosses them is integrated
-    with the same weights, so that the power balance closes to the order of the scheme.
+    Quaternions and (cos, sin) pairs are integrated as coordinates and normalised after the step.
+    The ports are evaluated at every stage, and the energy that crosses them is integrated with the
+    same weights, so that the power balance closes to the order of the scheme.
 
     Args:
         form: on any base.
         x: state at ``t``.
         ports: efforts as a function of time and state.
-        t: s.
-        dt: s.
+        t: time, s.
+        dt: time, s.
 
     Raises:
-        StepFailure: the motion leaves the finite numbers.
+        StepFailure: the motion is no longer finite.
     """
     model = form.model
     energies = PowerQuadrature()
@@ -79,7 +79,7 @@ class RK4(RobotStepper):
         return solver_state.q, self.form.velocity_arrays(solver_state.q, solver_state.z)
 
     def state(self, solver_state: SolverState) -> PHState:
-        """Return the solver_state state."""
+        """Return the state."""
         return solver_state
 
     def acting_on(self, ports: Acting, t: float, x: PHState) -> Ports:

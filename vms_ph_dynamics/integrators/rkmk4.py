@@ -21,8 +21,8 @@ def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float)
         form: on any base.
         x: state at ``t``.
         ports: efforts as a function of time and state.
-        t: s.
-        dt: s.
+        t: time, s.
+        dt: time, s.
     """
     model = form.model
     moving = model.base != "fixed"

@@ -1,4 +1,4 @@
-"""The common part of the schemes for robots: observations, checks, states between steps."""
+"""The common part of the schemes for robots: observations, checks and interpolation."""
 
 from abc import abstractmethod
 
@@ -85,7 +85,7 @@ class RobotStepper(Stepper):
         """Return the efforts at a time and a motion.
 
         Raises:
-            StateError: gravity has been switched.
+            StateError: the ports switch gravity during a run.
         """
         return self.checked(ports if isinstance(ports, Ports) else ports(t, self.form.state(q, v)))
 
@@ -93,7 +93,7 @@ class RobotStepper(Stepper):
         """Return the efforts.
 
         Raises:
-            StateError: gravity has been switched.
+            StateError: the ports switch gravity during a run.
         """
         if now.gravity is not self.gravity:
             raise StateError(

@@ -23,7 +23,7 @@ SCHEMES: Mapping[str, Callable[[Form, bool], RobotStepper]] = {
     "variational": Variational,
     "variational_4": lambda form, gravity: Suzuki(Variational(form, gravity)),
 }
-"""Schemes for robots: each takes a form and whether gravity acts."""
+"""Schemes for robots by name; their arguments are a form and whether gravity acts."""
 
 
 def make_stepper(
@@ -32,7 +32,7 @@ def make_stepper(
     """Return a scheme for a robot.
 
     Args:
-        name: out of :data:`SCHEMES`.
+        name: one of :data:`SCHEMES`.
         form: the robot.
         gravity: whether it acts.
         native: whether the scheme runs in C++: True requires it, False excludes it, None uses it

@@ -14,11 +14,11 @@ SolverState = Any
 
 
 class StepFailure(VmsPhError):
-    """A step that did not succeed; :func:`integrate` tries it again as two halves."""
+    """A failed step; :func:`integrate` repeats it as two halves."""
 
 
 class IntegrationError(VmsPhError):
-    """A step that fails however short it is; its cause is the last :class:`StepFailure`."""
+    """A step that fails even after all halvings; its cause is the last :class:`StepFailure`."""
 
 
 class StepResult(NamedTuple):
@@ -42,7 +42,7 @@ class MultiStepResult(NamedTuple):
 
     Attributes:
         result: of all of them together.
-        steps: how many they were.
+        steps: number of steps.
     """
 
     result: StepResult
@@ -90,9 +90,9 @@ class Stepper(ABC):
     stepper of its own: only the steppers know what the system and the ports are.
 
     Attributes:
-        name: of the scheme; empty for one that is not made by name.
-        order: of convergence.
-        nothing: the ports where none are given.
+        name: of the scheme; empty for one that was not created by name.
+        order: order of convergence.
+        nothing: the default ports, for none.
     """
 
     name: str = ""
@@ -108,19 +108,18 @@ class Stepper(ABC):
         """Return the result of one step of ``dt`` s from time ``t``.
 
         Raises:
-            StepFailure: it did not succeed; nothing has changed.
+            StepFailure: the step failed; the stepper is unchanged.
         """
 
     def multi_step(
         self, solver_state: SolverState, ports: Any, t0: float, dt: float, first: int, steps: int
     ) -> MultiStepResult:
-        """Return the result of several steps, the first from ``t0 + first dt``; at least of one.
+        """Return the result of at least one step, the first from ``t0 + first dt``.
 
-        A scheme that is faster in bulk does up to ``steps`` of them, and stops before one that does
-        not succeed.
+        A compiled scheme does up to ``steps`` of them, and stops before one that fails.
 
         Raises:
-            StepFailure: the first did not succeed; nothing has changed.
+            StepFailure: the first step failed; the stepper is unchanged.
         """
         return MultiStepResult(self.step(solver_state, ports, t0 + first * dt, dt), 1)
 
@@ -149,7 +148,7 @@ class Steppable(Protocol):
         """Return the scheme of this name for the system.
 
         Raises:
-            OptionError: there is none.
+            OptionError: there is no such scheme.
         """
 
 

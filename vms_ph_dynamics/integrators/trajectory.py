@@ -37,10 +37,10 @@ class Audit:
 
 @dataclass(frozen=True)
 class FailedStep:
-    """A step that did not succeed and was repeated as two halves.
+    """A failed step, which was repeated as two halves.
 
     Attributes:
-        t: when it began, s.
+        t: time of its beginning, s.
         dt: its length, s.
         reason: in words.
     """
@@ -55,9 +55,9 @@ class Occurrence:
     """An event that took place in a run.
 
     Attributes:
-        event: its name.
-        t: s.
-        state: just after it.
+        event: name of the event.
+        t: time, s.
+        state: state just after it.
     """
 
     event: str
@@ -76,8 +76,8 @@ class Trajectory:
         spatial_momentum: (N+1,b) about the inertial origin, in inertial axes; those of the mount on
             a planar base that is mounted with a tilt.
         audit: the energy balance between the instants.
-        events: that took place, in order.
-        failures: steps that were repeated as halves, in order; empty for a smooth run.
+        events: events of the run, in order.
+        failures: failed steps, in order.
     """
 
     t: Array
@@ -118,11 +118,11 @@ class Trajectory:
     def at(self, t: float) -> Any:
         """Return the state at any time of the run, interpolated between recorded instants.
 
-        The interpolation takes the motion between two instants for smooth: where an event or a jump
-        of an effort lies between them, record more often, or look at the events.
+        The interpolation assumes that the motion between two instants is smooth: if an event or a
+        jump of an effort lies between them, record more often or use the events.
 
         Raises:
-            StateError: a time outside the run.
+            StateError: the time is outside the run.
         """
         if not self.t[0] <= t <= self.t[-1]:
             raise StateError(f"t must be within [{self.t[0]}, {self.t[-1]}] s; given: {t}")

@@ -1,4 +1,4 @@
-"""What a robot is made of: joints and their limits, mimic joints, inertia, links and frames."""
+"""Parts of a robot model: joints and their limits, mimic joints, inertia, links and frames."""
 
 from .inertia import check_inertia
 from .joint_table import JointTable

@@ -16,11 +16,11 @@ _INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", 
 
 
 class BuiltRobot(NamedTuple):
-    """What a URDF gives.
+    """The content of a URDF.
 
     Attributes:
         pinocchio: a ``pinocchio.Model``.
-        mimics: those of its joints that mimic others, by name.
+        mimics: the joints that mimic others, by name.
     """
 
     pinocchio: Any
@@ -38,7 +38,7 @@ def build(
     The arguments are those of :meth:`VMSModel.from_urdf`.
 
     Raises:
-        ModelError: text that is no URDF, a base it does not have, or an unknown joint.
+        ModelError: the text is not a URDF, does not have the requested base, or lacks a joint.
     """
     if base not in ("auto", *BASE_DIMENSION):
         raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
@@ -54,7 +54,7 @@ def build(
     found = base_of(model)
     if base == "fixed" and found != "fixed":
         raise ModelError(
-            f"base='fixed' was asked for, but the first joint '{model.names[1]}' of "
+            f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
             f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
         )
     model.gravity.linear = vector(gravity, 3, "gravity")
@@ -105,8 +105,8 @@ def _lock(model: Any, positions: Mapping[str, float]) -> Any:
             )
         if model.nvs[joint] != 1:
             raise ModelError(
-                f"'{name}' cannot be locked: it has {model.nvs[joint]} freedoms; for a base that "
-                "stands still give the URDF without it, or base='fixed'"
+                f"'{name}' cannot be locked: it has {model.nvs[joint]} degrees of freedom; "
+                "for a base that does not move give the URDF without it, or base='fixed'"
             )
         v[model.idx_vs[joint]] = position
     ids = [model.getJointId(name) for name in positions]

@@ -8,7 +8,7 @@ import pinocchio as pin
 from ..arrays import Array
 from ..errors import ModelError
 
-# Published robots round their inertias to a few digits; the triangle inequality may miss by that.
+# Published inertias are rounded to a few digits, and may violate the triangle inequality by that.
 TRIANGLE_TOLERANCE = 1e-3
 
 # Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
@@ -16,11 +16,11 @@ _SINGULAR = 1e-12
 _SAMPLES = 5
 
 LARGEST = 256
-"""Degrees of freedom of a robot; every term is a dense matrix of them, or a stack of such."""
+"""Largest number of degrees of freedom of a robot; the terms are dense matrices of that size."""
 
 
 def check_inertia(name: str, mass: float, rotational: Array) -> None:
-    """Check that a rigid body can have this inertia.
+    """Check that an inertia is that of a rigid body.
 
     A massless frame (mass and inertia zero) and a point mass (inertia zero) pass.
 
@@ -30,7 +30,8 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
         rotational: (3,3) rotational inertia about the centre of mass, kg m^2.
 
     Raises:
-        ModelError: not finite, negative mass, or principal moments a, b, c with a + b < c.
+        ModelError: a number is not finite, the mass is negative, or principal moments a, b, c
+            satisfy a + b < c.
     """
     if not (np.isfinite(mass) and np.isfinite(rotational).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
@@ -93,9 +94,9 @@ def check_rotors(model: Any) -> None:
 
 
 def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
-    """Check that the mass matrix of a model is positive definite somewhere.
+    """Check that the mass matrix of a model is positive definite at some configuration.
 
-    The neutral and a few more configurations are tried. A chain that ends in a massless body, or a
+    The neutral configuration and a few more are tried. A chain that ends in a massless body, or a
     point mass on its own joint axis, is singular at all of them; a robot of point masses may be
     singular at some, for instance a leg whose foot coincides with its hip.
 
@@ -104,7 +105,8 @@ def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
         projection: (nv_full,nv) where joints mimic others.
 
     Raises:
-        ModelError: naming the joint whose motion moves no mass; or a robot of too many joints.
+        ModelError: the motion of a joint, which the message names, moves no mass; or the robot has
+            too many joints.
     """
     if model.nv > LARGEST:
         raise ModelError(

@@ -17,12 +17,12 @@ class JointTable:
 
     Attributes:
         names: of the joints.
-        effort: largest torque or force, N m or N; infinite where not given.
-        velocity: largest rate, rad/s or m/s; infinite where not given.
+        effort: largest torque or force, N m or N; infinite if not given.
+        velocity: largest rate, rad/s or m/s; infinite if not given.
         lower, upper: positions, rad or m; infinite for continuous joints.
-        damping: viscous friction, N m s/rad or N s/m, that of joints that mimic it included.
-        friction: Coulomb friction, N m or N, that of joints that mimic it included.
-        prismatic: whether a joint slides.
+        damping: viscous friction, N m s/rad or N s/m, including that of joints that mimic it.
+        friction: Coulomb friction, N m or N, including that of joints that mimic it.
+        prismatic: whether a joint is prismatic.
     """
 
     names: tuple[str, ...]
@@ -66,10 +66,10 @@ def _values(values: Array, rows: list[int]) -> Array:
 
 
 def _projected(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
-    """Return friction per joint, each with that of its followers.
+    """Return friction per joint, including that of its followers.
 
-    A follower with the multiplier m turns m times as fast and its torque counts m times: viscous
-    friction grows with the square of m, Coulomb friction with its size.
+    A follower with the multiplier m moves m times as fast and its torque is multiplied by m:
+    viscous friction grows with the square of m, Coulomb friction with its magnitude.
     """
     if projection is None:
         return _values(values, rows)

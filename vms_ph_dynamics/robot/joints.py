@@ -13,11 +13,11 @@ Base = Literal["fixed", "planar", "floating"]
 
 BASE_DIMENSION: dict[str, int] = {"fixed": 0, "planar": 3, "floating": 6}
 
-# The linear part of a base configuration, which no quantity but the potential depends on.
+# The linear part of a base configuration, on which only the potential depends.
 BASE_POSITION: dict[str, int] = {"fixed": 0, "planar": 2, "floating": 3}
 
-# A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding:
-# single precision on a wire leaves 1e-7.
+# A quaternion or (cos, sin) pair that deviates from length one by more than this is a mistake, not
+# rounding: transmission in single precision leaves 1e-7.
 NORM_TOLERANCE = 1e-6
 
 _BASE_JOINTS = {"JointModelFreeFlyer": "floating", "JointModelPlanar": "planar"}
@@ -51,7 +51,7 @@ def rotations_of(model: Any, left_out: Container[str] = ()) -> tuple[Rotation, .
 
     Args:
         model: a ``pinocchio.Model``.
-        left_out: names of joints that have no entries of their own.
+        left_out: names of joints without entries of their own.
     """
     found, end = [], 0
     for i in range(1, model.njoints):
@@ -80,8 +80,8 @@ def check_joints(model: Any) -> None:
         model: a ``pinocchio.Model``.
 
     Raises:
-        ModelError: an unsupported joint type, a second tree beside a moving base, or joints that
-            are not in depth-first order.
+        ModelError: a joint type is not supported, there is a second tree beside a moving base, or
+            joints are not in depth-first order.
     """
     base = base_of(model)
     first = 1 if base == "fixed" else 2
@@ -95,14 +95,14 @@ def check_joints(model: Any) -> None:
             )
         if base != "fixed" and model.parents[i] == 0:
             raise ModelError(
-                f"joint '{name}' hangs on the world beside the {base} base "
+                f"joint '{name}' is attached to the world beside the {base} base "
                 f"'{model.names[1]}'; every joint must descend from the base"
             )
         if not _is_above(model, model.parents[i], i - 1):
-            # Pinocchio's crba and coriolis silently take a subtree for a contiguous block.
+            # Pinocchio's crba and coriolis silently assume that a subtree is a contiguous block.
             raise ModelError(
-                f"joint '{name}' hangs on '{model.names[model.parents[i]]}' but comes after joints "
-                "of another branch; add the joints branch by branch (depth first), as "
+                f"joint '{name}' is attached to '{model.names[model.parents[i]]}' but comes after "
+                "joints of another branch; add the joints branch by branch (depth first), as "
                 "pinocchio.buildModelFromUrdf does"
             )
 
@@ -114,6 +114,6 @@ def _is_above(model: Any, ancestor: int, joint: int) -> bool:
 
 
 def make_root_joint(base: str) -> Any | None:
-    """Return the Pinocchio joint that stands for a moving base; None for any other."""
+    """Return the Pinocchio joint of a moving base; None for other kinds."""
     kind = {"planar": pin.JointModelPlanar, "floating": pin.JointModelFreeFlyer}.get(base)
     return None if kind is None else kind()

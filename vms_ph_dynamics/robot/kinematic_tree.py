@@ -1,4 +1,4 @@
-"""The kinematic tree of a robot: Pinocchio's model and what the project needs to use it."""
+"""The kinematic tree of a robot: a Pinocchio model with base, mimic joints and limits."""
 
 import threading
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ _SE2 = SE2()
 
 
 class KinematicTree:
-    """A ``pinocchio.Model`` on a base, with joints that may mimic others; the expert's interface.
+    """A ``pinocchio.Model`` on a base, with joints that may mimic others.
 
-    Everything in the library that calls Pinocchio does so through this class. Immutable after
+    The library calls Pinocchio through this class only. Immutable after
     construction, and safe to share between threads: each has its own :meth:`data`.
 
-    A *full* configuration or velocity is Pinocchio's, with the joints that mimic others; where
-    there are none, it is the robot's own.
+    A *full* configuration or velocity is Pinocchio's and includes the joints that mimic others;
+    without such joints it is that of the robot.
 
     Attributes:
         pinocchio: the ``pinocchio.Model`` itself; it must not be changed.
@@ -36,17 +36,17 @@ class KinematicTree:
         nq: size of a configuration; ``nv = b + n``: size of a velocity.
         joints: names, limits and friction of the n joints.
         mimics: the joints that mimic others, by name.
-        projection: (nv_full,nv) where joints mimic others, see :mod:`.mimic`; else None.
+        projection: (nv_full,nv) if joints mimic others, see :mod:`.mimic`; else None.
         rotations: the entries of a configuration that must have length one.
         total_mass: of everything that moves, kg.
         gravity: (3,) in the inertial frame, m/s^2.
-        mount: (4,4) pose in the inertial frame of the axes that the base's positions count along:
-            the ``<origin>`` of a floating or planar joint; the unit on a fixed base.
+        mount: (4,4) pose in the inertial frame of the axes of the base's position coordinates: the
+            ``<origin>`` of a floating or planar joint; the identity on a fixed base.
         base_gravity: (3,) gravity in the axes of the mount.
     """
 
     def __init__(self, pinocchio: Any, mimics: Mapping[str, Mimic] | None = None) -> None:
-        """Check a ``pinocchio.Model`` and take it over; pass a copy of one that is used elsewhere.
+        """Check and own a ``pinocchio.Model``; pass a copy of a model that is used elsewhere.
 
         Raises:
             ModelError: a joint type that is not covered, or a robot that is not physical.
@@ -78,7 +78,7 @@ class KinematicTree:
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
         self._position_size = BASE_POSITION[self.base]
         self._local = threading.local()
-        # crba fills the upper triangle only; these masks mirror it without touching what is below.
+        # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
 
@@ -126,7 +126,7 @@ class KinematicTree:
         return upper + (upper * self._strictly_upper).T
 
     def projected(self, matrix: Array) -> Array:
-        """Return ``P^T matrix P`` for a matrix of full velocities; without mimics, itself."""
+        """Return ``P^T matrix P`` for a matrix of full velocities; unchanged without mimics."""
         p = self.projection
         return matrix if p is None else p.T @ matrix @ p
 
@@ -136,13 +136,13 @@ class KinematicTree:
         return jacobian.copy() if p is None else jacobian @ p
 
     def locked_inverse(self, data: Any) -> Array | None:
-        """Return ``M_b^-1`` (b,b) in closed form from the results of crba; None without one."""
+        """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""
         if self.base == "fixed":
             return None
         locked = data.Ycrb[1]
         if self.base == "floating":
             return locked.inverse()
-        # Point masses that all meet at one point have no inverse.
+        # The inertia of point masses that all coincide has no inverse.
         return _planar_inverse(locked) if locked.inertia[2, 2] > 0.0 else None
 
     def neutral(self) -> Array:
@@ -160,7 +160,7 @@ class KinematicTree:
             self.pinocchio, self.full_configuration(q0), self.full_configuration(q1)
         )
         if self.base == "planar":
-            # Pinocchio's logarithm loses half the digits for turns just above 1e-4 rad.
+            # Pinocchio's logarithm loses half the digits for rotations just above 1e-4 rad.
             full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
         if self.projection is None:
             return np.array(full)
@@ -198,7 +198,7 @@ class KinematicTree:
             return int(model.getFrameId(name, pin.FrameType.BODY))
         if not model.existFrame(name):
             links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
-            raise ModelError(f"'{name}' is no frame of '{self.name}'; its links are {links}")
+            raise ModelError(f"'{name}' is not a frame of '{self.name}'; its links are {links}")
         return int(model.getFrameId(name))
 
     def _joint_table(self) -> JointTable:

@@ -1,4 +1,4 @@
-"""Where the frames of a robot are, and how they move, at one state."""
+"""Poses and Jacobians of the frames of a robot at one state."""
 
 import pinocchio as pin
 
@@ -41,7 +41,7 @@ class Kinematics:
         return frozen(self.frame_jacobian(self.tree.frame_id(frame)))
 
     def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
-        """Return the Jacobian of a frame by its index, (6,nv), in the axes asked for."""
+        """Return the Jacobian of a frame by its index, (6,nv), in the given axes."""
         tree = self.tree
         full = pin.computeFrameJacobian(tree.pinocchio, tree.data(), self.q_origin, frame_id, axes)
         return full.copy() if tree.projection is None else tree.columns(full)

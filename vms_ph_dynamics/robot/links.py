@@ -1,4 +1,4 @@
-"""The links of a robot and where they are, for transforms and pictures."""
+"""The links of a robot and their poses, for transforms and visualisation."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,9 @@
-"""Joints that mimic others: the full model projected on the joints that move by themselves.
+"""Joints that mimic others: the full model projected on the independent joints.
 
-Pinocchio's own mimic joints cannot be used: its aba refuses them and its Coriolis matrix is wrong
-there. With joint positions ``q_full = S y + c`` the terms of the full model are projected instead:
-``M = P^T M_full P``, ``C = P^T C_full P``, with P the unit on the base beside S.
+Pinocchio's own mimic joints cannot be used: its aba rejects them and its Coriolis matrix is wrong
+for them. With joint positions ``q_full = S y + c`` the terms of the full model are projected
+instead: ``M = P^T M_full P``, ``C = P^T C_full P``, with P the block-diagonal matrix of the
+    identity on the base and S.
 """
 
 import xml.etree.ElementTree as ET
@@ -19,7 +20,7 @@ from .joint_table import JointTable, joint_table
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint follows another: ``position = multiplier * position of the other + offset``."""
+    """A joint that follows another: ``position = multiplier * position of the other + offset``."""
 
     of: str
     multiplier: float = 1.0
@@ -30,7 +31,7 @@ class ResolvedMimics(NamedTuple):
     """Mimics without chains.
 
     Attributes:
-        mimics: those that are left, each of a joint that moves by itself.
+        mimics: the remaining ones, each of an independent joint.
         locked: all joints to lock, with their positions.
     """
 
@@ -53,10 +54,10 @@ def read_mimics(xml: str) -> dict[str, Mimic]:
 
 
 def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> ResolvedMimics:
-    """Follow chains of mimics to joints that move by themselves, and lock those of locked ones.
+    """Resolve chains of mimics to independent joints, and lock followers of locked joints.
 
     Raises:
-        ModelError: a circle of joints that mimic each other.
+        ModelError: joints mimic each other in a circle.
     """
     left, held = {}, dict(locked)
     for name in mimics:
@@ -90,7 +91,7 @@ class Projection:
         """Build the map for resolved mimics.
 
         Raises:
-            ModelError: an unknown joint, or a continuous joint that mimics or is mimicked.
+            ModelError: a joint is unknown, or a continuous joint mimics or is mimicked.
         """
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
         self._nq, self._names = model.nq, dict(mimics)
@@ -123,7 +124,7 @@ class Projection:
         """Return the joints with limits that keep those that mimic them within theirs.
 
         Raises:
-            ModelError: limits that cannot be met together.
+            ModelError: limits cannot be satisfied together.
         """
         follow = joint_table(model, [model.getJointId(name) for name in self._names])
         lower, upper = joints.lower.copy(), joints.upper.copy()
@@ -151,7 +152,7 @@ class Projection:
         for which in (name, mimic.of):
             if not model.existJointName(which):
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': there is no joint '{which}' that moves"
+                    f"joint '{name}' mimics '{mimic.of}': there is no moving joint '{which}'"
                 )
             joint = model.joints[model.getJointId(which)]
             if joint.nq != 1:

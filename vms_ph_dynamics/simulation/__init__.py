@@ -1,4 +1,4 @@
-"""Simulated robots with a controller in the loop."""
+"""Simulation of robots with a controller in the loop."""
 
 from .simulation import Actuation, Control, External, Sample, Simulation
 

@@ -1,4 +1,4 @@
-"""The simulation between flat arrays, as a host in another language calls it."""
+"""A simulation with flat arrays as interface, for hosts in other languages."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ class HostedSimulation:
             friction: whether the joints' viscous friction acts.
 
         Raises:
-            StateError: no such configuration or step.
+            StateError: the configuration or the step is not valid.
             OptionError: there is no such scheme.
             ModelError: the scheme does not cover this robot.
         """
@@ -59,7 +59,7 @@ class HostedSimulation:
         """Hold the efforts over the number of steps given with them.
 
         Raises:
-            StateError: the motion cannot go on; only :meth:`reset` helps.
+            StateError: the motion cannot be continued without a :meth:`reset`.
         """
         b, nv = self.model.b, self.model.nv
         efforts = self.inputs.copy()

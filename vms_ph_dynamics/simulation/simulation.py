@@ -31,14 +31,14 @@ Control = Callable[[Array, Array, float], Actuation]
 
 @dataclass(frozen=True)
 class External:
-    """The efforts that act from outside until they are replaced; None where nothing acts.
+    """External efforts, which act until they are replaced; None for none.
 
     Attributes:
         torque: (n,) added to the controller's, N m or N.
         wrench_base: (b,) added to the controller's, in the base frame, N and N m.
         wrench_end_effector: (6,) at the end effector's origin, N and N m.
-        in_tool_axes: whether ``wrench_end_effector`` is given in the axes of the end effector, or
-            of the world.
+        in_tool_axes: whether ``wrench_end_effector`` is given in end-effector axes instead of world
+            axes.
     """
 
     torque: Array | None = None
@@ -57,9 +57,9 @@ class Sample:
     Attributes:
         time: simulated time, s.
         q: (nq,); v: (nv,).
-        torque: (n,) all joint torques together.
-        wrench_base: (b,) at the base in its own axes.
-        wrench_end_effector: (6,) at the end effector in its own axes.
+        torque: (n,) total joint torques.
+        wrench_base: (b,) total wrench at the base in its own axes.
+        wrench_end_effector: (6,) wrench at the end effector in its own axes.
         port_energy: supplied through each of :data:`PORTS` since the last reset, J.
         dissipated: energy dissipated by friction since then, J.
     """
@@ -76,7 +76,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Efforts:
-    """All efforts that act together; the wrench at the end effector is None where there is none."""
+    """The sum of all efforts; the wrench at the end effector is None if none acts."""
 
     torque: Array
     wrench_base: Array
@@ -89,8 +89,8 @@ class Simulation:
 
     Attributes:
         dt: integrator and control step, s.
-        resets: how often it was reset to the start.
-        failures: steps since then that did not succeed as a whole and were taken in halves.
+        resets: number of resets to the start.
+        failures: number of failed steps since then, which were repeated in halves.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Simulation:
 
         Args:
             form: of the robot.
-            q: (nq,) where to start, also after a reset.
+            q: (nq,) configuration at the start and after a reset.
             dt: integrator and control step, s.
             control: the controller in the loop; None for external efforts alone.
             friction: whether the joints' viscous friction acts.
@@ -150,12 +150,12 @@ class Simulation:
         return self._steps
 
     def hold(self, external: External) -> None:
-        """Let ``external`` act from now on, and not only from the next sample."""
+        """Apply ``external`` from now on instead of from the next sample."""
         self._external = external
         self._acting = self._efforts()
 
     def advance(self, steps: int, external: External) -> None:
-        """Take a number of steps; ``external`` acts from their end on, at the next sample."""
+        """Integrate a number of steps; ``external`` acts from their end on, at the next sample."""
         for k in range(steps):
             self._before = self._acting
             ports = self._ports(self._before)
@@ -192,7 +192,7 @@ class Simulation:
         )
 
     def is_finite(self) -> bool:
-        """Return whether the state is finite and no step has failed at every length."""
+        """Return whether the state is finite and every step has succeeded, whole or in parts."""
         return not self._broken and isfinite(self._q.sum() + self._v.sum())
 
     def _efforts(self) -> _Efforts:

@@ -1,4 +1,4 @@
-"""Identities of the theory, evaluated for a model: each number vanishes but for rounding."""
+"""Identities of the theory, evaluated for a model: each number is zero up to rounding."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ _DIFFERENCES = 1e-6
 
 @dataclass(frozen=True)
 class StructureCheck:
-    """A number that is zero but for rounding.
+    """A number that is zero up to rounding for a correct model.
 
     Attributes:
-        name: the identity, as a sentence about its violation.
-        value: relative to the size of what it is made of.
-        limit: it must not exceed.
+        name: a sentence that describes the violation of the identity.
+        value: the violation, relative to the size of the terms.
+        limit: largest acceptable value.
     """
 
     name: str
@@ -70,7 +70,11 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
             _relative(np.array(energy.kinetic - d.kinetic_energy), np.array(d.kinetic_energy)),
             _ROUNDING,
         ),
-        ("the power at the ports is not what is stored", abs(balance.residual) / flow, _ROUNDING),
+        (
+            "the power at the ports is not the rate of the stored energy",
+            abs(balance.residual) / flow,
+            _ROUNDING,
+        ),
     ]
     if model.is_plain:
         found.append(

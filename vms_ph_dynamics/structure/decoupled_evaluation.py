@@ -1,4 +1,4 @@
-"""The matrices of the inertially decoupled form at one state, as the source writes them."""
+"""The matrices of the inertially decoupled form at one state, in the notation of the source."""
 
 from functools import cached_property
 
@@ -10,10 +10,10 @@ from .standard import lie_poisson
 
 
 class DecoupledEvaluation:
-    """An immutable snapshot of the matrices of [A, section 5.2 and 6]; each on first use.
+    """An immutable snapshot of the matrices of [A, sections 5.2 and 6], each computed on first use.
 
-    Slow: these are the derivative tensors and matrices that the rates of the form do not need. All
-    arrays are read-only.
+    They include the derivative tensors and matrices that the rates of the form do not need, and are
+    slow to compute. All arrays are read-only.
     """
 
     def __init__(self, d: Evaluation) -> None:

@@ -23,7 +23,7 @@ _UNTIED = (np.arange(0), np.arange(0))
 
 @dataclass(frozen=True)
 class DiracStructure:
-    """A maximal subspace of flows f and efforts e on which the power ``e^T f`` is zero.
+    """A maximal subspace of flows f and efforts e with zero power ``e^T f``.
 
     With the bases F and E: ``E^T F + F^T E = 0`` and ``rank [F; E] = N``. Both are checked with the
     ports in units of their own: power does not change when the flow of a port is multiplied by a
@@ -100,7 +100,9 @@ class DiracStructure:
         """
         # numpy before 2.4 knows no rank of an empty matrix.
         if self.efforts.size and np.linalg.matrix_rank(self.efforts) < len(self.efforts):
-            raise ModelError("the efforts of this Dirac structure are constrained; it is no matrix")
+            raise ModelError(
+                "the efforts of this Dirac structure are constrained, so that no matrix exists"
+            )
         return self.flows @ np.linalg.inv(self.efforts)
 
     def power(self, weights: Array) -> float:
@@ -117,7 +119,7 @@ class DiracStructure:
         """Return the same structure with its ports in another order.
 
         Raises:
-            ModelError: not every port once.
+            ModelError: the names are not those of all ports, each once.
         """
         if sorted(names) != sorted(self.ports):
             raise ModelError(
@@ -129,10 +131,10 @@ class DiracStructure:
         return DiracStructure(ports, frozen(self.flows[rows]), frozen(self.efforts[rows]))
 
     def renamed(self, names: Mapping[str, str]) -> "DiracStructure":
-        """Return the same structure with some ports called otherwise.
+        """Return the same structure with some ports renamed.
 
         Raises:
-            ModelError: an unknown port, or a name that is taken.
+            ModelError: a port is unknown, or a new name is already used.
         """
         for name in names:
             self._start(name)
@@ -154,7 +156,7 @@ class DiracStructure:
 
 
 def direct_product(a: DiracStructure, b: DiracStructure) -> DiracStructure:
-    """Return two structures side by side, nothing exchanged between them.
+    """Return the direct product of two structures, without exchange between them.
 
     Raises:
         ModelError: a port name that both have.
@@ -175,8 +177,8 @@ def direct_product(a: DiracStructure, b: DiracStructure) -> DiracStructure:
 def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]) -> DiracStructure:
     """Return two structures with ports of the one connected to ports of the other.
 
-    Connected ports share their effort, and the flow out of one flows into the other. The result is
-    a Dirac structure on the ports that are left (van der Schaft 2000).
+    Connected ports share their effort, and the flow out of one is the flow into the other. The
+    result is a Dirac structure on the remaining ports (van der Schaft 2000).
 
     Args:
         a: one structure.

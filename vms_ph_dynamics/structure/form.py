@@ -16,9 +16,10 @@ from .state import PHRate, PHState
 class Form(ABC):
     """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
 
-    H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms hold no
-    state: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are computed
-    without any derivative tensor; the matrices of the source are offered for inspection, and are
+    H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms are
+    stateless: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are
+        computed without any derivative tensor; the matrices of the source are offered for
+        inspection, and are
     the oracle of the rates in the tests.
     """
 
@@ -35,7 +36,7 @@ class Form(ABC):
 
     @abstractmethod
     def gradient(self, x: PHState) -> Array:
-        """Return the gradient of the kinetic Hamiltonian, laid out as the form's source does."""
+        """Return the gradient of the kinetic Hamiltonian, in the layout of the form's source."""
 
     @abstractmethod
     def interconnection(self, x: PHState) -> Array:
@@ -65,7 +66,7 @@ class Form(ABC):
         """Return the velocity (nv,) of a state.
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
         x = self.checked_state(x)
         return self.velocity_arrays(x.q, x.z)
@@ -78,16 +79,16 @@ class Form(ABC):
         """Return the time derivative of a state under the efforts at the ports.
 
         Raises:
-            StateError: a state or effort of the wrong shape, or not finite.
+            StateError: a state or effort has the wrong shape or is not finite.
         """
         x = self.checked_state(x)
         return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
-        """Return where the power at the ports goes; its residual is zero but for rounding.
+        """Return the power balance; its residual is zero up to rounding.
 
         Raises:
-            StateError: a state or effort of the wrong shape, or not finite.
+            StateError: a state or effort has the wrong shape or is not finite.
         """
         rate = self.rate(x, ports)
         d = self.model.evaluate(x.q, rate.qdot)
@@ -100,7 +101,7 @@ class Form(ABC):
         """Return ``x`` after checking its shapes and entries.
 
         Raises:
-            StateError: naming what is wrong.
+            StateError: the check fails; the message states how.
         """
         model = self.model
         return PHState(model.checked_configuration(x.q), vector(x.z, model.nv, "z"))

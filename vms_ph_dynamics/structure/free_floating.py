@@ -1,6 +1,6 @@
-"""The free-floating equations of space robotics [E], beside the port-Hamiltonian forms.
+"""The free-floating equations of space robotics [E] and their relation to the other forms.
 
-Space roboticists write the same robot in other terms: the velocity of the base is that of its
+Space robotics describes the same robot in other variables: the velocity of the base is that of its
 centre of mass in **inertial axes**, ``x0dot = (V_0, omega_0)``, not the body twist at the base
 frame. Here, for the base link's centre of mass c in the base frame and its attitude R:
 ``V_0 = R (v + w x c)``, ``omega_0 = R w``. In ROS terms: ``nav_msgs/Odometry.twist`` is the body
@@ -18,18 +18,18 @@ from ..evaluation import Evaluation
 from ..groups import skew
 from ..model import VMSModel
 
-# Singular values below this share of the largest are zero when null spaces are counted.
+# Singular values below this fraction of the largest count as zero in the dimension of null spaces.
 _RANK = 1e-9
 
 
 class FreeFloating:
-    """A robot with a floating base in the terms of [E]."""
+    """A robot with a floating base in the variables of [E]."""
 
     def __init__(self, model: VMSModel) -> None:
         """Create the description of a robot.
 
         Raises:
-            ModelError: its base is not floating, or it is in a fluid.
+            ModelError: the base is not floating, or the robot is in a fluid.
         """
         if model.base != "floating" or model.fluid is not None:
             where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
@@ -42,15 +42,15 @@ class FreeFloating:
         """Return the terms at a configuration (nq,) and a velocity (nv,) of the model.
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
         return FreeFloatingEvaluation(self.model.evaluate(q, v), self.base_centre)
 
 
 class FreeFloatingEvaluation:
-    """An immutable snapshot of the quantities of [E]; each is computed when first asked for.
+    """An immutable snapshot of the quantities of [E]; each is computed on first use.
 
-    Vectors and matrices are in inertial axes, linear first; joint parts are as everywhere.
+    Vectors and matrices are in inertial axes, linear first; joint parts are those of the model.
     """
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
@@ -171,7 +171,7 @@ class FreeFloatingEvaluation:
 
     @cached_property
     def J_m(self) -> Array:
-        """Jacobian of the end effector on a held base, (6,n) [E 5]."""
+        """Jacobian of the end effector on a fixed base, (6,n) [E 5]."""
         return frozen(self._tool_jacobian[:, 6:])
 
     @cached_property
@@ -181,12 +181,12 @@ class FreeFloatingEvaluation:
 
     @cached_property
     def momentum_velocity(self) -> Array:
-        """What the momentum adds to the end effector's twist, ``J_s H_0^-1 (P; L_0)``, (6,)."""
+        """Part of the end effector's twist due to the momentum, ``J_s H_0^-1 (P; L_0)``, (6,)."""
         return frozen(self.J_s @ np.linalg.solve(self.H_0, np.concatenate([self.P, self.L_0])))
 
     @cached_property
     def reaction_null_space(self) -> Array:
-        """Orthonormal joint motions that do not turn the base at zero momentum, (n,n-rank).
+        """Orthonormal joint motions that do not rotate the base at zero momentum, (n,n-rank).
 
         The null space of :attr:`H_w_phi` (Yoshida's reaction null space).
         """
@@ -207,9 +207,9 @@ class FreeFloatingEvaluation:
 
     @cached_property
     def c_0(self) -> Array:
-        """``(0; V_0 x P)``, (6,), what stands for ``-dT/dx_0``.
+        """``(0; V_0 x P)``, (6,), in place of ``-dT/dx_0``.
 
-        [E 28, 35, 37] take the base's attitude for a coordinate; omega_0 is a quasi-velocity, and
+        [E 28, 35, 37] treat the base's attitude as a coordinate; omega_0 is a quasi-velocity, and
         the literal derivative misses ``omega_0 x L_0``.
         """
         return frozen(np.concatenate([np.zeros(3), np.cross(self.velocity[:3], self.P)]))
@@ -229,7 +229,7 @@ class FreeFloatingEvaluation:
 
         Args:
             base: (6,) force and torque at the base's centre of mass, inertial axes.
-            torque: (n,) at the joints; friction included.
+            torque: (n,) at the joints, including friction.
             contact: (6,) wrench at the end effector, inertial axes.
         """
         force = np.concatenate([base, torque])
@@ -238,7 +238,7 @@ class FreeFloatingEvaluation:
     def acceleration(self, force: Array) -> Array:
         """Return ``(x0ddot; phiddot)`` under a generalised force (nv,), (nv,) [E 37, 38].
 
-        Gravity, where the model has any, acts too.
+        The gravity of the model acts too.
         """
         gravity = self.from_inertial.T @ self.d.g
         return np.linalg.solve(self.H, force - self.bias - gravity)

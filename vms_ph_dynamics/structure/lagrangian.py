@@ -45,7 +45,7 @@ class ReducedEulerLagrange:
     def acceleration(self, wrench_base: Array, torque: Array) -> LockedAcceleration:
         """Return the accelerations under a base wrench (b,) and joint torques (n,).
 
-        Both hold everything that acts, gravity included; they are transformed by [A (73)] here.
+        Both include all efforts, gravity too; they are transformed by [A (73)] here.
         """
         d, b = self._t.d, self._t.d.model.b
         velocity = np.concatenate([d.v_hat, d.v[b:]])
@@ -82,7 +82,7 @@ class HamelCoefficients:
 
 
 def boltzmann_hamel_forces(t: DecoupledEvaluation, acceleration: LockedAcceleration) -> Array:
-    """Return ``(w_hat, tau_hat)`` that the Boltzmann-Hamel equations ask for, (nv,) [A (89)].
+    """Return ``(w_hat, tau_hat)`` by the Boltzmann-Hamel equations, (nv,) [A (89)].
 
     Args:
         t: the state.

@@ -1,4 +1,4 @@
-"""Linear dynamics around a state, exact."""
+"""Exact linearisation of the dynamics around a state."""
 
 from dataclasses import dataclass
 
@@ -36,21 +36,21 @@ class Linearization:
 def linearize(form: Form, x: PHState, ports: Ports) -> Linearization:
     """Return the linear dynamics around a state under held efforts.
 
-    Derivatives are Pinocchio's analytic ones of the inverse dynamics; a held end-effector wrench is
-    held in the tool's axes.
+    Derivatives are Pinocchio's analytic ones of the inverse dynamics; an end-effector wrench is
+    constant in the axes of the end effector.
 
     Args:
-        form: gives the meaning of the state.
+        form: the form that the state belongs to.
         x: at an equilibrium or along a trajectory.
-        ports: efforts that act.
+        ports: the held efforts.
 
     Raises:
-        StateError: a state or effort of the wrong shape, or not finite.
+        StateError: a state or effort has the wrong shape or is not finite.
         ModelError: the robot is in a fluid.
     """
     model = form.model
     if model.fluid is not None:
-        raise ModelError("the linearisation of a robot in a fluid is not offered")
+        raise ModelError("the linearisation does not cover robots in a fluid")
     v = form.velocity(x)
     ports = Ports.checked(model, ports)
     d = Evaluation(model, x.q, v)
@@ -60,7 +60,7 @@ def linearize(form: Form, x: PHState, ports: Ports) -> Linearization:
     if ports.friction is not None:
         by_v[b:, b:] += np.diag(ports.friction.slope(d.v[b:]))
     a = np.zeros((2 * nv, 2 * nv))
-    # Errors in the base frame are carried along by the base's motion.
+    # Errors expressed in the base frame are transported by the motion of the base.
     if model.base != "fixed":
         a[:b, :b] = -base_group(model.base).ad(v[:b])
     a[:nv, nv:] = np.eye(nv)

@@ -19,8 +19,8 @@ class Momenta:
     Attributes:
         centre_of_mass: (3,) of the robot in the inertial frame, m.
         centroidal: (6,) the angular part about the centre of mass.
-        spatial: (6,) the angular part about the origin of the inertial frame; constant when nothing
-            acts from outside.
+        spatial: (6,) the angular part about the origin of the inertial frame; constant without
+            external forces.
     """
 
     centre_of_mass: Array
@@ -38,8 +38,8 @@ class SpatialVector(NamedTuple):
 def momenta(d: Evaluation) -> Momenta:
     """Return the momentum of the whole robot, on any base.
 
-    On a moving base ``spatial = Ad_{h^-1}^T p`` [A (45)]; on a fixed or planar base it also has the
-    parts that the base's support takes up.
+    On a moving base ``spatial = Ad_{h^-1}^T p`` [A (45)]; on a fixed or planar base it also
+    includes the components that the support of the base constrains.
     """
     model, data = d.model, d.tree.data()
     about_centre = pin.computeCentroidalMomentum(d.tree.pinocchio, data, d.q_origin, d.v_full)

@@ -8,12 +8,12 @@ from ..arrays import Array
 
 
 class AlignedBasis(NamedTuple):
-    """A basis of a null space and how near it is to its reference.
+    """A basis of a null space and its alignment with a reference basis.
 
     Attributes:
         basis: Z (nv-m,nv), orthonormal rows.
-        alignment: the smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z
-            breaks.
+        alignment: the smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z is
+            discontinuous.
     """
 
     basis: Array
@@ -23,13 +23,13 @@ class AlignedBasis(NamedTuple):
 def orthonormal_null_space(jacobian: Array) -> Array:
     """Return rows that span ``ker J``, orthonormal, (nv-m,nv).
 
-    From a singular value decomposition: good at one configuration, but not continuous in it.
+    They are computed by a singular value decomposition and are not continuous in the configuration.
     """
     return np.linalg.svd(jacobian)[2][jacobian.shape[0] :]
 
 
 def aligned_basis(basis: Array, reference: Array) -> AlignedBasis:
-    """Return the orthonormal basis Z of the same space that is closest to a reference basis.
+    """Return the orthonormal basis Z of a space that is closest to a reference basis.
 
     ``Z = (B B^T)^-1/2 B`` with ``B = Zref (I - J^+ J)``: smooth in the configuration as long as the
     smallest singular value of ``Zref Z^T`` is positive. Equivalently, ``Zref Z^T`` is symmetric and
@@ -71,7 +71,7 @@ def null_space_rate(
 
     Args:
         pseudo_inverse: J^+ (nv,m).
-        jacobian_rate: (...,m,nv), of one motion or of many.
+        jacobian_rate: (...,m,nv), of one motion or of several.
         null_space: Z (nv-m,nv).
         reference: Zref (nv-m,nv).
         eigen: of ``Zref Z^T``.

@@ -1,4 +1,4 @@
-"""The power ports of a robot: efforts that act on it, and the balance of their power."""
+"""The power ports of a robot: efforts at the ports and the power balance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from ..evaluation import Evaluation
 from ..model import VMSModel
 
 PORTS = ("torque", "wrench_base", "wrench_end_effector")
-"""The names of a robot's power ports, in the order in which they stand everywhere."""
+"""The names of a robot's power ports, in the order that is used throughout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class Ports:
     """The efforts at the robot's power ports; positive power flows into the robot.
 
     Attributes:
-        torque: (n,) at the joints, N m or N; none when None.
+        torque: (n,) at the joints, N m or N; None for zero.
         wrench_base: (b,) at the base in the base frame, linear first, N and N m.
         wrench_end_effector: (6,) at the end effector in its own frame, linear first, N and N m.
         gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
-        friction: in the joints; none when None.
-        drag: whether the drag of a fluid acts on a robot that is in one.
+        friction: in the joints; None for none.
+        drag: whether the drag of the surrounding fluid acts.
     """
 
     torque: Array | None = None
@@ -41,7 +41,7 @@ class Ports:
         """Return ``ports`` after checking every effort against the model.
 
         Raises:
-            StateError: wrong shape, or not finite.
+            StateError: the argument has the wrong shape or is not finite.
         """
 
         def effort(value: npt.ArrayLike | None, size: int, name: str) -> Array | None:
@@ -60,7 +60,7 @@ class Ports:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing acts but gravity and drag."""
+        """Whether gravity and drag are the only efforts."""
         return (
             self.torque is None
             and self.wrench_base is None
@@ -69,12 +69,12 @@ class Ports:
         )
 
     def force(self, d: Evaluation) -> Array:
-        """Return the generalised force of everything that acts, (nv,), gravity included."""
+        """Return the generalised force of all efforts including gravity, (nv,)."""
         force = self.external_force(d)
         return force - d.g if self.gravity else force
 
     def external_force(self, d: Evaluation) -> Array:
-        """Return the generalised force of everything that acts but gravity, (nv,)."""
+        """Return the generalised force of all efforts except gravity, (nv,)."""
         b = d.model.b
         force = np.zeros(d.model.nv)
         if self.torque is not None:
@@ -113,10 +113,10 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class PowerBalance:
-    """Where the power goes: ``stored = sum(supplied) - dissipated + residual``, all in W.
+    """The power balance ``stored = sum(supplied) - dissipated + residual``, all in W.
 
     ``stored`` is the time derivative of the Hamiltonian along the motion, computed from its
-    gradient; the residual is therefore a check, and at the level of rounding for a correct model.
+    gradient; the residual is therefore a check; it is at the level of rounding for a correct model.
     """
 
     stored: float

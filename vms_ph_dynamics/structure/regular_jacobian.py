@@ -7,13 +7,13 @@ import numpy as np
 from ..arrays import Array
 from ..errors import StateError
 
-# Rows of a Jacobian with a singular value below this share of the threshold have no direction that
-# could have a derivative.
+# A singular direction has no derivative if its singular value is below this fraction of the
+# threshold.
 _LOST = 1e-6
 
 
 class RegularJacobian:
-    """``J = L S R``, and the nearby ``J_hat = L S_hat R`` that the task-space form is made with.
+    """``J = L S R``, and the nearby ``J_hat = L S_hat R`` on which the task-space form is based.
 
     A singular value s below the threshold s0 is lifted to ``(s^2 + s0^2) / (2 s0)``, which joins
     ``s`` with its slope at s0 and never falls below ``s0 / 2``. Where nothing is lifted, ``J_hat``
@@ -21,8 +21,8 @@ class RegularJacobian:
     never larger than ``2 / s0``; its rows span those of J, completed where J has lost one.
 
     Attributes:
-        left: L (m,m). values: S (m,), falling. right: R (m,nv). kernel: (nv-m,nv), ``J kernel^T``
-            is zero; all with orthonormal rows.
+        left: L (m,m). values: S (m,), descending. right: R (m,nv). kernel: (nv-m,nv), ``J
+            kernel^T`` is zero; all with orthonormal rows.
         is_regular: whether nothing is lifted.
         matrix: J_hat (m,nv).
     """
@@ -56,11 +56,11 @@ class RegularJacobian:
         """Return the derivative of J_hat that belongs to one of J, exact, (...,m,nv).
 
         The map is linear and its own transpose. Between singular directions it multiplies by
-        divided differences of the lifting, towards the kernel by ``s_hat / s``: the directions turn
-        ever faster as s goes to zero.
+        divided differences of the lifting, towards the kernel by ``s_hat / s``: the directions
+        rotate ever faster as s goes to zero.
 
         Raises:
-            StateError: a singular value is zero, and with it a row without direction.
+            StateError: a singular value is zero, so that its direction has no derivative.
         """
         if self.is_regular:
             return jacobian_rate
@@ -69,7 +69,7 @@ class RegularJacobian:
             rank = int(np.sum(s >= _LOST * self._threshold))
             raise StateError(
                 f"the task Jacobian has rank {rank} of {len(s)} here, so its momenta have no rate; "
-                "stay away from this configuration, or take a task of fewer dimensions"
+                "stay away from this configuration, or use a task of fewer dimensions"
             )
         within = self.left.T @ jacobian_rate @ self.right.T
         swapped = np.swapaxes(within, -1, -2)

@@ -91,17 +91,17 @@ class StandardForm(Form):
 
 
 class CanonicalForm(StandardForm):
-    """The standard form of an arm on a fixed base; it refuses a base that moves."""
+    """The standard form of an arm on a fixed base; a moving base is an error."""
 
     def __init__(self, model: VMSModel) -> None:
         """Create the form of a robot.
 
         Raises:
-            ModelError: its base moves.
+            ModelError: the base moves.
         """
         if model.base != "fixed":
             raise ModelError(
-                f"the canonical form is that of a fixed base; '{model.name}' has a {model.base} "
+                f"the canonical form needs a fixed base; '{model.name}' has a {model.base} "
                 "base: use StandardForm or DecoupledForm"
             )
         super().__init__(model)

@@ -1,4 +1,4 @@
-"""States of a port-Hamiltonian system, and how they change."""
+"""States of a port-Hamiltonian system and their rates."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +12,7 @@ class PHState:
 
     Attributes:
         q: (nq,) configuration.
-        z: (nv,) momenta, as the form stacks them.
+        z: (nv,) momenta, stacked as defined by the form.
     """
 
     q: Array

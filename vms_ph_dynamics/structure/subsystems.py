@@ -1,7 +1,7 @@
 """The Dirac structures of arm and base, and their interconnection [A, sections 3 to 5].
 
-That of a robot on a moving base is the product of both, nothing exchanged between them, with a
-wrench at the end effector brought to both: base and arm are coupled by their inertia alone.
+The structure of a robot on a moving base is the direct product of both, with a wrench at the end
+effector mapped to both: base and arm are coupled by their inertia alone.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from .state import PHState
 
 
 def manipulator_structure(d: Evaluation) -> DiracStructure:
-    """Return the Dirac structure of the arm on a held base [A, after (33)].
+    """Return the Dirac structure of the arm on a fixed base [A, after (33)].
 
     From the efforts ``(dH/dq, dH/dpi, dV/dq, tau, W_e)`` to the flows
     ``(qdot, pidot, qdot, -qdot, -V_e)``. The source prints the last two flows without the sign;

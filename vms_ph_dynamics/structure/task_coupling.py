@@ -12,7 +12,7 @@ from .task_terms import TaskTerms
 
 
 class TaskCoupling:
-    """An immutable snapshot of the terms with derivatives of J, M and Z; each on first use.
+    """An immutable snapshot of the terms with derivatives of J, M and Z, computed on first use.
 
     All derivatives are exact and, on a moving base, along velocities in the base frame.
     :attr:`E` and :attr:`G` are the matrices of the source; :attr:`E_v`, :attr:`E_transpose_eta`
@@ -25,7 +25,7 @@ class TaskCoupling:
 
     def __init__(self, t: TaskTerms) -> None:
         self._t = t
-        # Velocity in the null space, and along it: v = u + n.
+        # The part of the velocity in the null space: v = u + n.
         self._n = t.Z.T @ t.nu
         self._u = t.d.v - self._n
 
@@ -34,11 +34,11 @@ class TaskCoupling:
         """``[A_t; A_n]``: derivatives of ``J_bar^-T p`` at fixed momentum p, (nv,nv).
 
         [D, Prop. 1] prints ``A_t = (d J_sharp^T) J_bar^T pi_e + J_sharp^T (d J_bar^T) pi_e``, and
-        A_n likewise; these are derivatives of a constant and vanish. Only the first terms belong
-        there.
+        A_n likewise; these are derivatives of a constant and vanish. Only the first terms
+        are correct.
         """
         d, b = self._t.d, self._t.d.model.b
-        # Moving the base changes no inertia.
+        # A motion of the base does not change any inertia.
         mass = np.concatenate([np.zeros((b, *d.M.shape)), d.dM])
         return frozen(self._drift(np.moveaxis(self._gradient, 2, 0), mass).T.copy())
 
@@ -56,7 +56,7 @@ class TaskCoupling:
     def G(self) -> Array:
         """``E J_bar^-1 - J_bar^-T E^T + J_bar^-T diag(ad~_p, 0) J_bar^-1``, skew, (nv,nv).
 
-        [D (27)]; the last term, which the source on its fixed base has not, is the Lie-Poisson
+        [D (27)]; the last term, absent in the source, whose base is fixed, is the Lie-Poisson
         structure of the momentum of a moving base.
         """
         d, inverse = self._t.d, self._t.J_bar_inverse
@@ -121,7 +121,7 @@ class TaskCoupling:
 
     @cached_property
     def exchange(self) -> float:
-        """Power that goes from the null-space energy into the task energy by inertia alone, W.
+        """Power from null-space energy to task energy by inertia alone, W.
 
         ``pi^T Jdot n - u^T C n`` with ``v = u + n`` split by the task. Independent of the choice of
         the null-space basis.
@@ -132,11 +132,11 @@ class TaskCoupling:
 
     @cached_property
     def exchange_through_G_12(self) -> float:
-        """``eta^T G_12 nu``, W: the part of :attr:`exchange` that the source names [D, Prop. 1].
+        """``eta^T G_12 nu``, W: the part of :attr:`exchange` through the block G_12 [D, Prop. 1].
 
-        The rest, ``n^T dK_t/dq - u^T dK_nu/dq``, goes through the configuration. How much is which
-        depends on how the null-space basis turns from one configuration to the next; only the sum
-        has a meaning of its own.
+        The rest, ``n^T dK_t/dq - u^T dK_nu/dq``, is exchanged through the configuration. The split
+        depends on how the null-space basis rotates between configurations; only the sum is
+        independent of it.
         """
         t, m = self._t, len(self._t.J)
         if t.d.model.b > 0:

@@ -10,11 +10,11 @@ from .task_terms import TaskTerms
 
 
 class TaskEvaluation(TaskTerms):
-    """An immutable snapshot of the task-space quantities; each is computed when first asked for."""
+    """An immutable snapshot of the task-space quantities; each is computed on first use."""
 
     @cached_property
     def coupling(self) -> TaskCoupling:
-        """The derivative terms: A_t, A_n, G and what couples task and null space."""
+        """The derivative terms: A_t, A_n, G and the coupling of task and null space."""
         return TaskCoupling(self)
 
     @property

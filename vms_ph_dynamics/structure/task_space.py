@@ -20,7 +20,8 @@ from .task_terms import TaskPower
 # the position of an arm of a metre, 1 % of all configurations are below it.
 SINGULAR = 0.03
 
-# Random configurations tried for the reference when the middle of the joint ranges is singular.
+# Number of random configurations tried for the reference if the middle of the joint ranges is
+# singular.
 _TRIES = 32
 
 
@@ -50,16 +51,16 @@ class TaskSpaceForm(Form):
 
         Args:
             model: the robot.
-            task: of fewer dimensions than the robot has freedoms.
-            reference: (nq,) configuration the null-space basis is aligned with; the middle of the
-                joint ranges when None, or a configuration nearby where that is singular.
-            basis: (nv-m,nv) orthonormal rows to align with instead.
+            task: of fewer dimensions than the robot has degrees of freedom.
+            reference: (nq,) configuration that the null-space basis is aligned with; the middle of
+                the joint ranges when None, or a configuration nearby if that is singular.
+            basis: (nv-m,nv) orthonormal rows of a reference basis, instead of the configuration.
             singular_below: smallest singular value of the Jacobian, in the units of the task, at
                 which it counts as regular.
 
         Raises:
-            ModelError: a task that leaves no null space, or that is singular everywhere.
-            StateError: a reference or a basis that is none.
+            ModelError: the task leaves no null space, or is singular everywhere.
+            StateError: the reference is not a configuration, or the basis is not orthonormal.
         """
         super().__init__(model)
         self.task = task
@@ -86,9 +87,9 @@ class TaskSpaceForm(Form):
         return TaskEvaluation(d, self.task, self._reference, self.singular_below)
 
     def alignment(self, q: Array) -> float:
-        """Return how far the null-space basis can be trusted: 1 at the reference, 0 where it jumps.
+        """Return the alignment of the null-space basis: 1 at the reference, 0 where it jumps.
 
-        It is the smallest singular value of ``Zref Z^T``. Below one half, go on with
+        It is the smallest singular value of ``Zref Z^T``. Below one half, continue with
         :meth:`anchored_at`.
         """
         return self.evaluate(q, np.zeros(self.model.nv)).alignment
@@ -96,9 +97,9 @@ class TaskSpaceForm(Form):
     def anchored_at(self, q: Array) -> "TaskSpaceForm":
         """Return the form whose null-space basis is aligned with the present one at q.
 
-        At q both have the same basis, so a state there is a state of both: a trajectory goes on
-        without a jump. Coming back to q along a loop, the new basis may differ from the old by a
-        rotation (the null space has holonomy).
+        At q both forms have the same basis, so that a state there is a state of both and a
+        trajectory continues without a jump. After a closed path the new basis may differ from the
+        old one by a rotation (the null space has holonomy).
         """
         basis = self.evaluate(q, np.zeros(self.model.nv)).Z
         return TaskSpaceForm(self.model, self.task, basis=basis, singular_below=self.singular_below)
@@ -156,7 +157,7 @@ class TaskSpaceForm(Form):
         return PHRate(v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate)
 
     def task_power(self, x: PHState, ports: Ports) -> TaskPower:
-        """Return the power of all that acts but gravity, at the task and null-space port [D (30)].
+        """Return the power of all efforts but gravity at the task and null-space port [D (30)].
 
         Their sum is the rate of the energy.
         """
@@ -177,7 +178,7 @@ class TaskSpaceForm(Form):
         middle = _middle(self.model)
         if self._smallest(middle) >= self.singular_below:
             return middle
-        # The same ones every time: a form must not depend on chance.
+        # A fixed seed: a form must not depend on chance.
         rng = np.random.default_rng(0)
         tried = [self.model.random_configuration(rng) for _ in range(_TRIES)]
         best = max(tried, key=self._smallest)

@@ -45,7 +45,7 @@ class TaskTerms:
 
     ``m`` is the dimension of the task; the null space has ``nv - m`` dimensions. All arrays are
     read-only. Where the smallest singular value of the Jacobian falls below the threshold of the
-    form, :attr:`is_regular` is false and all of this is that of the nearby regular Jacobian of
+    form, :attr:`is_regular` is false and all quantities are those of the nearby regular Jacobian of
     :class:`RegularJacobian`, at the distance :attr:`lift`.
     """
 
@@ -62,17 +62,17 @@ class TaskTerms:
 
     @property
     def is_regular(self) -> bool:
-        """Whether J is the Jacobian of the task itself, not one lifted off a singularity."""
+        """Whether J is the Jacobian of the task itself and not a lifted one."""
         return self.regular.is_regular
 
     @property
     def lift(self) -> float:
-        """Distance of J from the Jacobian of the task; zero where that is regular."""
+        """Distance of J from the Jacobian of the task; zero if that is regular."""
         return self.regular.lift
 
     @cached_property
     def J(self) -> Array:
-        """Task Jacobian, (m,nv) [D (1)]; lifted where it is near singular."""
+        """Task Jacobian, (m,nv) [D (1)]; lifted near a singularity."""
         return frozen(self.regular.matrix)
 
     @cached_property
@@ -168,7 +168,7 @@ class TaskTerms:
 
     @property
     def operational_space(self) -> OperationalSpace:
-        """The task dynamics as Khatib writes them [D (16)]."""
+        """The task dynamics in the form of Khatib [D (16)]."""
         d = self.d
         rate = self.regular.rate(self.task.jacobian_rate(d))
         bias = self.J_sharp.T @ (d.C @ d.v) - self.Lambda_t @ (rate @ d.v)

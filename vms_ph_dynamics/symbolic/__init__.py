@@ -1,6 +1,6 @@
-"""Robots in the plane in symbols, on sympy: the toolbox of [B, appendix A.2].
+"""Symbolic dynamics of planar robots with sympy: the toolbox of [B, appendix A.2].
 
-An extra: ``pip install 'vms-ph[symbolic]'``.
+It needs the extra ``pip install 'vms-ph[symbolic]'``.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""Numeric code from symbols [printsimmat of B, table A.1]."""
+"""Numeric code from symbolic expressions [printsimmat of B, table A.1]."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from ..arrays import Array
 from .planar import Expression, Matrix
 
 Numeric = Callable[..., Array]
-"""A function of the numbers in place of the arguments, giving an array."""
+"""A function from the values of the arguments to an array."""
 
 
 def source(
@@ -19,13 +19,13 @@ def source(
     arguments: Sequence[Expression],
     values: Mapping[Expression, float] | None = None,
 ) -> str:
-    """Return Python code of a function that computes a matrix, subexpressions taken out.
+    """Return Python code of a function that computes a matrix, with common subexpressions.
 
     Args:
         name: of the function.
-        matrix: what it computes.
-        arguments: the symbols it takes, in order.
-        values: of symbols that are constants of it.
+        matrix: the matrix to compute.
+        arguments: the symbols that are its arguments, in order.
+        values: values of symbols that are constants.
 
     Raises:
         ValueError: a symbol is neither an argument nor has a value.
@@ -34,7 +34,9 @@ def source(
     unknown = filled.free_symbols - set(arguments)
     if unknown:
         listed = ", ".join(sorted(str(symbol) for symbol in unknown))
-        raise ValueError(f"{name} needs values of {listed}; give them, or make them arguments")
+        raise ValueError(
+            f"{name} needs values of {listed}; give them, or add them to the arguments"
+        )
     shared, (reduced,) = sp.cse(filled, symbols=sp.numbered_symbols("_c"))
     printer = sp.pycode
     lines = [f"def {name}({', '.join(str(a) for a in arguments)}):"]
@@ -52,7 +54,7 @@ def numeric(
     arguments: Sequence[Expression],
     values: Mapping[Expression, float] | None = None,
 ) -> Numeric:
-    """Return the function of :func:`source`, ready to be called."""
+    """Return the function of :func:`source` as a callable."""
     import math
 
     space: dict[str, Any] = {"math": math, "numpy": np}

@@ -1,4 +1,4 @@
-"""Both hoppers of the source in symbols, and the closed frame angle of the revolute one."""
+"""Both hoppers of the source in symbols, and the frame angle of the revolute one."""
 
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ def revolute_frame_angle(hopper: SymbolicHopper) -> Expression:
     """Return theta_bc of the revolute hopper for knees within (-pi, pi) [B, A.2.1, line 228].
 
     The angle of the centre-of-mass frame that is aligned with the locked velocity, zero for a
-    straight leg. The base of the source's a, b and A, B is that of the locked inertia.
+    straight leg. The coefficients a, b and A, B of the source are those of the locked inertia.
     """
     by_name = {symbol.name: symbol for symbol in hopper.parameters}
     m01, m02, m11 = by_name["m01"], by_name["m02"], by_name["m11"]

@@ -21,7 +21,7 @@ class Motion:
 
     @classmethod
     def of(cls, joints: int) -> "Motion":
-        """Return the symbols of a robot with so many joints."""
+        """Return the symbols of a robot with this number of joints."""
         x, y, theta, vx, vy, w = sp.symbols("x y theta vx vy w", real=True)
         q = sp.symbols(f"q1:{joints + 1}", real=True)
         rates = sp.symbols(f"qdot1:{joints + 1}", real=True)

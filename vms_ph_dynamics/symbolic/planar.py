@@ -15,7 +15,7 @@ Expression = Any
 """A sympy expression."""
 
 S = sp.ImmutableMatrix([[0, -1], [1, 0]])
-"""The quarter turn, the basis of so(2)."""
+"""The rotation by pi/2, the basis of so(2)."""
 
 
 class LinkInertia(NamedTuple):
@@ -116,7 +116,7 @@ def link_inertia(
 def coefficients(vector: Matrix, variables: Sequence[Expression]) -> LinearPart:
     """Return M and r with ``vector = M variables + r`` [vec2mat].
 
-    Of products of variables one is put into M; which one is arbitrary, as in the table.
+    Of a product of variables, one factor goes into M; which one is arbitrary, as in the table.
     """
     rows, rest = [], []
     for entry in sp.Matrix(vector):
@@ -136,5 +136,5 @@ def row12(matrix: Matrix) -> Matrix:
 
 
 def matrix_of(entries: Any) -> Matrix:
-    """Return anything sympy can make a matrix of as one with entries by index [symmat]."""
+    """Return anything that sympy converts to a matrix as a matrix [symmat]."""
     return sp.Matrix(entries)

@@ -29,9 +29,9 @@ class Link:
     """A link and the joint that carries it [B, tables 4.1 to 4.3].
 
     Attributes:
-        joint: ``"base"``, or what moves it against the link before: a ``"revolute"`` joint at
-            ``length`` along x of that, or a ``"prismatic"`` one along x.
-        length: of the link before; 0 for base and prismatic joints.
+        joint: ``"base"``, or the joint between it and the previous link: a ``"revolute"`` joint at
+            ``length`` along x of that link, or a ``"prismatic"`` one along x.
+        length: of the previous link; 0 for base and prismatic joints.
         centres: (x, y) of its bodies in its frame.
         masses: of each.
         inertias: of each about its own centre; zero for point masses.
@@ -76,7 +76,7 @@ class SymbolicRobot:
 
     @cached_property
     def _jacobians(self) -> list[Matrix]:
-        """J_jb of every link, (3,3+n) [B (4.7)], each from that of the link before."""
+        """J_jb of every link, (3,3+n) [B (4.7)], each from that of the previous link."""
         first = sp.zeros(3, len(self.motion.velocities))
         first[:, :3] = sp.eye(3)
         found = [first]
@@ -88,7 +88,7 @@ class SymbolicRobot:
 
     @cached_property
     def total_mass(self) -> Expression:
-        """The mass of everything."""
+        """The total mass."""
         return sum(mass for _, mass, _ in self._inertias)
 
     @cached_property
@@ -130,12 +130,12 @@ class SymbolicRobot:
 
     @cached_property
     def potential(self) -> Expression:
-        """Gravity potential; [B (4.11)] prints the vector o_ib for its height."""
+        """Gravity potential; [B (4.11)] prints the vector o_ib in place of its height."""
         return self.g * self.total_mass * self.inertial(self.centre)[1]
 
     @cached_property
     def gravity(self) -> Matrix:
-        """Generalised gravity, (3+n,1) [B (4.12)], the force that holds the robot still."""
+        """Generalised gravity, (3+n,1) [B (4.12)], the force that holds the robot at rest."""
         return self._tidy(self.motion.output_jacobian(sp.Matrix([self.potential])).T)
 
     @cached_property
@@ -156,7 +156,7 @@ class SymbolicRobot:
 
     @cached_property
     def line(self) -> Matrix:
-        """From the centre of mass to the foot, base axes, (2,1)."""
+        """Vector from the centre of mass to the foot, base axes, (2,1)."""
         return frame_origin(self.foot) - self.centre
 
     @cached_property
@@ -187,7 +187,7 @@ class SymbolicRobot:
         return sp.Matrix([x, y]) + rotation(theta) * point
 
     def _tidy(self, matrix: Matrix) -> Matrix:
-        """Return a matrix with the squares of sines written by cosines: a normal form, quickly."""
+        """Return a matrix with squared sines replaced by cosines, a fast normal form."""
         angles = self.motion.coordinates[2:]
         squares = {sp.sin(angle) ** 2: 1 - sp.cos(angle) ** 2 for angle in angles}
 

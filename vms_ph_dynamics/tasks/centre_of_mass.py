@@ -10,8 +10,8 @@ from .task import Task
 class CentreOfMassTask(Task):
     """``eta`` is the velocity of the centre of mass in the inertial frame, m/s.
 
-    Integrable: it is the derivative of :meth:`value`. In a fluid it is still that of the robot
-    alone, without the added mass.
+    It is integrable: the derivative of :meth:`value`. In a fluid it is that of the robot without
+    the added mass.
     """
 
     dimension = 3

@@ -15,10 +15,10 @@ _COINCIDENT = 1e-9
 
 
 class DistanceTask(Task):
-    """``eta`` is the rate at which two points move apart, m/s.
+    """``eta`` is the rate of the distance of two points, m/s.
 
-    With ``u`` the unit vector from the second to the first, ``J = u^T (J_1 - J_2)``. Where the
-    points coincide there is no direction: the Jacobian is then zero, which is a singular one.
+    With ``u`` the unit vector from the second to the first, ``J = u^T (J_1 - J_2)``. If the points
+    coincide the direction is undefined and the Jacobian is zero, hence singular.
     """
 
     dimension = 1
@@ -30,12 +30,12 @@ class DistanceTask(Task):
 
         Args:
             model: the robot.
-            frame: its origin is the first; the model's end effector when None.
-            to: the second: a frame, or a point (3,) in the inertial frame, m.
+            frame: its origin is the first point; the model's end effector when None.
+            to: the second point: the origin of a frame, or a point (3,) in the inertial frame, m.
 
         Raises:
-            ModelError: no such frame.
-            StateError: ``to`` is no point.
+            ModelError: there is no such frame.
+            StateError: ``to`` is not a point.
         """
         super().__init__(model)
         self._first = PositionTask(model, frame)

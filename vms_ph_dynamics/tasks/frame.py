@@ -31,13 +31,13 @@ class FrameTask(Task):
         """Create the task of ``frame``, the model's end effector when None.
 
         Raises:
-            ModelError: no such frame.
+            ModelError: there is no such frame.
         """
         super().__init__(model)
         self.frame = model.end_effector if frame is None else frame
         self._frame_id = model.frame_id(self.frame)
         index = np.arange(model.tree.pinocchio.nv)
-        # by_k[j,k]: moving joint k carries joint j along; the joints of a base all carry it.
+        # by_k[j,k]: joint j is moved by joint k; the joints of a base move all others.
         self._by_k = (index[None, :] <= index[:, None]) | (index[None, :] < model.b)
 
     def jacobian(self, d: Evaluation) -> Array:
@@ -52,12 +52,12 @@ class FrameTask(Task):
         """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv).
 
         Column j of the Jacobian holds the velocity ``l_j`` that joint j gives the frame's origin
-        and its axis ``w_j``. Moving joint k turns both with the axis ``w_k`` when j is carried
-        along by k (every joint is by the base); otherwise it moves the origin that ``l_j`` is the
-        velocity of, by ``w_j x l_k``. (Pinocchio's own kinematic Hessian reaches Python with its
-        indices scrambled.)
+        and its axis ``w_j``. If joint k moves joint j (as those of the base move every joint), it
+        rotates both with the axis ``w_k``; otherwise it moves the frame's origin, which changes
+        ``l_j`` by ``w_j x l_k``. (Pinocchio's own kinematic Hessian reaches Python with its indices
+        scrambled.)
         """
-        # All joints of Pinocchio's model: columns of joints that mimic others do not turn alike.
+        # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
         full = pin.computeFrameJacobian(
             d.tree.pinocchio, d.tree.data(), d.q_origin, self._frame_id, _AXES
         )

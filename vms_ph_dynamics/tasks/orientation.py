@@ -8,7 +8,7 @@ from .frame import FrameTask
 class OrientationTask(FrameTask):
     """``eta`` is the angular velocity of a frame in inertial axes, rad/s.
 
-    Not integrable: no three coordinates have it as their derivative.
+    It is not integrable: it is not the derivative of any three coordinates.
     """
 
     dimension = 3

@@ -8,7 +8,7 @@ from .frame import FrameTask
 class PoseTask(FrameTask):
     """``eta = J v`` with the geometric Jacobian: (velocity of the origin, angular velocity).
 
-    In inertial axes, m/s and rad/s, linear first. Not integrable in its angular part.
+    In inertial axes, m/s and rad/s, linear first. The angular part is not integrable.
     """
 
     dimension = 6

@@ -8,7 +8,7 @@ from .frame import FrameTask
 class PositionTask(FrameTask):
     """``eta`` is the velocity of a frame's origin in the inertial frame, m/s.
 
-    Integrable: it is the derivative of :meth:`value`.
+    It is integrable: the derivative of :meth:`value`.
     """
 
     dimension = 3

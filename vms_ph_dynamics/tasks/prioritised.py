@@ -7,12 +7,12 @@ from ..evaluation import Evaluation
 from .stacked import checked_parts
 from .task import Task
 
-# Singular values below this share of the largest are no directions of a task.
+# Singular values below this fraction of the largest count as zero.
 _RANK = 1e-9
 
 
 class PrioritisedTask(Task):
-    """``eta_i = J_i (I - P_<i) v``: the part of each task that those before it leave free.
+    """``eta_i = J_i (I - P_<i) v``: the part of each task in the null space of those before it.
 
     ``P_<i`` is the dynamically consistent projector of the tasks before the i-th, stacked. The task
     inertia ``Lambda_t`` is then block-diagonal over the tasks: a force of one task accelerates no
@@ -28,7 +28,8 @@ class PrioritisedTask(Task):
         """Order tasks of one robot, the most important first.
 
         Raises:
-            ModelError: none, tasks of different robots, or more dimensions than the robot has.
+            ModelError: there is no task, the tasks are of different robots, or they have more
+                dimensions than the robot.
         """
         self.parts = checked_parts(parts)
         super().__init__(parts[0].model)

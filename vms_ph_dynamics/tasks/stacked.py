@@ -1,4 +1,4 @@
-"""Several tasks on top of each other."""
+"""Several tasks of equal priority, stacked."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .task import Task
 
 
 class StackedTask(Task):
-    """``eta`` is that of several tasks, one below the other, with equal priority.
+    """``eta`` stacks the task velocities of several tasks with equal priority.
 
     Attributes:
         parts: the tasks.
@@ -19,7 +19,8 @@ class StackedTask(Task):
         """Stack tasks of one robot.
 
         Raises:
-            ModelError: none, tasks of different robots, or more dimensions than the robot has.
+            ModelError: there is no task, the tasks are of different robots, or they have more
+                dimensions than the robot.
         """
         self.parts = checked_parts(parts)
         super().__init__(parts[0].model)
@@ -39,16 +40,18 @@ class StackedTask(Task):
 
 
 def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:
-    """Return the tasks after checking that one robot can have them all.
+    """Return the tasks after checking that they can be stacked.
 
     Raises:
-        ModelError: none, tasks of different robots, or more dimensions than the robot has.
+        ModelError: there is no task, the tasks are of different robots, or they have more
+            dimensions
+                than the robot.
     """
     if not parts:
         raise ModelError("a stack needs at least one task; none is given")
     model = parts[0].model
     if any(part.model is not model for part in parts):
-        raise ModelError("all tasks of a stack must be made with one and the same model")
+        raise ModelError("all tasks of a stack must be made with the same model")
     dimension = sum(part.dimension for part in parts)
     if dimension > model.nv:
         raise ModelError(

@@ -12,8 +12,8 @@ from ..model import VMSModel
 class Task(ABC):
     """A linear map ``eta = J(q) v`` from velocities to a task velocity [D (1)].
 
-    It need not be the derivative of anything. On a moving base v holds the base twist as well, and
-    derivatives are taken along velocities, base part in the base frame.
+    It need not be integrable. On a moving base v includes the base twist, and derivatives are taken
+    along velocities with the base part in the base frame.
 
     Attributes:
         dimension: m, the size of ``eta``.

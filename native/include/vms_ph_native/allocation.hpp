@@ -22,19 +22,19 @@ struct Rotor {
 /// The map w = B u from actuator thrusts to the base wrench.
 class Allocation {
  public:
-  /// Take the actuators of a robot on a floating or planar base.
+  /// Construct the map from the actuators of a robot on a floating or planar base.
   ///
   /// @throws ModelError  no actuator, a fixed base, or an actuator with an entry that is not
   /// finite,
   ///                     an axis of length zero, or limits in the wrong order.
   explicit Allocation(const std::vector<Rotor>& rotors, Base base = Base::floating);
 
-  /// Take B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.
+  /// Construct it from B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.
   ///
   /// @throws ModelError  wrong shapes, entries that are not finite, limits in the wrong order.
   Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::VectorXd upper);
 
-  /// B, linear first; of a planar base the rows (x, y, turn about z).
+  /// B, linear first; for a planar base the rows (x, y, rotation about z).
   const Eigen::MatrixXd& matrix() const { return matrix_; }
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }

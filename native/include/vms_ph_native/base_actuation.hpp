@@ -1,4 +1,4 @@
-// What a base can do of the wrench a law wants of it.
+// The wrench that the actuators of a base can apply.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,27 @@
 
 namespace vms_ph {
 
-/// Maps wanted wrenches of a base to those it can make.
-///
-/// A wrench out of reach is drawn towards the one that holds the robot against gravity, direction
-/// kept: clipping every rotor by itself would turn the vehicle over. Where the base lacks a
-/// direction altogether, the nearest wrench it has is taken.
+/// Maps desired wrenches of a base to those that its actuators can apply.
+/// A wrench beyond the limits is moved towards the one that compensates gravity, keeping the
+/// direction of the difference: clipping every rotor separately would turn the vehicle over. If
+/// the actuators do not span a direction, the nearest wrench that they span is applied.
 class BaseActuation {
  public:
-  /// Take the actuators of a base: an allocation, any wrench when there is none, or nothing at all.
+  /// Serve a base with these actuators. Without an allocation it can apply any wrench; a base that
+  /// is not actuated applies none.
   ///
   /// @throws ModelError  an allocation for another kind of base.
   BaseActuation(const Model& model, std::optional<Allocation> allocation, bool actuated);
 
   bool actuated() const noexcept { return actuated_; }
 
-  /// What the base makes of a wanted wrench (b,).
+  /// The wrench (b,) that the base applies for a desired one.
   ///
-  /// @param wanted   by the law.
-  /// @param resting  (b,) holds the robot against gravity.
+  /// @param wanted   (b,) wrench of the law.
+  /// @param resting  (b,) wrench that compensates gravity.
   const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept;
 
-  /// Why the last wrench was not the one wanted, in words; empty when it was.
+  /// Why the last wrench differs from the desired one, in words; empty when it does not.
   const Reason& reason() const noexcept { return reason_; }
 
  private:

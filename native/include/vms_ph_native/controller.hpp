@@ -1,4 +1,4 @@
-// What a controller is: from state, reference and time step to a command with its energy.
+// The interface of control laws: from state, reference and time step to a command with its energy.
 #pragma once
 
 #include <iterator>
@@ -18,7 +18,7 @@ struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
 
-  /// Whether it is a state of this robot, and finite.
+  /// Whether the state has the dimensions of this robot and is finite.
   bool is_usable(const Model& model) const noexcept;
 };
 
@@ -26,13 +26,13 @@ struct RobotState {
 struct Reference {
   std::optional<Eigen::Vector3d> position;  ///< of the end effector in the inertial frame, m
   std::optional<Eigen::Vector3d> velocity;  ///< in the inertial frame, m/s
-  std::optional<Eigen::Matrix4d> pose;      ///< of what the law controls, base or end effector
+  std::optional<Eigen::Matrix4d> pose;      ///< of the base or end effector that the law controls
   std::optional<Eigen::Matrix<double, 6, 1>> twist;  ///< in the axes of the reference, linear first
   Eigen::VectorXd joints;  ///< (n,) positions, rad or m; (0,) for none. Sized once, not per update.
   bool has_joints = false;
 };
 
-/// How the last update went; the numbers are those of the ControllerState message.
+/// The outcome of an update; the values are those of the ControllerState message.
 enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
 /// The fields of ControlEnergy: energies in J, powers in W, named as in the ControllerState message
@@ -81,7 +81,7 @@ struct Command {
   Eigen::VectorXd torque;       ///< (n,) N m or N
   ControlEnergy energy;
   Status status = Status::ok;
-  const char* reason = "";  ///< one sentence or empty; lives as long as the controller
+  const char* reason = "";  ///< one sentence or empty; valid as long as the controller
   double task_error = 0.0;  ///< distance between task and reference, m
   double smallest_singular_value =
       std::numeric_limits<double>::infinity();  ///< of the task Jacobian
@@ -106,7 +106,7 @@ class Controller {
 
   /// The command for a state.
   ///
-  /// @param state      measured; with an entry that is not finite the safe output is given.
+  /// @param state      measured; if an entry is not finite, the safe output is returned.
   /// @param dt         time since the last update, s.
   /// @returns a record that stays valid, and unchanged, until the next call.
   virtual const Command& update(const RobotState& state, const Reference& reference,
@@ -114,8 +114,8 @@ class Controller {
 
   /// Note that updates were missed: the safe output has acted since the last one.
   ///
-  /// Hosts call it before the next update. A law that integrates energies must not attribute to its
-  /// own command what the robot did meanwhile.
+  /// Hosts call it before the next update. A law that integrates energies must not attribute the
+  /// motion in between to its own command.
   virtual void missed_updates() noexcept {}
 
   /// The gains with their present values, for hosts that expose them as parameters.

@@ -1,4 +1,4 @@
-// Decoupled vehicle-manipulator control: vehicle and shape, each with its own energy.
+// Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape.
 #pragma once
 
 #include <optional>
@@ -25,25 +25,24 @@ struct DecoupledVmsGains : OutputGains {
 };
 
 /// Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
-///
-/// The law makes H_cl = 1/2 e^T M e + V_b(h) + V_m(q) of the velocity error e fall by the damping
-/// of the error's locked velocity e_b + A e_m and of its shape part e_m. It is that of
-/// vms_ph_controllers/laws/decoupled_vms.py, where it is explained.
+/// The storage function H_cl = 1/2 e^T M e + V_b(h) + V_m(q) with the velocity error e decreases by
+/// the damping of the locked velocity error e_b + A e_m and of the shape part e_m. The law is
+/// described in vms_ph_controllers/laws/decoupled_vms.py.
 class DecoupledVMSController final : public Controller {
  public:
   /// Control the pose of the base and the joints of a robot, which must outlive the controller.
   ///
-  /// @param allocation     the base's actuators; none: any wrench.
-  /// @param base_actuated  false for a base that only floats; its pose is then left alone.
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  false for a base without actuators; its pose is then not controlled.
   /// @throws ModelError    a fixed base, or an allocation for another base.
   explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
                                   bool base_actuated = true);
 
-  /// Hold the present pose; of the state only the configuration counts.
+  /// Hold the present pose; only the configuration of the state is used.
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
 
-  /// Put the minimum of the shaped energy at a configuration (nq,), at once; false for what is not
-  /// a configuration of the robot, and nothing is changed then.
+  /// Set the minimum of the shaped energy to a configuration (nq,) at once; false, without any
+  /// change, if it is not a configuration of the robot.
   bool set_minimum(const Eigen::VectorXd& q) noexcept;
 
   const Command& update(const RobotState& state, const Reference& reference,
@@ -78,8 +77,8 @@ class DecoupledVMSController final : public Controller {
   PosePotential potential_;
   PoseReference base_;
   JointReference joints_;
-  const double active_;        // 1 with a base that can do anything, else 0
-  std::vector<bool> endless_;  // (n,) the joints that turn without limits
+  const double active_;           // 1 for an actuated base, else 0
+  std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_;
   bool begun_ = false;

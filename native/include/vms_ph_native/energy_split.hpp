@@ -1,4 +1,4 @@
-// The energies of a state and how they divide; see vms_ph/msg/Energy.
+// The energies of a state and their split; see vms_ph/msg/Energy.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -18,14 +18,14 @@ struct Energies {
   double total() const { return kinetic + potential; }
 };
 
-/// Computes them, with workspaces of its own. The task is the position of the end effector.
+/// Computes the energies of a state in its own workspace. The task is the end-effector position.
 class EnergySplit {
  public:
   explicit EnergySplit(const Model& model);
   EnergySplit(const EnergySplit&) = delete;
   EnergySplit& operator=(const EnergySplit&) = delete;
 
-  /// @param state  of the robot; NaN where it is not finite.
+  /// @param state  of the robot; if it is not finite, the energies are NaN.
   const Energies& of(const RobotState& state) noexcept;
 
  private:
@@ -49,20 +49,20 @@ struct PowerBalance {
   }
 };
 
-/// Integrates the powers of samples by the trapezoidal rule, as energy_audit.py does.
+/// Integrates the powers of samples by the trapezoidal rule, as vms_ph_dynamics/energy/audit.py
+/// does.
 class PowerAudit {
  public:
-  /// @param friction  the viscous friction of the URDF dissipates.
+  /// @param friction  whether the viscous friction of the URDF acts.
   PowerAudit(const Model& model, bool friction);
 
-  /// Start again with the next sample.
+  /// Restart the balance with the next sample.
   void reset() noexcept;
 
-  /// Account for a sample.
-  ///
-  /// Efforts are held between samples: those that acted until now and those that act from now on
-  /// are both taken in, each for its side of the jump, and the powers reported are their mean.
-  /// A sample that is not finite has no powers; the next that is accounts for its time as well.
+  /// Add a sample to the balance.
+  /// Efforts are held between samples: each side of a jump is integrated with the efforts that act
+  /// there, and the powers reported are the mean of both sides.
+  /// A sample that is not finite has no powers; its time is added to the next finite sample.
   /// @param energy  total, J.
   /// @param dt      since the last sample, s.
   const PowerBalance& add(const RobotState& state, const Command& before, const Command& after,

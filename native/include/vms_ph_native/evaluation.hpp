@@ -6,16 +6,17 @@
 
 namespace vms_ph {
 
-/// A workspace for one state at a time; every term is computed when first asked for.
+/// A workspace for one state at a time; every term is computed on first use.
 ///
-/// All matrices are full. On a fixed base the base blocks are empty. What is returned stays as it
-/// is until the next set(). Nothing but the constructor takes memory. The model must outlive it.
+/// All matrices are full. On a fixed base the base blocks are empty. Returned references stay valid
+/// and unchanged until the next set(). Only the constructor allocates memory. The model must
+/// outlive the evaluation.
 class Evaluation {
  public:
-  /// @throws ModelError  a robot with more than `kMaxVelocities` freedoms.
+  /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom.
   explicit Evaluation(const Model& model);
 
-  /// Go to a configuration (nq,) and a velocity (nv,); both must be finite, and are copied.
+  /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
   void set(const ConstVector& q, const ConstVector& v) noexcept;
 
   const Model& model() const noexcept { return model_; }
@@ -43,7 +44,7 @@ class Evaluation {
   /// Coriolis matrix, (nv,nv): Mdot = C + C^T, for the base twist in the base frame.
   const MatrixV& C() noexcept;
 
-  /// The same at another velocity (nv,), into `result` (nv,nv).
+  /// Write the Coriolis matrix at another velocity (nv,) to `result` (nv,nv).
   void coriolis(const ConstVector& velocity, MatrixV& result) noexcept;
 
   /// Generalised gravity, (nv,): the force that holds the robot still.
@@ -58,11 +59,11 @@ class Evaluation {
   /// Pose of a frame in the inertial frame.
   const pinocchio::SE3& placement(pinocchio::FrameIndex frame) noexcept;
 
-  /// Jacobian of a frame in the axes asked for, linear first, (6,nv), valid until the next call.
+  /// Jacobian of a frame in the given axes, linear first, (6,nv), valid until the next call.
   const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian(
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
-  /// Its derivative along the velocity, (6,nv), valid until the next call.
+  /// The derivative of that Jacobian along the velocity, (6,nv), valid until the next call.
   const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian_rate(
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
@@ -70,7 +71,7 @@ class Evaluation {
   const Model& model_;
   const int b_, n_;
   pinocchio::Data data_;
-  // What Pinocchio sees: the base at the origin, where its Coriolis matrix is exact.
+  // The state passed to Pinocchio, with the base at the origin, where its Coriolis matrix is exact.
   Eigen::VectorXd q_, v_, q_origin_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   MatrixV M_, C_, M_hat_m_;

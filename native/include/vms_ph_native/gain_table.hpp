@@ -1,4 +1,4 @@
-// What is known of the gains of a law, in one table: names, descriptions and bounds.
+// The gains of a law in one table: names, descriptions and bounds.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ struct GainField {
   GainField(const char* its_name, const char* what, bool Record::* member)
       : name(its_name), description(what), flag(member) {}
   template <class Base>
-  GainField(const GainField<Base>& field)  // NOLINT: a member of the base is one of the record
+  GainField(const GainField<Base>& field)  // NOLINT: implicit conversion intended
       : name(field.name),
         description(field.description),
         number(field.number),
@@ -42,7 +42,7 @@ class GainTable {
  public:
   GainTable(std::initializer_list<GainField<Record>> fields) : fields_(fields) {}
 
-  /// The table of a record that has the members of another and more.
+  /// The table of a record derived from another: the fields of that one and further ones.
   template <class Base>
   GainTable(const GainTable<Base>& base, std::initializer_list<GainField<Record>> fields)
       : fields_(base.fields().begin(), base.fields().end()) {
@@ -62,7 +62,7 @@ class GainTable {
     return gains;
   }
 
-  /// Change one; false for an unknown name or a value out of bounds.
+  /// Change a gain; false for an unknown name or a value out of bounds.
   bool set(Record& record, const std::string& name, double value) const noexcept {
     for (const auto& field : fields_) {
       if (name != field.name) continue;

@@ -10,13 +10,13 @@
 
 namespace vms_ph {
 
-/// The host's safe output balances gravity at the last state that Python answered. Held for longer
-/// it does not stabilise an upright arm, which falls within a second. The fallback has a model: it
-/// balances gravity at the present state and brakes the robot to rest.
+/// The safe output of the host compensates gravity at the last state that Python answered. Held for
+/// longer it does not stabilise an upright arm, which falls within a second. The fallback has a
+/// model: it compensates gravity at the present state and damps the robot to rest.
 class GravityCompensatingFallback final : public Controller {
  public:
   /// @param model  the robot that the law was made for; must outlive this.
-  /// @throws ModelError  the law has other joints.
+  /// @throws ModelError  the law was made for other joints.
   GravityCompensatingFallback(const Model& model, std::unique_ptr<PythonController> law);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
@@ -28,7 +28,7 @@ class GravityCompensatingFallback final : public Controller {
     return law_->set_gain(name, value);
   }
 
-  /// The law itself, for its log and its counts.
+  /// The hosted law, for its log and its counters.
   const PythonController& law() const { return *law_; }
 
  private:

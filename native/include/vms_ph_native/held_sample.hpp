@@ -1,4 +1,4 @@
-// The energy recovered over a sample during which an effort was held.
+// The energy that an effort transfers while it is held over a sample.
 #pragma once
 
 #include "vms_ph_native/evaluation.hpp"
@@ -6,26 +6,25 @@
 
 namespace vms_ph {
 
-/// Remembers the effort held from one state to the next and the energy stored at the first.
-///
-/// The work of an effort that is held is f^T (q_next - q), exactly. Where the safe output acted in
-/// updates that were missed, the share of each of the two efforts is unknown.
+/// The effort held since the last update, and the energy that it has transferred.
+/// The work of a held effort is exactly f^T (q_next - q). If the safe output has acted for a part
+/// of the sample, it is unknown how far the robot moved under each of the two efforts.
 class HeldSample {
  public:
   explicit HeldSample(const Model& model);
 
-  /// Forget the sample.
+  /// Restart; no effort is held.
   void forget() noexcept { holds_ = missed_ = false; }
 
-  /// Remember the efforts (nv,) held from a state on, and the energy stored there, J.
+  /// Hold efforts (nv,) from a state on, where `store` joules are stored.
   void hold(const Evaluation& d, const VectorV& force, double store) noexcept;
 
-  /// Note that the safe output (nv,) has replaced the effort held.
+  /// Note that the safe output (nv,) has replaced the held effort.
   void missed_updates(const VectorV& safe) noexcept;
 
-  /// Stored energy before, less stored energy now, less the work done in between, J.
-  ///
-  /// After missed updates the larger work of both efforts counts, and the result is not positive.
+  /// The decrease of the stored energy less the work of the held effort, J.
+  /// After missed updates the larger work of the two efforts is used, and the result is not
+  /// positive.
   double recovered_energy(const Evaluation& d, double store) noexcept;
 
  private:

@@ -6,17 +6,16 @@
 
 namespace vms_ph {
 
-/// 1/2 k d^2 with d how far a joint has come into the margin before its limit.
+/// 1/2 k d^2 with d the depth of a joint within the margin before its limit.
 class JointLimitPotential {
  public:
   explicit JointLimitPotential(const Model& model) : lower_(model.lower()), upper_(model.upper()) {}
 
-  /// How far the joints (n,) are within the margin; negative at the lower limits.
+  /// Depths d (n,) of the joints within the margin; negative at the lower limits.
   VectorV depth(const VectorV& positions, double margin) const noexcept;
 
-  /// Joint positions (n,) kept within the margins.
-  ///
-  /// Those that were beyond one `before` may stay there, but go no further.
+  /// Joint positions (n,) clipped to the margins.
+  /// Joints that were beyond a margin `before` may stay there, but move no further.
   VectorV clipped(const VectorV& positions, const VectorV& before, double margin) const noexcept;
 
  private:

@@ -5,18 +5,18 @@
 
 namespace vms_ph {
 
-/// Follows target positions with bounded rates and a bounded change of rate.
+/// Joint positions that follow a target with bounded rates and bounded accelerations.
 class JointReference {
  public:
   explicit JointReference(int n);
 
-  /// Rest at positions (n,).
+  /// Restart at rest at positions (n,).
   void restart(const ConstVector& positions) noexcept;
 
-  /// Approach positions (n,) from now on.
+  /// Set the target positions (n,).
   void go_to(const ConstVector& target) noexcept;
 
-  /// Move on by one time step; see PoseReference::advance.
+  /// Advance by one time step; see PoseReference::advance.
   void advance(double speed, double quickness, double dt) noexcept;
 
   const VectorV& positions() const { return positions_; }          ///< (n,)

@@ -1,4 +1,4 @@
-// What every law's efforts pass before they leave: bounds on effort, its rate, and power.
+// Limits of joint torques: effort, rate of effort, and power.
 #pragma once
 
 #include "vms_ph_native/model.hpp"
@@ -7,7 +7,8 @@
 
 namespace vms_ph {
 
-/// The limits of a robot's joints, and those its user sets. The model must outlive it.
+/// Applies the effort limits of a robot's joints and those set by its user. The model must outlive
+/// it.
 class TorqueLimits {
  public:
   explicit TorqueLimits(const Model& model);
@@ -17,22 +18,22 @@ class TorqueLimits {
 
   /// Torques (n,) within the limits.
   ///
-  /// @param wanted   (n,) by the law.
-  /// @param resting  (n,) that hold the robot against gravity; only what goes beyond them is
-  ///                 weakened for the sake of power.
-  /// @param rates    (n,) of the joints.
-  /// @param rate     bound of the change of a torque in a second, N m/s; 0 for none.
-  /// @param power    bound of the power into the joints, W; 0 for none.
-  /// @param dt       since the last torques, s.
+  /// @param wanted   (n,) torques of the law.
+  /// @param resting  (n,) torques that compensate gravity; only the difference to them is scaled
+  ///                 down to meet the power limit.
+  /// @param rates    (n,) joint rates, rad/s or m/s.
+  /// @param rate     largest rate of change of a torque, N m/s; 0 for none.
+  /// @param power    largest power into the joints, W; 0 for none.
+  /// @param dt       time since the last torques, s.
   const VectorV& apply(const ConstVector& wanted, const ConstVector& resting,
                        const ConstVector& rates, double rate, double power, double dt) noexcept;
 
-  /// What the last call limited, in words; empty when nothing was.
+  /// What the last call limited, in words; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }
 
  private:
   const Model& model_;
-  VectorV torque_;  // the last ones, between two calls
+  VectorV torque_;  // of the last call
   bool has_last_ = false;
   Reason reason_;
 };

@@ -12,8 +12,7 @@
 
 namespace vms_ph {
 
-/// What a user gave cannot be used; the message says what was given, what is accepted and what to
-/// do.
+/// An input that cannot be used; the message says what was given, what is accepted and what to do.
 class ModelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,23 +26,24 @@ enum class Base { fixed, planar, floating };
 /// frame, linear first; joint rates].
 class Model {
  public:
-  /// Take a model whose first joint is the base's, if that moves.
+  /// Construct from a Pinocchio model whose first joint is that of the base, if the base moves.
   ///
-  /// @param end_effector  name of a frame; the last body's when empty.
-  /// @throws ModelError   a joint with more than one freedom besides the base, or no such frame.
+  /// @param end_effector  name of a frame; the last link when empty.
+  /// @throws ModelError   a joint with more than one degree of freedom besides the base, or no such
+  /// frame.
   explicit Model(pinocchio::Model model, const std::string& end_effector = "");
 
-  /// Make a model from the text of a URDF.
+  /// Construct from the text of a URDF.
   ///
-  /// @param base           what the root link can do.
-  /// @param locked_joints  held at zero.
+  /// @param base           kind of base.
+  /// @param locked_joints  joints to fix at zero.
   /// @param gravity        in the inertial frame, m/s^2.
-  /// @throws ModelError    text that is no URDF, no such joint, or joints that mimic others.
+  /// @throws ModelError    the text is not a URDF, a joint does not exist, or joints mimic others.
   static Model from_urdf(const std::string& xml, Base base, const std::string& end_effector = "",
                          const std::vector<std::string>& locked_joints = {},
                          const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
 
-  /// Make a model from what pinocchio.Model.saveToString() gives, of the same Pinocchio.
+  /// Construct from the result of pinocchio.Model.saveToString() of the same Pinocchio version.
   static Model from_archive(const std::string& text, const std::string& end_effector = "");
 
   const pinocchio::Model& pinocchio() const { return model_; }
@@ -56,46 +56,46 @@ class Model {
   const std::vector<std::string>& joint_names() const { return joint_names_; }
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
-  /// Pinocchio's index of a frame; of a link where a joint has the same name.
+  /// Pinocchio's index of a frame; where a link and a joint share the name, that of the link.
   ///
   /// @throws ModelError  no such frame.
   pinocchio::FrameIndex frame_id(const std::string& name) const;
 
-  /// Limits of the n joints, in the order of the joint rates; infinite where there are none.
+  /// Limits of the n joints, in the order of the joint rates; infinite where none are given.
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
   const Eigen::VectorXd& effort() const { return effort_; }
   const Eigen::VectorXd& velocity() const { return velocity_; }
 
-  /// Mass of everything that moves, kg.
+  /// Total mass of the moving bodies, kg.
   double total_mass() const { return total_mass_; }
 
-  /// Gravity in the axes that the base's positions count along, m/s^2; those of the inertial frame
-  /// unless the base is mounted turned.
+  /// Gravity in the axes of the base's position coordinates, m/s^2; these are the inertial axes
+  /// unless the base joint is mounted with a rotation.
   const Eigen::Vector3d& base_gravity() const { return base_gravity_; }
 
   /// Size of the base's part of a configuration, 0, 4 or 7, and of its positions, 0, 2 or 3.
   int base_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 4 : 7; }
   int base_positions() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 2 : 3; }
 
-  /// Whether q has the right size and finite entries, and every rotation in it length one.
+  /// Whether q has the right size and finite entries, and every rotation in it is normalised.
   bool is_configuration(const ConstVector& q) const noexcept;
 
-  /// Every joint at zero and the base at the origin, (nq,).
+  /// The configuration with every joint at zero and the base at the origin, (nq,).
   const Eigen::VectorXd& neutral_configuration() const { return neutral_; }
 
   /// The configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time.
   void integrate(const ConstVector& q, const ConstVector& dv,
                  Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
-  /// dv (nv,) with integrate(q0, dv) = q1.
+  /// The dv (nv,) with integrate(q0, dv) = q1.
   void difference(const ConstVector& q0, const ConstVector& q1,
                   Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
   /// Positions of the n joints, continuous ones within (-pi, pi].
   void joint_positions(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
-  /// Pose of the base in the inertial frame; the unit of a fixed base.
+  /// Pose of the base in the inertial frame; the identity for a fixed base.
   pinocchio::SE3 base_pose(const ConstVector& q) const noexcept;
 
  private:

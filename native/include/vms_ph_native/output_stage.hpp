@@ -1,4 +1,4 @@
-// From the efforts a law wants to those a robot gets: actuators, tank, limits, safe output.
+// The output stage: actuators, tank, limits and safe output between a law and the robot.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace vms_ph {
 
-/// What a user can set of the output stage.
+/// The gains of the output stage.
 struct OutputGains {
   double limit_margin = 0.05, limit_frequency = 10.0;
   double torque_rate = 0.0, power = 0.0;
@@ -21,41 +21,41 @@ struct OutputGains {
   static const GainTable<OutputGains>& table();
 };
 
-/// Makes of the generalised force a law wants one that the robot can make.
-///
-/// What the base cannot do of its wrench is kept from the shape: the joints get
-/// tau = tau_hat + A^T w with the shape force tau_hat that the law wants [A (73)] and the wrench w
-/// that the base makes.
+/// Maps the generalised force computed by a law to one that the robot can apply.
+/// An error of the base wrench does not disturb the shape: the joints receive
+/// tau = tau_hat + A^T w with the desired shape force tau_hat [A (73)] and the wrench w that the
+/// base applies.
 class OutputStage {
  public:
-  /// Take a robot and its base's actuators; see BaseActuation. The model must outlive it.
+  /// Serve a robot with the actuators of its base; see BaseActuation. The model must outlive it.
   ///
   /// @throws ModelError  an allocation for another kind of base.
   OutputStage(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
-  /// Whether the base can do anything.
+  /// Whether the base has actuators.
   bool base_is_actuated() const noexcept { return actuation_.actuated(); }
 
-  /// What the energy tank holds, J; zero where there is none.
+  /// Energy in the tank, J; zero without a tank.
   double tank_level() const noexcept { return tank_.level(); }
 
-  /// Begin anew: torques may jump, the tank is filled.
+  /// Restart: torques may jump, the tank is at its initial level.
   void restart(Evaluation& d) noexcept;
 
-  /// Know that the safe output acts, while nobody sees the robot.
+  /// Note that the safe output has acted since the last update.
   void missed_updates() noexcept;
 
-  /// The safe output at a state, for a law that wants what is not finite.
+  /// The safe output at a state for which the law computed no finite effort.
   const Command& refuse(Evaluation& d) noexcept;
 
-  /// What the robot gets of a wanted force (nv,): base wrench, then joint torques.
+  /// The efforts (nv,) sent to the robot for a desired force (nv,): base wrench, then joint
+  /// torques.
   const VectorV& apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                        double dt) noexcept;
 
-  /// What the last call changed, in words; empty when nothing was.
+  /// What the last call changed, in words; empty when nothing was changed.
   const Reason& reason() const noexcept { return reason_; }
 
-  /// What holds the robot against gravity as well as its base can.
+  /// The efforts that compensate gravity as far as the base can.
   const Command& safe() const noexcept { return safe_; }
 
  private:

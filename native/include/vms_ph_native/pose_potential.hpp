@@ -1,4 +1,4 @@
-// A potential on the poses of a moving base: no Euler angles, no unwinding, no place to get stuck.
+// A potential on poses without Euler angles, unwinding or undesired equilibria.
 #pragma once
 
 #include <Eigen/Core>
@@ -9,22 +9,22 @@ namespace vms_ph {
 
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
 ///
-/// eta is the scalar part of the unit quaternion, s a sign that is kept until it is wrong by a
-/// margin and then turned (C. G. Mayhew, R. G. Sanfelice, A. R. Teel, IEEE Trans. Automatic Control
-/// 56(11), 2011); see vms_ph_controllers/potentials/pose_potential.py.
+/// eta is the scalar part of the unit quaternion, s a sign that is switched where s eta falls below
+/// minus a margin (C. G. Mayhew, R. G. Sanfelice, A. R. Teel, IEEE Trans. Automatic Control 56(11),
+/// 2011); see vms_ph_controllers/potentials/pose_potential.py.
 class PosePotential {
  public:
-  /// Begin anew at a pose error, on the shorter way round.
+  /// Restart at a pose error with the sign of the shorter rotation.
   void restart(const Pose& error) noexcept;
 
-  /// Take note of a new pose error; whether the sign turned.
+  /// Set the pose error; return whether the sign was switched.
   bool follow(const Pose& error) noexcept;
 
-  /// The potential of the pose error last followed, J; k_position in N/m, k_rotation in N m/rad
+  /// The potential at the pose error set last, J; k_position in N/m, k_rotation in N m/rad
   /// for small angles.
   double value(const Pose& error, double k_position, double k_rotation) const noexcept;
 
-  /// The wrench in the body's axes, linear first, whose power is the potential's rate.
+  /// The gradient as a wrench in the axes of the body, linear first.
   Twist gradient(const Pose& error, double k_position, double k_rotation) const noexcept;
 
  private:

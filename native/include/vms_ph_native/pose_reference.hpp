@@ -5,21 +5,21 @@
 
 namespace vms_ph {
 
-/// Follows a target pose, or a twist, with bounded speed and a bounded rate of speed.
+/// A pose that follows a target pose, or a twist, with bounded speed and acceleration.
 class PoseReference {
  public:
-  /// Rest at a pose.
+  /// Restart at rest at a pose.
   void restart(const Pose& pose) noexcept;
 
-  /// Approach a pose from now on.
+  /// Set the target pose.
   void go_to(const Pose& target) noexcept;
 
-  /// Move on by one time step.
+  /// Advance by one time step.
   ///
-  /// @param twist      to move with, in the axes of the reference; null: approach the target.
-  /// @param speed      bound of the linear speed, m/s.
-  /// @param turn       bound of the angular speed, rad/s.
-  /// @param quickness  inverse time in which the speed changes and the target is approached, 1/s.
+  /// @param twist      to move with, in the axes of the reference; null to approach the target.
+  /// @param speed      largest linear speed, m/s.
+  /// @param turn       largest angular speed, rad/s.
+  /// @param quickness  bandwidth of the approach to the target and of changes of the speed, 1/s.
   /// @param dt         s.
   void advance(const Twist* twist, double speed, double turn, double quickness, double dt) noexcept;
 

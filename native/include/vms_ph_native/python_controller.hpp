@@ -1,4 +1,4 @@
-// A controller written in Python, hosted so that it can be called from a real-time thread.
+// A controller written in Python, hosted for calls from a real-time thread.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,27 @@
 
 namespace vms_ph {
 
-/// Hosts a vms_ph_controllers.Controller, of this project or a user's own.
-///
-/// Python runs in a thread of its own. update() hands it the state and waits at most half a period.
-/// When the answer does not come, when Python raised, or when a number in it is not finite, the
-/// safe output is given: what holds the robot against gravity, as the controller's own
-/// safe_output() returned with its last good answer (or its reset; zero before the first), with
-/// Status::holding, the reason, and no energy. A late answer is discarded, except for its safe
-/// output. While Python is busy with an old state no new one is handed over.
-///
-/// update(), reset() and set_gain() may be called from a thread that Python knows nothing of, and
-/// never take its lock; update() and reset() from one thread at a time, the others from any.
+/// Hosts a vms_ph_controllers.Controller, one of this project or one written by a user.
+/// Python runs in its own thread. update() passes it the state and waits at most half a period.
+/// If there is no answer by then, if Python raised, or if a number in the answer is not finite, the
+/// safe output is returned, with Status::holding, the reason, and no energy. The safe output is
+/// what the controller's safe_output() returned with its last valid answer or its reset; it is zero
+/// before the first reset. A late answer is discarded, except for its safe output. While Python
+/// still computes with an old state, no new one is passed.
+/// update(), reset() and set_gain() may be called from a thread without a Python thread state and
+/// never take the GIL. update() and reset() may be called by one thread at a time, the others by
+/// any thread.
 class PythonController final : public Controller {
  public:
-  /// Load and construct it; not for a real-time thread.
+  /// Import and construct the controller; not for a real-time thread.
   ///
   /// @param kind  "module.Class".
-  /// @throws PythonError  no Python, no such class, one that is no controller, or not for this
-  /// robot.
+  /// @throws PythonError  Python is not available, or the class does not exist, is not a
+  /// controller or does not support this robot.
   PythonController(const std::string& kind, const PythonRobot& robot,
                    const PythonOptions& options = {});
 
-  /// Waits for Python for a few seconds; a controller that hangs for longer keeps its thread.
+  /// Waits a few seconds for Python; the thread of a controller that hangs for longer is detached.
   ~PythonController() override;
   PythonController(const PythonController&) = delete;
   PythonController& operator=(const PythonController&) = delete;
@@ -43,7 +42,7 @@ class PythonController final : public Controller {
   int nv() const;  ///< size of a velocity
   const std::vector<std::string>& joint_names() const;  ///< in the order of the joint rates
 
-  /// Not real time: waits for Python, reset_timeout at most.
+  /// Not real time: waits for Python for at most reset_timeout.
   bool reset(const RobotState& state) noexcept override;
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
@@ -51,11 +50,11 @@ class PythonController final : public Controller {
   /// Passed to Python with the next state; updates that the host itself missed are passed anyway.
   void missed_updates() noexcept override;
 
-  /// The requested values, which Python has from the next update on. A switch is 0 or 1.
+  /// The requested values, which Python receives with the next update. A switch is 0 or 1.
   std::vector<Gain> gains() const override;
   bool set_gain(const std::string& name, double value) noexcept override;
 
-  /// Change the period that the waiting is measured by, s; not during an update.
+  /// Change the period whose half bounds the waiting, s; not during an update.
   void set_period(double period) noexcept;
 
   /// The last few exceptions raised in Python, with tracebacks, oldest first. Not real time.

@@ -22,26 +22,26 @@ struct PythonRotor {
   double lower, upper;             ///< thrust, N
 };
 
-/// What vms_ph_dynamics.VMSModel.from_urdf takes.
+/// The arguments of vms_ph_dynamics.VMSModel.from_urdf.
 struct PythonRobot {
-  std::string urdf;                          ///< its text
+  std::string urdf;                          ///< text of the URDF
   std::string base = "auto";                 ///< auto, fixed, planar or floating
   std::string end_effector;                  ///< name of a frame; the last link's when empty
-  std::vector<std::string> locked_joints;    ///< held at zero
+  std::vector<std::string> locked_joints;    ///< joints fixed at zero
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;        ///< whether the base has actuators, for controllers that ask
-  std::vector<PythonRotor> rotors;  ///< those actuators, likewise; none: any wrench is possible
+  std::vector<PythonRotor> rotors;  ///< those actuators; empty: any wrench is possible
 };
 
 struct PythonOptions {
   /// The virtual environment whose packages are used; when empty that of the environment variable
-  /// VMS_PH_PYTHON, then of VIRTUAL_ENV, then only what this Python finds by itself.
+  /// VMS_PH_PYTHON, then of VIRTUAL_ENV; without any of them the packages on the default path.
   std::string environment;
   std::vector<std::string> folders;  ///< searched for modules before all others
   double period = 1e-3;              ///< of the caller, s; an update waits at most half of it
   double reset_timeout = 1.0;        ///< longest wait for a reset, s
   double load_timeout = 120.0;       ///< longest wait for imports and construction, s
-  int priority = 0;  ///< SCHED_FIFO priority of Python's thread; 0: that of the thread that made it
+  int priority = 0;  ///< SCHED_FIFO priority of Python's thread; 0: that of the creating thread
 };
 
 }  // namespace vms_ph

@@ -14,12 +14,12 @@ namespace vms_ph {
 struct PythonSimulationOptions {
   Eigen::VectorXd start;  ///< (nq,) configuration, also after a reset; neutral when (0,)
   double step = 1e-3;     ///< of the integrator, s
-  std::string scheme;     ///< of vms_ph_dynamics.integrators.SCHEMES; the usual one when empty
+  std::string scheme;     ///< of vms_ph_dynamics.integrators.SCHEMES; the default scheme when empty
   bool friction = false;  ///< whether the joints' viscous friction acts
   double timeout = 1.0;   ///< longest wait for a call of step() or reset(), s
 };
 
-/// What a simulated robot is at one instant; energies in J, since the last reset.
+/// State and energies of a simulated robot at one instant; energies in J, since the last reset.
 struct SimulatedMotion {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
@@ -32,7 +32,8 @@ struct SimulatedMotion {
 /// Hosts vms_ph_dynamics.simulation.Simulation. All calls from one thread at a time.
 class PythonSimulation {
  public:
-  /// @throws PythonError  no Python, no robot in the text, no such scheme.
+  /// @throws PythonError  Python is not available, the text describes no robot, or there is no such
+  /// scheme.
   PythonSimulation(const PythonRobot& robot, const PythonSimulationOptions& simulation = {},
                    const PythonOptions& options = {});
   ~PythonSimulation();
@@ -49,18 +50,17 @@ class PythonSimulation {
   bool reset() noexcept;
 
   /// Hold efforts and advance.
-  ///
-  /// Time is taken in whole integrator steps; what is left over is added to the next call.
+  /// Time advances in whole integrator steps; the remainder is added to the next call.
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
   /// @param torque       (n,) N m or N.
   /// @param dt           s.
-  /// @returns false, and motion() as it was, when Python was late, raised, or the motion broke;
-  ///          see reason() and log().
+  /// @returns false, with motion() unchanged, when Python was late or raised, or when the motion
+  ///          could not be integrated; see reason() and log().
   bool step(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque, double dt) noexcept;
 
   const SimulatedMotion& motion() const noexcept;
   const char* reason() const noexcept;  ///< why the last call failed, empty when it did not
-  std::string log() const;              ///< what Python raised; not real time
+  std::string log() const;              ///< the exceptions raised in Python; not real time
 
  private:
   class Hosted;

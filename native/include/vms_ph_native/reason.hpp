@@ -10,14 +10,14 @@ namespace vms_ph {
 
 class Reason {
  public:
-  /// @param capacity  longest sentence; a longer one is cut.
+  /// @param capacity  longest sentence; a longer one is truncated.
   explicit Reason(std::size_t capacity = 256) : text_(capacity + 1, '\0') {}
 
   const char* text() const noexcept { return text_.data(); }
   bool empty() const noexcept { return text_[0] == '\0'; }
   void clear() noexcept { text_[0] = '\0', size_ = 0; }
 
-  /// Replace it, formatted as by printf.
+  /// Replace the sentence, formatted as by printf.
   [[gnu::format(printf, 2, 3)]] void set(const char* format, ...) noexcept {
     clear();
     std::va_list arguments;
@@ -26,7 +26,7 @@ class Reason {
     va_end(arguments);
   }
 
-  /// Append to it.
+  /// Append to the sentence.
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);

@@ -1,4 +1,4 @@
-// The minimum of a potential that follows a reference of the task.
+// The reference governor: it moves the minimum of a potential towards a reference of the task.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,12 @@
 
 namespace vms_ph {
 
-/// Follows references with a limited speed, within the joint limits.
-///
-/// q* follows x* by damped Newton steps on f(q*) = x*; where it cannot, it stays as close as it
-/// gets.
+/// Moves the minimum q* towards a reference x* with limited speed, within the joint limits.
+/// q* follows x* by damped Newton steps on f(q*) = x*; where that has no solution, the minimum
+/// stays as close as possible.
 class ReferenceGovernor {
  public:
-  /// Begin at the neutral configuration. Model and task must outlive it.
+  /// Start at the neutral configuration. Model and task must outlive it.
   ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
 
   const Minimum& now() const noexcept { return now_; }

@@ -9,23 +9,22 @@
 namespace vms_ph {
 
 /// The second term of the control law [D (37)] with a target of zero: -J_bar^T G (eta, nu).
-///
-/// It moves energy between task and null space and does no work in all. G, and so this torque,
-/// depends on how the null-space basis turns with the configuration: it is the one aligned with the
-/// basis at the minimum of the potential, anchored anew where that loses its meaning. Between one
-/// and two times the singular threshold the routing fades out, which leaves it without power.
+/// It transfers energy between task and null space; its total power is zero. G, and with it this
+/// torque, depends on how the null-space basis changes with the configuration. The basis is aligned
+/// with that at the minimum of the potential and renewed where the alignment is lost. Between two
+/// times and one time the singular threshold the torque is scaled down to zero.
 class EnergyRouting {
  public:
-  /// For robots on a fixed base; model and task must outlive it.
+  /// Construct for a robot on a fixed base; model and task must outlive the object.
   EnergyRouting(const PositionTask& task, double singular_below)
       : task_(task), singular_below_(singular_below) {}
 
   /// Align the null-space basis with that at the state of an evaluation.
   void anchor(Evaluation& d) noexcept;
 
-  /// Write the torque (n,); false where there is no usable one: near a singularity.
+  /// Write the torque (n,); false near a singularity, where there is none.
   ///
-  /// @param jacobian  of the task, (3,nv), its decomposition, and its rate.
+  /// @param jacobian  Jacobian of the task, (3,nv), with its decomposition and its rate.
   bool torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
               const Matrix3V& jacobian_rate, VectorV& result) noexcept;
 

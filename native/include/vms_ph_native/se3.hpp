@@ -8,7 +8,7 @@ namespace vms_ph {
 using Pose = Eigen::Matrix4d;
 using Twist = Eigen::Matrix<double, 6, 1>;
 
-/// The group of vms_ph_dynamics/groups/se3.py, as far as the controllers need it.
+/// The functions of vms_ph_dynamics/groups/se3.py that the controllers use.
 namespace se3 {
 
 using Adjoint = Eigen::Matrix<double, 6, 6>;
@@ -20,10 +20,10 @@ Pose inverse(const Pose& g) noexcept;
 /// The pose reached by the twist x in unit time.
 Pose exp(const Twist& x) noexcept;
 
-/// The twist, turning by pi at most, that reaches g in unit time; exact at 0 and at pi.
+/// The twist, of a rotation angle of at most pi, that reaches g in unit time; exact at 0 and at pi.
 Twist log(const Pose& g) noexcept;
 
-/// [[R, p^ R], [0, R]]: takes twists in the body's axes to those of the frame that g counts in.
+/// [[R, p^ R], [0, R]]: maps twists in body axes to those in the reference frame of g.
 Adjoint Ad(const Pose& g) noexcept;
 
 /// [[w^, v^], [0, w^]]: ad(x) y = [x, y].

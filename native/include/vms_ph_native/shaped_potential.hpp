@@ -1,4 +1,4 @@
-// The potential that a controller gives a robot: a spring between joints and a minimum.
+// The shaped potential of a controller: a spring between the configuration and a minimum.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +9,41 @@
 
 namespace vms_ph {
 
-/// A minimum of the potential and the task position it stands for.
+/// A minimum of the potential and the task position that it represents.
 struct Minimum {
   VectorQ q;                ///< (nq,)
   Eigen::Vector3d x;        ///< m
-  std::uint64_t place = 0;  ///< names where it is: never the same for two places
+  std::uint64_t place = 0;  ///< identifier, unique for every minimum
 };
 
-/// W (n,n), symmetric and not negative, N m/rad.
+/// W (n,n), symmetric and positive semidefinite, N m/rad.
 struct Weight {
   MatrixV matrix;
-  std::uint64_t name = 0;  ///< never the same for two matrices
+  std::uint64_t name = 0;  ///< identifier, unique for every matrix
 };
 
 /// 1/2 (q - q*)^T W (q - q*) [D, section 5] on a fixed base.
 class ShapedPotential {
  public:
-  /// No force at a minimum at the neutral configuration. The model must outlive it.
+  /// Construct with zero weight and the minimum at the neutral configuration. The model must
+  /// outlive it.
   explicit ShapedPotential(const Model& model);
 
-  /// W a multiple of the unit matrix, N m/rad.
+  /// Set W to a multiple of the identity, N m/rad.
   void set(const Minimum& minimum, double stiffness) noexcept;
   void set(const Minimum& minimum, const Weight& weight) noexcept;
 
-  /// Move its minimum and keep its weight.
+  /// Set the minimum; the weight is kept.
   void move(const ShapedPotential& there) noexcept;
 
-  /// Its value at a configuration (nq,), J.
+  /// The value at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept;
 
   /// W (q - q*), (n,) N m.
   VectorV gradient(const ConstVector& q) const noexcept;
 
-  /// Whether nothing was changed between two; equal numbers in another place do not count.
+  /// Whether two potentials have the same minimum and weight by identifier; values are not
+  /// compared.
   bool is_same(const ShapedPotential& other) const noexcept;
 
   const VectorQ& q_star() const noexcept { return q_star_; }
@@ -59,13 +61,12 @@ class ShapedPotential {
 };
 
 /// W = J^T K_t J + N^T K_nu N at the minimum, (n,n).
-///
-/// In the coordinates (J, N) (q - q*) it is block-diagonal, so a force at the task meets K_t
-/// itself, statically (J W^-1 J^T)^-1 = K_t and dynamically [D (40)].
+/// W is block-diagonal in the coordinates (J, N) (q - q*), so that the stiffness of the task is K_t
+/// both statically, (J W^-1 J^T)^-1 = K_t, and dynamically [D (40)].
 ///
 /// @param d               at the minimum.
 /// @param task_stiffness  K_t, N/m.
-/// @param null_stiffness  K_nu is this multiple of the unit matrix, N m/rad.
+/// @param null_stiffness  K_nu is this multiple of the identity, N m/rad.
 MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
                                  const Eigen::Matrix3d& task_stiffness,
                                  double null_stiffness) noexcept;

@@ -1,12 +1,12 @@
-// Vectors and matrices of a robot's size that live where they are declared: none of them, nor any
-// product or decomposition of them, allocates memory.
+// Vectors and matrices of bounded size, stored inline: they, their products and their
+// decompositions do not allocate memory.
 #pragma once
 
 #include <Eigen/Core>
 
 namespace vms_ph {
 
-/// The most velocities, base and joints, that the native controllers are made for.
+/// Largest number of velocities, base and joints, of the native controllers.
 constexpr int kMaxVelocities = 64;
 
 /// Continuous joints have two entries in a configuration, a floating base one more than velocities.
@@ -27,7 +27,7 @@ using MatrixBN = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, kMa
 using Matrix3V = Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities>;
 using Matrix6V = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, kMaxVelocities>;
 
-/// What functions take: any vector, without a copy.
+/// Function arguments: any vector, without a copy.
 using ConstVector = Eigen::Ref<const Eigen::VectorXd>;
 
 }  // namespace vms_ph

@@ -1,4 +1,4 @@
-// The energy budget of a controller for changes of its potential.
+// The tank budget: which changes of a potential are granted out of the available tank energy.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@
 
 namespace vms_ph {
 
-/// Holds the potential in force, and changes it as far as the tank allows.
+/// Holds the potential in force and changes it as far as the tank allows.
 ///
-/// The potential in force is authority * V. Where the tank does not cover all of V, or its level is
-/// negative, the authority falls below one; it rises again as the tank fills.
+/// The potential in force is authority * V. Where the tank does not cover all of V, or is
+/// overdrawn, the authority is below one; it rises again as the tank fills.
 class TankBudget {
  public:
   explicit TankBudget(const Model& model);
@@ -23,13 +23,13 @@ class TankBudget {
   double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
   const std::optional<EnergyTank>& tank() const noexcept { return tank_; }
 
-  /// Whether a change waits for energy.
+  /// Whether the last change was not fully covered by the tank.
   bool is_short() const noexcept { return is_short_; }
 
-  /// Whether sampling has made the level negative since the reset.
+  /// Whether sampling has ever overdrawn the tank since the reset.
   bool was_overdrawn() const noexcept { return was_overdrawn_; }
 
-  /// Start with a potential; a tank, where there is one, starts at its initial level.
+  /// Restart with a potential; a tank begins at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
 
   /// The potential in force at a configuration (nq,), J.
@@ -39,9 +39,8 @@ class TankBudget {
   /// torque.
   void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial) noexcept;
 
-  /// Change to a new potential as far as the tank covers it; return the energy this adds at q, J.
-  ///
-  /// @param q       where the robot is, (nq,).
+  /// Change the potential as far as the tank covers it; return the energy added at q, J.
+  /// @param q       present configuration, (nq,).
   /// @param wanted  the potential after a share of the change: share -> const
   ///                ShapedPotential&, valid until the next call.
   template <class Wanted>
@@ -49,7 +48,7 @@ class TankBudget {
     const double before = energy(q);
     is_short_ = false;
     if (!tank_) return replace(q, wanted(1.0), before);
-    // First the minimum moves, at the present authority; then the authority changes.
+    // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
     const ShapedPotential* next = nullptr;
     for (int k = 0; k <= kHalvings; ++k) {
@@ -60,14 +59,14 @@ class TankBudget {
     return charge(q, *next, before, share);
   }
 
-  /// Remember the torque that is held from now on.
+  /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
 
-  /// Note that the safe output (n,) acts instead, in updates that were missed.
+  /// Note that the safe output (n,) acts instead of the held torque.
   void missed_updates(const VectorV& safe) noexcept { held_.missed_updates(safe); }
 
  private:
-  // How often a step that the tank does not cover is halved before it is refused.
+  // Number of times a change that the tank does not cover is halved before it is refused.
   static constexpr int kHalvings = 4;
 
   double store(Evaluation& d, double limit_energy) const noexcept;

@@ -1,4 +1,4 @@
-// Task-space IDA-PBC: shaped energy, routed energy and injected damping for a redundant arm.
+// Task-space IDA-PBC: energy shaping, energy routing and damping injection for redundant arms.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace vms_ph {
 
-/// Gains of the law; what they mean is in their table.
+/// Gains of the law; their table describes each.
 struct TaskSpaceGains {
   double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, reference_speed = 0.2;
   double task_stiffness = 0.0, null_stiffness = 10.0;
@@ -30,13 +30,12 @@ struct TaskSpaceGains {
   static const GainTable<TaskSpaceGains>& table();
 };
 
-/// What is given once, besides the gains.
+/// Options of the law that are fixed at construction.
 struct TaskSpaceOptions {
   std::string frame;  ///< whose position is the task; the model's end effector when empty
   std::optional<Eigen::Matrix3d> task_stiffness;  ///< K_t in place of the gain of that name, N/m
   std::optional<Eigen::MatrixXd> weight;          ///< W (n,n) in place of the gains, N m/rad
-  bool cancel_coupling =
-      false;  ///< put zero in place of the gyroscopic coupling, whatever the gain
+  bool cancel_coupling = false;  ///< replace the gyroscopic coupling by zero, whatever the gain
 };
 
 /// Interconnection and damping assignment in task-space momenta [D (37)].
@@ -44,17 +43,15 @@ struct TaskSpaceOptions {
 /// tau = g - dV_c/dq - J_bar^T G (eta, nu) - J^T D_t eta - N^T D_nu nu, with the potential
 /// V_c = 1/2 (q - q*)^T W (q - q*) and soft joint limits; the third term where the coupling is
 /// cancelled. The closed-loop energy H_cl = K_t + K_nu + V_c falls by the injected damping. The
-/// minimum q* follows the reference x* such that f(q*) = x*. With a tank whatever that or a change
-/// of gains costs is paid from stored energy.
-///
-/// What it does when something is wrong, in the status: a state that is not finite gets the last
-/// gravity torque (holding); a reference that is not finite is ignored (holding); a singular
-/// posture gets a continuous damping and no routing, and a reference out of reach the closest
-/// minimum (degraded).
+/// minimum q* follows the reference x* such that f(q*) = x*. With a tank the energy of that motion
+/// and of changes of gains is withdrawn from the tank. Faults are reported in the status: for a
+/// state that is not finite the last gravity torque is returned (holding); a reference that is not
+/// finite is ignored (holding); in a singular posture the damping is continuous and the routing
+/// off, and for a reference out of reach the minimum is the closest one (degraded).
 class TaskSpaceIDAPBC final : public Controller {
  public:
-  /// Below this smallest singular value of the task Jacobian its null space turns fast; the law
-  /// itself contains no inverse of J and stays finite and passive.
+  /// Smallest singular value of the task Jacobian below which its null space changes fast with the
+  /// configuration. The law contains no inverse of J and stays finite and passive.
   static constexpr double kSingular = 0.03;
 
   /// @param model        an arm on a fixed base, of three joints or more; it must outlive the law.
@@ -71,8 +68,8 @@ class TaskSpaceIDAPBC final : public Controller {
     return TaskSpaceGains::table().set(gains_, name, value);
   }
 
-  /// Put the minimum of the shaped potential at a configuration (nq,), [D (36)]; false for what is
-  /// none of the model.
+  /// Set the minimum of the shaped potential to a configuration (nq,), [D (36)]; false if it is not
+  /// a configuration of the model.
   bool set_minimum(const ConstVector& q_star) noexcept;
 
   /// The minimum of the shaped potential, (nq,).
@@ -97,7 +94,7 @@ class TaskSpaceIDAPBC final : public Controller {
   Evaluation d_, at_minimum_;
   Eigen::VectorXd rest_;
 
-  // The weight that goes with a task stiffness, and what it was made for.
+  // The weight of a task stiffness, with the minimum and gains that it was computed for.
   Weight given_, weighed_;
   std::uint64_t weighed_place_ = 0;
   double weighed_task_ = 0.0, weighed_null_ = 0.0;

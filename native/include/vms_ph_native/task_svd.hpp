@@ -7,11 +7,11 @@
 
 namespace vms_ph {
 
-/// J = L S R, and what R lacks to an orthonormal basis: the kernel of J.
+/// J = L S R, and an orthonormal basis of the kernel of J.
 class TaskSvd {
  public:
   Eigen::Matrix3d left = Eigen::Matrix3d::Identity();  ///< L
-  Eigen::Vector3d values = Eigen::Vector3d::Zero();    ///< the diagonal of S, falling
+  Eigen::Vector3d values = Eigen::Vector3d::Zero();    ///< the diagonal of S, in descending order
   Matrix3V right;                                      ///< R (3,nv)
   MatrixV kernel;                                      ///< (nv-3,nv), orthonormal rows
 

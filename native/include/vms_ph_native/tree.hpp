@@ -1,4 +1,4 @@
-// The robot as numbers: mass matrix, bias and momenta with every quantity in the axes of the root.
+// Mass matrix, bias and momenta of a robot, with every quantity in the axes of the root.
 #pragma once
 
 #include <cstddef>
@@ -55,22 +55,21 @@ inline Screw SpatialInertia::operator*(const Screw& twist) const {
   return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
 }
 
-/// Passes over the joints of a robot with screws, momenta and inertias in the axes of its root: the
-/// base where that moves, the world where it does not.
+/// Recursions over the joints of a robot with screws, momenta and inertias in the axes of its root:
+/// the base where that moves, the world where it does not.
 ///
 /// In common axes composite inertias are plain sums and a row of the mass matrix costs one product
-/// a joint. The base is eliminated by way of the centre of mass, where its inertia is
-/// block-diagonal: what is left to factorise is the shape inertia [A (55)]. At seven joints this
+/// per joint. The base is eliminated by way of the centre of mass, where its inertia is
+/// block-diagonal: only the shape inertia [A (55)] remains to be factorised. At seven joints this
 /// takes half the time of the articulated-body algorithm, which transforms a 6x6 inertia at every
 /// joint.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
  public:
-  /// @param gravity      whether it acts: in the directions in which the base moves freely the
-  /// centre
-  ///                     of mass falls, which is left out; the rest is a field that acts on the
-  ///                     shape.
+  /// @param gravity      whether gravity acts. Its components along free directions of the base
+  ///                     accelerate the centre of mass only and are left out; the rest is a
+  ///                     field that acts on the shape.
   /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
   Tree(const Model& model, bool gravity);
 
@@ -78,28 +77,30 @@ class Tree {
   int n() const { return n_; }  ///< number of joints
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
-  int falling() const { return b_ == 6 ? 3 : b_ == 3 ? 2 : 0; }  ///< free dimensions of the fall
-  const Eigen::Vector3d& fall() const { return fall_; }          ///< of the centre of mass, m/s^2
+  int falling() const {
+    return b_ == 6 ? 3 : b_ == 3 ? 2 : 0;
+  }  ///< dimensions in which the centre of mass falls freely
+  const Eigen::Vector3d& fall() const { return fall_; }  ///< of the centre of mass, m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
   double whole_mass() const { return whole_mass_; }            ///< kg
   const Eigen::VectorXd& neutral() const { return neutral_; }  ///< configuration, joints at zero
 
-  /// Take the joint positions out of a configuration (nq,); the base pose is not looked at.
+  /// Set the joint positions from a configuration (nq,); the base pose is not used.
   void place(const Eigen::VectorXd& q) noexcept;
 
-  // Of the configuration placed last:
+  // Of the configuration set last:
   double mass() const { return total_.mass; }
   const Eigen::Vector3d& centre() const { return centre_; }       ///< of mass, root axes, m
   double potential() const { return -field_.dot(total_.first); }  ///< of the field, J
   double inertia_of(int joint) noexcept;                          ///< diagonal of the mass matrix
 
-  /// The twist of the base with which all joints locked it has a momentum.
+  /// The twist of the base that has a given momentum with all joints locked.
   Screw locked_twist(const Screw& momentum) const noexcept;
 
-  /// Wrench in root axes of one in the axes of the end effector.
+  /// The wrench in root axes of a wrench in the axes of the end effector.
   Screw from_end_effector(const Screw& wrench) const noexcept;
 
-  /// Add to ``force`` (nv,) what a wrench on the end effector (root axes) does.
+  /// Add the generalised force of a wrench on the end effector (root axes) to ``force`` (nv,).
   void add_wrench(const Screw& wrench, Eigen::VectorXd& force) const noexcept;
 
   /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
@@ -108,7 +109,7 @@ class Tree {
   /// Whether the position of a joint is a pair (cos, sin).
   bool is_pair(int joint) const { return joints_[static_cast<std::size_t>(joint)].pair; }
 
-  /// How many numbers of a configuration are the joints'.
+  /// Number of entries of a configuration that belong to the joints.
   int positions() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
@@ -117,20 +118,23 @@ class Tree {
     for (int i = 0; i < n_; ++i) out[i] += factor * weight(i);
   }
 
-  /// Find twists and momenta of a velocity (nv,).
+  /// Compute twists and momenta of a velocity (nv,).
   void move(const Eigen::VectorXd& v) noexcept;
 
-  // Of the velocity taken last:
-  const Screw& momentum() const { return momentum_; }  ///< of everything, about the root's origin
-  double kinetic() const { return kinetic_; }          ///< J
-  double joint_momentum(int joint) const noexcept;     ///< pi
-  double slope(int joint) const noexcept;              ///< dT/dq at fixed velocity
+  // Of the velocity set last:
+  const Screw& momentum() const {
+    return momentum_;
+  }  ///< of the whole robot, about the root's origin
+  double kinetic() const { return kinetic_; }       ///< J
+  double joint_momentum(int joint) const noexcept;  ///< pi
+  double slope(int joint) const noexcept;           ///< dT/dq at fixed velocity
 
   /// Acceleration (nv,) under generalised forces (nv,) and the field.
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
                   Eigen::VectorXd& out) noexcept;
 
-  /// Velocity (nv,) of a momentum: of everything about the root's origin, and of the joints (n,).
+  /// Velocity (nv,) of the momentum of the whole robot about the root's origin and of the joints
+  /// (n,).
   template <class Momenta>
   void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
     right_ = pi;
@@ -140,7 +144,7 @@ class Tree {
   /// Replace n momenta of the shape by its rates: a product with the inverse shape inertia.
   void solve_shape(double* rates) noexcept;
 
-  /// Rows of the base's linear velocity in the mass matrix, columns of joint k: (3,).
+  /// Column of joint k in the rows of the base's linear velocity of the mass matrix, (3,).
   const Eigen::Vector3d& pull(int joint) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
@@ -165,7 +169,7 @@ class Tree {
     Eigen::Vector3d origin;
     Screw screw;
     SpatialInertia own, composite;
-    Screw twist, momentum;  ///< the momentum that of its subtree
+    Screw twist, momentum;  ///< the momentum is that of its subtree
     Screw acceleration, force;
     Screw column, turned;  ///< of the mass matrix; with the base eliminated
   };

@@ -1,4 +1,4 @@
-// A thread that runs jobs for a real-time thread, which must not block.
+// A thread that runs jobs on behalf of a real-time thread, which must not block.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace vms_ph {
 
-/// The jobs of a worker; every member is called in the worker's thread.
+/// The task of a worker; every member is called in the worker's thread.
 class Task {
  public:
   virtual ~Task() = default;
@@ -28,41 +28,42 @@ class Deadline {
   timespec time_;
 };
 
-/// Runs a task in a thread of its own, one job at a time.
-///
-/// The buffers of the task belong either to the caller or to the thread. run() hands them over and
-/// waits until a deadline; after that they stay with the thread, and settle() returns when they
-/// are back. As no job is handed over before the one before has come back, no answer can be
-/// taken for that of another job; a number that goes with every job asserts it.
+/// Runs a task in its own thread, one job at a time.
+/// The buffers of the task are owned either by the caller or by the thread. run() passes them to
+/// the thread and waits until a deadline; after the deadline the thread keeps them, and settle()
+/// returns when the caller owns them again. No job starts before the previous one has returned, so
+/// that an answer always belongs to its job; a sequence number asserts it.
 ///
 /// settle() and run() do not allocate, throw, or wait beyond their deadline; they use no lock that
-/// the thread could hold. One thread at a time may call them; log() any.
+/// the thread could hold. One thread at a time may call them; log() may be called by any thread.
 class Worker {
  public:
   enum class Outcome { done, failed, late };
 
   /// Start the thread and wait for Task::begin().
   ///
-  /// @param priority  SCHED_FIFO priority; 0: as the calling thread.
+  /// @param priority  SCHED_FIFO priority; 0: that of the calling thread.
   /// @throws std::runtime_error  begin() threw (with its message), took longer than `timeout` s, or
-  ///                             there may be no such thread.
+  /// the
+  ///                             thread cannot be created.
   Worker(std::unique_ptr<Task> task, double timeout, int priority = 0);
 
-  /// End the thread; one whose job has not ended after a few seconds is left alone with its task.
+  /// End the thread; if its job has not ended after a few seconds, thread and task are detached.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Wait until the buffers are the caller's: late when they are not, else how the last job ended.
+  /// Wait until the caller owns the buffers; return late if it does not, else the outcome of the
+  /// job.
   Outcome settle(const Deadline& deadline) noexcept;
 
-  /// Hand over the buffers, which must be settled, with a job.
+  /// Pass the buffers, which must be settled, to the thread with a job.
   Outcome run(int job, const Deadline& deadline) noexcept;
 
   /// The messages of the last few exceptions; allocates and locks.
   std::string log() const;
 
-  /// Add to the log.
+  /// Append to the log.
   void note(const std::string& text);
 
  private:
@@ -71,7 +72,7 @@ class Worker {
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
-  bool away_ = false;  // the thread has the buffers
+  bool away_ = false;  // the thread owns the buffers
   std::uint64_t sequence_ = 0;
   Outcome last_ = Outcome::done;
 };

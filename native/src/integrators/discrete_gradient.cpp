@@ -10,7 +10,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// As in the Python scheme, where the reasons stand.
+// As in the Python scheme, which gives the reasons.
 constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kSmall = 1e-3, kWaiting = 1e-9;
 
@@ -97,7 +97,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   guess(x, t, dt, false);
   if (!solver.solve(*this, result)) {
     if (x.past.count == 0) return result;
-    // What was foreseen from the past (across a jump, or a change of step) may be no guess.
+    // An extrapolation across a jump, or a change of step, may not be a usable guess.
     guess(x, t, dt, true);
     if (!solver.solve(*this, result)) return result;
   }
@@ -148,7 +148,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
     }
     robot_.external_force(*ports_, v_mid_, force_);
     if (robot_.k > 0) {
-      // The motion of the centre of mass is left out: what a force does at a fixed centre of mass.
+      // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw acting = middle.base_twist(force_);
       const Vector3d torque = acting.angular - middle.centre().cross(acting.linear);
       for (int i = 0; i < n; ++i) {
@@ -160,7 +160,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
       end.angular += dt_ * (robot_.rotation(end.q) * leaned) / (1.0 + half.squaredNorm());
       end.energy.add(
           dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
-      // A constant push over the step: half of what it adds to the velocity is the mean.
+      // A constant force over the step: the mean of the velocity it adds is half of the final
+      // value.
       const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
       following.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + gain;
       if (!push.isZero(0.0)) {
@@ -181,7 +182,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
   const double newer = multiplier(following, l1);
   following[nv] = newer;
   if (newer != unknown[nv]) {
-    // The newer multiplier is taken at once: the sweeps contract twice as fast.
+    // The newer multiplier is used at once: the sweeps contract twice as fast.
     correct(newer - unknown[nv]);
     pi_mean_ = 0.5 * (x.pi + end.pi);
     middle.solve(mean, pi_mean_, velocity_);
@@ -190,7 +191,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
   return true;
 }
 
-/// Take `by` times the direction of the discrete gradient from the joint momenta.
+/// Subtract `by` times the direction of the discrete gradient from the joint momenta.
 void DiscreteGradient::correct(double by) noexcept {
   if (square_ != 0.0) to_->pi -= (by * typical_ / std::sqrt(square_)) * weighted_;
 }
@@ -200,7 +201,7 @@ double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l
   const SolverState& x = *from_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const Energy here = energy(to_->q, l1, to_->pi);
-  // The energy that the midpoint rule misses: it vanishes with the reach, for any guess.
+  // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
   double gained = -slope_.dot(reach_.tail(n));
   for (int i = 0; i < n; ++i) gained += following[b + i] * (to_->pi[i] - x.pi[i]);
   double missed = here.value - x.energy.value - gained;
@@ -219,7 +220,7 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
-/// Take away what rounding in the solution leaves of the energy; fail where there is more.
+/// Correct the energy error left by rounding in the solution; fail if it is larger.
 void DiscreteGradient::polish(StepResult& result) noexcept {
   const int n = robot_.tree.n();
   const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);

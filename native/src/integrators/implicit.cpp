@@ -6,7 +6,7 @@
 namespace vms_ph {
 namespace {
 
-// As in the Python solver, where the reasons stand.
+// As in the Python solver, which gives the reasons.
 constexpr double kTolerance = 1e-11, kFloor = 1e-13;
 constexpr double kStagnation = 1e-9, kNoise = 1e-10;
 constexpr double kContraction = 0.5;
@@ -61,7 +61,7 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
   y_ = unknown;
   if (!sweep.sweep(y_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
   residual_ = following_ - y_;
-  // A kink of a force within the step can make full steps circle around it: they are shortened.
+  // Full steps may cycle around a kink of a force within the step: they are shortened.
   for (int count = 1; count <= kNewtonLimit; ++count) {
     const double size = size_of(y_) + size_of(residual_);
     if (size_of(residual_) <= kTolerance * size + kFloor) {

@@ -65,7 +65,7 @@ StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t
   return result;
 }
 
-/// Where no port acts no rate depends on the pose of the base.
+/// Without port efforts no rate depends on the pose of the base.
 void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noexcept {
   Tree& tree = robot_.tree;
   const auto accelerate = [&](double lead, const VectorXd& rate, const VectorXd& v, VectorXd& a) {
@@ -86,7 +86,7 @@ void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noex
   a2_ += a3_;
   reach_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
   if (robot_.k == 3) {
-    // The commutator by which the exponentials of turns are of fourth order.
+    // The commutator that makes the exponentials of rotations of fourth order.
     const Vector3d now = x.v.segment<3>(3), then = v_.segment<3>(3);
     reach_.segment<3>(3) += (dt * dt / 12.0) * now.cross(then);
   }
@@ -143,7 +143,7 @@ void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, S
     next.energy.add(result.net());
     return;
   }
-  // What the ports gave to the motion of the centre of mass. Gravity alone keeps kinetic plus
+  // The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
   // potential energy of that motion, so only differences by the impulse appear: no large numbers
   // are subtracted after a long fall.
   const Vector3d displacement = thrust / robot_.mass;

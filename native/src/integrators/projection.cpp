@@ -6,7 +6,7 @@
 namespace vms_ph {
 namespace {
 
-// As in the Python scheme, where the reasons stand.
+// As in the Python scheme, which gives the reasons.
 constexpr double kTrusted = 0.01;
 constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kWaiting = 1e-7;
@@ -88,7 +88,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   step_.head(n) = slope_;
   tree.solve_shape(step_.data());
   along_.tail(n) = dt * dt * step_.head(n);
-  // The kinetic energy of the shape: all of it less that of the locked motion.
+  // The kinetic energy of the shape: the total less that of the locked motion.
   tree.move(x.v);
   const double speed =
       2.0 * tree.kinetic() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
@@ -117,7 +117,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
     step += gap / steepness;
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
-  // A comparison that is not true of numbers that are not finite.
+  // Written so that it is false for numbers that are not finite.
   if (!(std::abs(gap) <= kWaiting * scale + 0.5 * robot_.mass * kRest * kRest)) {
     result.failure = Failure::energy_off;
     result.amount = gap;

@@ -100,7 +100,7 @@ StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt
       robot_.external_force(ports, v_, force_);
       robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
-    // As references, for which it is compiled within Pinocchio.
+    // As references, for which Pinocchio's library holds the compiled function.
     a_ = pinocchio::aba(algorithm_->model, algorithm_->data, ConstVector(q_), ConstVector(v_),
                         ConstVector(force_));
     coordinate_rate(q_, v_);

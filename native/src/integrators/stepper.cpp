@@ -35,7 +35,7 @@ void CompensatedSum::add(double energy) {
 }
 
 void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
-  // Forget a point at this very time, then the oldest.
+  // Remove a point at the same time, or else the oldest one.
   const auto drop = [this](int at) {
     for (int i = at; i + 1 < count; ++i) {
       const auto to = static_cast<std::size_t>(i);

@@ -81,7 +81,7 @@ def test_a_fast_spin_past_half_a_turn_goes_on_round_instead_of_unwinding() -> No
         now = one.energy()
         assert now <= before * (1 + 1e-6) + 1e-9  # the midpoint rule, at 6 rad/s
         before = now
-    assert "past half a turn: now the other way round" in one.reasons
+    assert "attitude error past half a turn: its correction is reversed" in one.reasons
     # It ended where it is after whole turns, none of them taken back.
     assert turned / (2 * np.pi) == pytest.approx(2.0, abs=0.01)
     assert np.abs(model.difference(one.goal, one.q)).max() < 0.05

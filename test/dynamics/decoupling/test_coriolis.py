@@ -228,7 +228,9 @@ def test_joints_that_are_not_depth_first_are_refused_by_name() -> None:
         model.appendBodyToJoint(branches[-1], BODY, pin.SE3.Identity())
     late = model.addJoint(branches[0], pin.JointModelRX(), pin.SE3.Identity(), "left_elbow")
     model.appendBodyToJoint(late, BODY, pin.SE3.Identity())
-    with pytest.raises(ModelError, match=r"'left_elbow' hangs on 'left' but comes .*depth first"):
+    with pytest.raises(
+        ModelError, match=r"'left_elbow' is attached to 'left' but comes .*depth first"
+    ):
         VMSModel.from_pinocchio(model)
 
 

@@ -276,7 +276,9 @@ def test_what_no_body_in_a_fluid_can_have_is_refused(wrong: dict, said: str) -> 
 
 
 def test_a_fluid_that_does_not_fit_the_robot_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"'keel' is no frame of 'box'; its links are hull, pad"):
+    with pytest.raises(
+        ModelError, match=r"'keel' is not a frame of 'box'; its links are hull, pad"
+    ):
         box().in_fluid(Fluid((ImmersedBody("keel"),)))
     with pytest.raises(ModelError, match="density of a fluid must be positive; given: -1"):
         Fluid((), density=-1.0)

@@ -125,11 +125,11 @@ def test_fast_joints_do_not_overflow_the_linearisation() -> None:
     ("viscous", "coulomb", "slip", "said"),
     [
         ([-0.1, 0], [0, 0], 0.1, r"viscous friction must .* not negative; given: \[-0\.1  0"),
-        ([0, 0], [0, -1], 0.1, "coulomb friction must be one number a joint"),
+        ([0, 0], [0, -1], 0.1, "coulomb friction must be one number per joint"),
         ([0, np.nan], [0, 0], 0.1, "viscous friction must"),
         ([0, 0], [0], 0.1, "given for 2 joints, Coulomb friction for 1"),
         ([0, 0], [0, 0], 0.0, "slip speed of friction must be positive; given: 0"),
-        (0.5, [0, 0], 0.1, "one number a joint"),
+        (0.5, [0, 0], 0.1, "one number per joint"),
     ],
 )
 def test_friction_that_would_drive_a_joint_is_refused(

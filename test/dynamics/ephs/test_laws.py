@@ -49,7 +49,7 @@ def with_friction(d: float) -> System:
 
 def test_a_system_that_makes_power_breaks_the_first_law() -> None:
     equations = assemble(with_coupling([[0.0, 1.0], [1.0, 0.0]]), check=False)
-    with pytest.raises(StructureError, match=r"first law fails .* component that makes power"):
+    with pytest.raises(StructureError, match=r"first law fails .* component that generates power"):
         check_laws(equations)
 
 

@@ -48,7 +48,7 @@ def test_the_locked_inertia_has_its_inverse_in_closed_form(rng: np.random.Genera
 def test_frames_are_found_by_name() -> None:
     assert ROBOT.tree.has_frame(ROBOT.end_effector)
     assert not ROBOT.tree.has_frame("nowhere")
-    with pytest.raises(ModelError, match="'nowhere' is no frame of"):
+    with pytest.raises(ModelError, match="'nowhere' is not a frame of"):
         ROBOT.tree.frame_id("nowhere")
 
 

@@ -145,7 +145,7 @@ def test_a_singular_internal_jacobian_is_refused_in_words(rng: np.random.Generat
     c = centre_of_mass_frame(d)
     with pytest.raises(StateError, match="neither D D# = 1 nor D# D = 1"):
         ExternalInternal(d, c, np.ones((3, 2)))
-    with pytest.raises(StateError, match="with 2 columns, one a joint"):
+    with pytest.raises(StateError, match="with 2 columns, one per joint"):
         ExternalInternal(d, c, np.ones((3, 3)))
     with pytest.raises(StateError, match="needs D_rate"):
         ExternalInternal(d, c, internal_jacobian(d, "foot")).coriolis(passive_coriolis(d))

@@ -1,4 +1,4 @@
-"""The base of all primitive systems: an interface, states to read, and a check by sampling."""
+"""The base class of all primitive systems: interface, state dependence and structure check."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from ..patterns import Interface, Port, width
 
 SAMPLES = 8
 
-# Rounding of products of numbers of order one to ten, as samples are.
+# Rounding of products of samples, which are of order one to ten.
 ROUNDING = 1e-10
 
 
@@ -21,14 +21,14 @@ class Component(ABC):
     """A primitive system, given by one geometric structure.
 
     Flows and efforts of its power ports are stacked in the order of the interface. A flow is
-    positive when the quantity goes into the component; its power is ``effort . flow``.
+    positive into the component; its power is ``effort . flow``.
 
     Attributes:
         interface: its ports.
         reads: the ports whose state its structure depends on, in the order of the arguments.
         width: number of flows of all power ports.
         slices: of every power port among them.
-        is_entropy: (width,) 1 for flows of entropy, else 0.
+        is_entropy: (width,) one for flows of entropy, else zero.
     """
 
     def __init__(self, interface: Interface, reads: Iterable[str] = ()) -> None:
@@ -53,15 +53,15 @@ class Component(ABC):
 
     @abstractmethod
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
-        """Refuse a structure that breaks a law.
+        """Raise an error if the structure violates a law.
 
         Args:
-            name: of the box, for the error.
+            name: name of the box, for the error.
             theta_0: temperature of the environment, K.
             rng: of the samples.
 
         Raises:
-            StructureError: with the law, the box and the ports.
+            StructureError: a law is violated; the message names it, the box and the ports.
         """
 
     def port_at(self, index: int) -> str:
@@ -69,11 +69,11 @@ class Component(ABC):
         return next(name for name, s in self.slices.items() if s.start <= index < s.stop)
 
     def random_states(self, rng: np.random.Generator) -> list[Array]:
-        """Return a state for every port in ``reads``."""
+        """Return a sampled state for every port in ``reads``."""
         return [self.interface[name].quantity.space.random(rng) for name in self.reads]
 
     def random_efforts(self, rng: np.random.Generator, theta_0: float) -> Array:
-        """Return efforts; those of entropy leave every temperature above half of theta_0."""
+        """Return sampled efforts, with every temperature above half of theta_0."""
         efforts = rng.uniform(-1.0, 1.0, self.width)
         return np.where(self.is_entropy > 0.0, 0.5 * theta_0 * efforts, efforts)
 
@@ -82,7 +82,7 @@ def matrix_of(value: Any, shape: tuple[int, int], what: str) -> Array:
     """Return a value as a matrix of finite numbers.
 
     Raises:
-        StructureError: another shape, or not finite.
+        StructureError: the value has another shape or is not finite.
     """
     matrix = np.asarray(value, dtype=np.float64)
     if matrix.shape != shape:

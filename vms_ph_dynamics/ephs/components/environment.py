@@ -10,7 +10,7 @@ from .storage import Storage
 class Environment(Storage):
     """Absorbs entropy at the constant temperature theta_0; its exergy, and so its effort, is zero.
 
-    Its energy is ``theta_0 s``, counted from an arbitrary zero.
+    Its energy is ``theta_0 s``, relative to an arbitrary zero.
 
     Args:
         theta_0: absolute temperature, K.

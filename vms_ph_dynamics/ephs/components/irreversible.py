@@ -11,14 +11,14 @@ from .component import ROUNDING, SAMPLES, Component, matrix_of
 
 
 class Irreversible(Component):
-    """The Onsager structure ``f = M(x, e) e / theta_0``, M symmetric and not negative.
+    """The Onsager structure ``f = M(x, e) e / theta_0``, M symmetric and semidefinite.
 
     Energy is conserved because M annihilates the energy efforts: ``M (e + theta_0 1_s) = 0`` with
     1_s one at the ports of entropy. Exergy is destroyed at the rate ``e^T M e / theta_0``, which is
     theta_0 times the entropy produced.
 
     Args:
-        interface: its ports; at least one of entropy.
+        interface: the ports, at least one of them of entropy.
         matrix: takes the states of ``reads`` (a tuple), the efforts and theta_0, and returns M.
         reads: ports whose states M depends on.
     """
@@ -41,10 +41,10 @@ class Irreversible(Component):
         return self.matrix(states, e, theta_0) @ e / theta_0
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
-        """Refuse an M that breaks Onsager's relations, the second or the first law.
+        """Raise an error if M violates Onsager's relations, the second or the first law.
 
         Raises:
-            StructureError: naming the ports or the law.
+            StructureError: it does; the message names the ports or the law.
         """
         if not self.is_entropy.any():
             raise StructureError(
@@ -80,7 +80,7 @@ class Irreversible(Component):
                 "be negative"
             )
         lost = m @ (e + theta_0 * self.is_entropy)
-        # Entries of M and energy efforts multiply: the null vector holds to rounding of both.
+        # The product of M and the energy efforts vanishes up to the rounding of both factors.
         if not np.abs(lost).max() <= ROUNDING * scale * (1.0 + theta_0):
             port = self.port_at(int(np.abs(lost).argmax()))
             raise StructureError(

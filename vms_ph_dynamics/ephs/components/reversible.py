@@ -16,8 +16,8 @@ _STEP, _DIFFERENCE_ERROR = 1e-5, 1e-7
 class Reversible(Component):
     """The Dirac structure ``f = J(x) e + C(x)^T lambda,  0 = C(x) e``.
 
-    Every Dirac structure can be written so: with C empty it is the graph of the skew J; a
-    transformer or an offset is a C with J empty.
+    Every Dirac structure has this form: with C empty it is the graph of the skew J; a transformer
+    or an offset has C only.
 
     Args:
         interface: its ports.
@@ -91,10 +91,10 @@ class Reversible(Component):
         return self._constraint_rate(states, rates, e)
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
-        """Refuse a J that is not skew, and a wrong rate of C; exact where they are constant.
+        """Raise an error if J is not skew or the rate of C is wrong.
 
         Raises:
-            StructureError: naming the two ports between which power would be made.
+            StructureError: one is; for J the message names the two ports.
         """
         if self.constant_skew:
             self._check_skew(name, self.skew(), 0.0)
@@ -111,7 +111,7 @@ class Reversible(Component):
                 self._check_rate(name, states, rng)
 
     def _check_entropy(self, name: str, states: list[Array]) -> None:
-        """Reversible exchange passes entropy on; it makes and destroys none."""
+        """Check that the exchange of entropy is balanced: none is produced or destroyed."""
         made = np.concatenate(
             [self.is_entropy @ self.skew(*states), self.constraint(*states) @ self.is_entropy]
         )

@@ -22,9 +22,9 @@ class Storage(Component):
     Flows are the rates of the states, left-trivialised where the space is a group.
 
     Args:
-        interface: power ports only; every one is a state that it holds.
-        energy: takes one array per port and returns joule.
-        differential: takes the same and returns dE, all ports stacked, left-trivialised: along
+        interface: power ports only; each one is a state of the storage.
+        energy: maps one array per port to the energy, J.
+        differential: maps the same arrays to dE, all ports stacked, left-trivialised: along
             ``x exp(hat(u) t)`` the energy changes at the rate ``dE . u``.
         hessian: the derivative of the differential, (width,width); needed only where a constraint
             acts on a storage that is not :class:`Quadratic`.
@@ -52,7 +52,7 @@ class Storage(Component):
         return np.asarray(self._differential(*states), dtype=np.float64).reshape(self.width)
 
     def hessian(self, *states: Array) -> Array | None:
-        """Return the derivative of the differential, or None when it is not known."""
+        """Return the derivative of the differential, or None if it was not given."""
         return None if self._hessian is None else self._hessian(*states)
 
     def discrete(
@@ -64,12 +64,12 @@ class Storage(Component):
     ) -> Array:
         """Return a discrete differential: its product with the step u is the change of energy.
 
-        That of Gonzalez: the differential halfway, corrected along the step.
+        It is that of Gonzalez: the differential at the midpoint, corrected along the step.
 
         Args:
-            before: states at the beginning, one array a port.
-            middle: halfway.
-            after: at the end.
+            before: states at the beginning, one array per port.
+            middle: states at the midpoint.
+            after: states at the end.
             u: the step from before to after, all ports stacked, (width,).
         """
         d = self.differential(*middle)
@@ -77,16 +77,16 @@ class Storage(Component):
         if length > 0.0:
             first, last = self.energy(*before), self.energy(*after)
             missing = last - first - float(d @ u)
-            # Rounding of the energies would be a large force over a short step.
+            # Over a short step the rounding of the energies would give a large force.
             if abs(missing) > _ROUNDING * (abs(first) + abs(last)):
                 d = d + (missing / length) * u
         return d
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
-        """Refuse a differential that is not that of the energy.
+        """Raise an error if the differential is not that of the energy.
 
         Raises:
-            StructureError: naming the port.
+            StructureError: it is not; the message names the port.
         """
         spaces = [port.quantity.space for port in self.interface.values()]
         for _ in range(SAMPLES):
@@ -115,7 +115,7 @@ class Quadratic(Storage):
 
     Args:
         interface: power ports with vector spaces.
-        matrix: Q, symmetric and not negative, (width,width); a number for one scalar port.
+        matrix: Q, symmetric and positive semidefinite, (width,width); a number for one scalar port.
     """
 
     def __init__(self, interface: Interface, matrix: Any) -> None:

@@ -1,4 +1,4 @@
-"""From a system to its equations, with all checks on the way."""
+"""Assembly of the equations of a system, with all checks."""
 
 import numpy as np
 
@@ -19,14 +19,14 @@ def assemble(
 
     Args:
         system: of any depth; it is flattened.
-        theta_0: temperature of the environment, K; that of its environments when None, and 298.15
-            where there are none.
+        theta_0: temperature of the environment, K; that of its environments when None, or 298.15
+            without environments.
         check: whether to check the structure of every component and both laws of thermodynamics
             for the whole, by sampling.
 
     Raises:
-        PatternError: wires without a meaning, as two storages at one junction.
-        StructureError: a component or the whole breaks a law.
+        PatternError: a connection is meaningless, such as two storages at one junction.
+        StructureError: a component or the whole system violates a law.
     """
     if isinstance(system, Component):
         ports = {name: (f"component.{name}", name) for name in system.interface}
@@ -37,7 +37,7 @@ def assemble(
         checked: list[Component] = []
         rng = np.random.default_rng(7)
         for box, component in flat.fillings.items():
-            assert isinstance(component, Component)  # a flat system has nothing else
+            assert isinstance(component, Component)  # a flat system has components only
             if not any(component is other for other in checked):
                 component.check(box, temperature, rng)
                 checked.append(component)

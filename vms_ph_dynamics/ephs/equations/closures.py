@@ -1,9 +1,9 @@
-"""The integrals of velocity constraints: poses followed through couplings and offsets.
+"""The integrals of velocity constraints as relations between poses.
 
-The patterns of source C wire velocities only, and its constraints are on velocities. Still each is
-the derivative of a relation between poses, which is needed to keep joints closed. It is found from
-the components themselves: by a coupling a pose is the integral of a velocity, an offset
-moves it, the ground fixes it, and a joint closes two of them.
+The patterns of source C wire velocities only, and its constraints are on velocities. Each is the
+derivative of a relation between poses, which is needed to keep joints closed. It is found from the
+components themselves: in a coupling a pose is the integral of a velocity, an offset transforms it,
+the ground fixes it, and a joint relates two poses.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Moving(Protocol):
 
     @property
     def moves(self) -> tuple[str, str, Array]:
-        """Name of the port it starts from, of the other, and the (4,4) pose between."""
+        """Names of the first and the second port, and the (4,4) pose between them."""
 
 
 @runtime_checkable
@@ -72,7 +72,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Closure:
-    """The relation that a joint's constraint is the derivative of."""
+    """The relation of which a joint's constraint is the derivative."""
 
     box: str
     component: Closing
@@ -81,13 +81,13 @@ class Closure:
     second: Place
 
     def residual(self, x: Array) -> Array:
-        """Return by how much it is violated at a state vector."""
+        """Return the violation of the relation at a state vector."""
         q_r = x[self.q_r.at].reshape(self.q_r.space.shape)
         return self.component.residual(q_r, self.first.value(x), self.second.value(x))
 
 
 def couplings(layout: Layout) -> list[tuple[Held, slice]]:
-    """Return every state that is the integral of an effort, with the entries of that effort."""
+    """Return the states that are integrals of efforts, with the entries of those efforts."""
     found = []
     for box, component in layout.components.items():
         if isinstance(component, Integrating):
@@ -99,7 +99,7 @@ def couplings(layout: Layout) -> list[tuple[Held, slice]]:
 
 
 def closures(flat: System, layout: Layout) -> dict[str, Closure]:
-    """Return the relation of every joint whose two poses can be followed."""
+    """Return the relation of every joint whose two poses are known functions of the state."""
     places: dict[str, Place] = {}
     for box, component in layout.components.items():
         if isinstance(component, Integrating):

@@ -20,7 +20,7 @@ class VariableBlock:
     Attributes:
         box: of the component.
         component: itself.
-        rows: of A that it has.
+        rows: its rows of A.
         pieces: columns of C, and the constant matrix and the columns of A they multiply into.
     """
 
@@ -38,9 +38,9 @@ class Constraints:
     reduction splits it once and for all into rows that give the unknown efforts, ``w = -P_w A e``,
     and rows that constrain the stored ones, ``G e = 0`` with ``G = [P_left A; constant rows]``.
 
-    An effort that constraints leave open may be left open by the constant skew structures too, as
-    at the free side of a gyrator: the balance of flows there is then one more constraint on the
-    stored efforts, and the effort is its multiplier.
+    An effort that constraints do not determine may not be determined by the constant skew
+    structures either, as at the free side of a gyrator: the balance of flows there is then one more
+    constraint on the stored efforts, and the effort is its multiplier.
 
     Attributes:
         count: rows of G.
@@ -50,7 +50,7 @@ class Constraints:
     """
 
     def __init__(self, layout: Layout, skew: Array, touched: Index) -> None:
-        """Make them, given the constant skew structure and the efforts that other flows use."""
+        """Construct them from the constant skew structure and the efforts that other flows use."""
         self._layout = layout
         self._stored, self._free = layout.stored, layout.total - layout.stored
         constant = [
@@ -139,7 +139,7 @@ class Constraints:
         return self._fixed_names[int(np.abs(weights[n:]).argmax())]
 
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
-        """Split the efforts that no constraint determines by whether a balance of flows does."""
+        """Split efforts without constraint by whether a balance of flows determines them."""
         n = self._stored
         self.undetermined, self.multiplying = z, z[:, :0]
         if not z.shape[1]:

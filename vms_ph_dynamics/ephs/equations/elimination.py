@@ -1,7 +1,7 @@
-"""Row reduction: which efforts follow from others, and which constraints are left.
+"""Row reduction: the efforts that follow from others and the remaining constraints.
 
 A constraint ``F y + S e = 0`` with efforts y to be eliminated becomes
-``y = T e + Z w`` and ``left e = 0``, w being the entries of y that nothing determines.
+``y = T e + Z w`` and ``left e = 0``, where w are the undetermined entries of y.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Reduction:
 
     Attributes:
         transform: P, (rows,rows): ``P F`` is reduced, pivot rows first.
-        pivots: the columns of F solved for, one for every leading row.
+        pivots: the columns of F that are solved for, one per leading row.
         rest: the other columns.
         reduced: ``P F``, (rows,columns).
     """
@@ -32,7 +32,7 @@ class Reduction:
 
 
 def null_space(matrix: Array) -> Array:
-    """Return an orthonormal basis of the vectors that a matrix takes to zero, as columns."""
+    """Return an orthonormal basis of the kernel of a matrix, as columns."""
     _, values, vt = np.linalg.svd(matrix)
     limit = _ZERO * max(1.0, float(values.max(initial=0.0)))
     return vt[int((values > limit).sum()) :].T
@@ -41,8 +41,8 @@ def null_space(matrix: Array) -> Array:
 def reduce_rows(matrix: Array) -> Reduction:
     """Return the reduced row echelon form of a matrix, with the transformation to it.
 
-    Pivots are the largest entries of their column; entries of one keep sums exact, and offsets and
-    joints have them everywhere.
+    Pivots are the largest entries of their column. For offsets and joints they are ones, so that
+    sums are exact.
     """
     rows, columns = matrix.shape
     m = np.hstack([matrix, np.eye(rows)])

@@ -1,11 +1,11 @@
 """The differential-algebraic equations of a flat system [C (5), (8), (22), (31), section 6].
 
 At every junction efforts are equal and flows of inner ports add up to those of outer ports (4). The
-equations of all components are put together once; at a state, what is left is
+equations of all components are assembled once; at a state, the remaining ones are
 
     e_y = T e + Z w,  w = -P_w A e,                      efforts without storage
     xdot = -(phi + T_y^T phi_y) - G^T kappa + input,     rates of the states
-    G e = 0,   G D xdot + Gdot e = 0,                    constraints, and where kappa comes from
+    G e = 0,   G D xdot + Gdot e = 0,                    constraints, which determine kappa
 
 with e = dE - theta_0 ds the stored efforts, D their derivative, phi all flows without those of
 multipliers. The first constraint is that of index 2; the second lowers it to 1.
@@ -40,7 +40,7 @@ class Equations:
         constraints: what efforts must satisfy.
         closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
-        rank: how many of the constraints are independent; None until it has been determined.
+        rank: number of independent constraints; None until it has been determined.
         is_entropy: (total,) one at efforts of entropy, zero elsewhere.
     """
 
@@ -81,7 +81,7 @@ class Equations:
 
         Args:
             x: (size,) state vector.
-            inputs: flows into the system at its outer power ports; none where not given.
+            inputs: flows into the system at its outer power ports; zero if not given.
 
         Raises:
             TemperatureError: an absolute temperature at or below zero.
@@ -100,7 +100,7 @@ class Equations:
         return Rates(rate, efforts, kappa, forces)
 
     def tangent(self, x: Array, flow: Array | None) -> tuple[Array, Array]:
-        """Return rates and efforts at a state: :meth:`rates` with the least work."""
+        """Return rates and efforts at a state, the part of :meth:`rates` that integration needs."""
         e = self.storages.efforts(x)
         a = self.constraints.at(self.states.reads)
         efforts, _, rate = self._free_motion(e, a, flow)
@@ -111,10 +111,10 @@ class Equations:
     def midpoint_tangent(
         self, x: Array, e: Array, momenta: Array, dt: float, flow: Array | None
     ) -> tuple[Array, Array]:
-        """Return rates and efforts of a step whose constraints hold halfway.
+        """Return rates and efforts of a step whose constraints hold at the midpoint.
 
         Args:
-            x: state halfway, at which structures are taken.
+            x: state at the midpoint, at which structures are evaluated.
             e: (stored,) discrete efforts.
             momenta: (linear,) the quadratic states at the beginning of the step.
             dt: length of the step, s.
@@ -136,7 +136,7 @@ class Equations:
         """Return the flows at outer ports as one vector over all efforts.
 
         Raises:
-            PatternError: there is no such outer power port.
+            PatternError: an outer power port does not exist.
         """
         if not inputs:
             return None
@@ -152,11 +152,11 @@ class Equations:
         return flow
 
     def supplied_power(self, efforts: Array, flow: Array) -> float:
-        """Return the energy that flows at outer ports bring in, W; entropy brings theta times it.
+        """Return the power of the flows at outer ports, W; that of entropy is theta times the flow.
 
         Args:
             efforts: (total,) at all junctions.
-            flow: (total,) as :meth:`flow_of` gives.
+            flow: (total,) as returned by :meth:`flow_of`.
         """
         return float((efforts + self.theta_0 * self.is_entropy) @ flow)
 
@@ -166,7 +166,7 @@ class Equations:
         return self.constraints.acting(self.constraints.at(self.states.reads))
 
     def velocity_residual(self, x: Array) -> Array:
-        """Return ``G e``, which constraints make zero, (count,)."""
+        """Return ``G e``, (count,), which is zero on the constraints."""
         e = self.storages.efforts(x)
         return self.constraints.acting(self.constraints.at(self.states.reads)) @ e
 
@@ -174,7 +174,7 @@ class Equations:
         """Return the least solution of ``S kappa = b``, S = G D G^T of the known rank.
 
         Raises:
-            SingularConstraint: the rank is full as far as known, but S cannot be solved with.
+            SingularConstraint: S cannot be solved although no constraint is known to be dependent.
         """
         if self.rank is None:
             return np.linalg.lstsq(s, b, rcond=1e-13)[0]
@@ -201,7 +201,7 @@ class Equations:
         )
 
     def _free_motion(self, e: Array, a: Array, flow: Array | None) -> tuple[Array, Array, Array]:
-        """Return all efforts, all flows, and the rates that constraint forces still change."""
+        """Return all efforts, all flows, and the rates without constraint forces."""
         c, n = self.constraints, self.layout.stored
         w = -(c.solve_rows @ (a @ e))
         free: Array = c.T @ e + c.to_free @ w
@@ -219,7 +219,7 @@ class Equations:
         return phi[self.layout.stored :] if flow is None else (phi - flow)[self.layout.stored :]
 
     def _constrained(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
-        """Return rates with constraint forces, and these: they keep ``G e = 0`` at once."""
+        """Return the rates with constraint forces, which preserve ``G e = 0``, and these forces."""
         g = self.constraints.acting(a)
         gd = g @ self.storages.slope()
         turning = np.zeros(a.shape[0])

@@ -1,4 +1,4 @@
-"""Efforts that neither a storage nor a constraint gives: the balance of flows does."""
+"""Efforts that are determined by the balance of flows, not by a storage or constraint."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ class UndeterminedEfforts:
         """Return the free efforts, (free,).
 
         Raises:
-            SingularConstraint: the balance does not depend on them, or no solution is found.
+            SingularConstraint: the balance does not depend on them, or has no solution.
         """
         w = np.zeros(self.count)
         for _ in range(_ITERATIONS):

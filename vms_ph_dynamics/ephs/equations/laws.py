@@ -13,10 +13,10 @@ _ROUNDING = 1e-9
 
 
 def check_laws(equations: Equations) -> None:
-    """Refuse a system whose energy or entropy does not balance.
+    """Raise an error if energy or entropy of a system is not balanced.
 
     Raises:
-        StructureError: saying which law fails, by how much.
+        StructureError: a law fails; the message states which and by how much.
     """
     rng = np.random.default_rng(11)
     for _ in range(_SAMPLES):
@@ -41,7 +41,7 @@ def check_laws(equations: Equations) -> None:
         if not abs(energy - supplied) <= _ROUNDING * scale:
             raise StructureError(
                 f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
-                f"while {supplied:.6g} W are supplied; look for a component that makes power"
+                f"while {supplied:.6g} W are supplied; look for a component that generates power"
             )
         entropy = float(warm @ rates.tangent)
         if not entropy >= -_ROUNDING * scale / equations.theta_0:
@@ -60,7 +60,7 @@ def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
 
 
 def with_consistent_velocities(equations: Equations, x: Array) -> Array:
-    """Return a state with momenta moved the least kinetic energy until ``G e = 0``."""
+    """Return the state with ``G e = 0`` nearest in momenta, in the kinetic-energy metric."""
     n = equations.layout.linear
     if not equations.constraints.count:
         return x

@@ -22,7 +22,7 @@ class Held:
     Attributes:
         junction: at which it is shared.
         end: ``"box.port"`` of the storage.
-        space: of its values.
+        space: space of its values.
         at: its entries in the state vector.
         tangent: its entries in vectors of flows and efforts.
     """
@@ -43,11 +43,11 @@ class Layout:
         states: every state by its junction, in the order of the state vector.
         efforts: the entries of every junction's effort, stored and free.
         size: of the state vector.
-        stored: number of stored efforts, which is the size of tangent vectors.
+        stored: number of stored efforts, the size of tangent vectors.
         total: number of all efforts.
-        linear: how many leading entries belong to quadratic storages.
-        vector: how many leading entries belong to storages with vectors only.
-        outer: the junction of every outer port.
+        linear: number of leading entries that belong to quadratic storages.
+        vector: number of leading entries that belong to storages of vectors.
+        outer: the junction of every outer port, by name.
         junctions: the junction of every end.
     """
 
@@ -66,7 +66,7 @@ class Layout:
         """Return the state of a junction, or of a storage given as ``"box.port"``.
 
         Raises:
-            PatternError: no state of this name.
+            PatternError: there is no state of this name.
         """
         if name in self.states:
             return self.states[name]
@@ -80,7 +80,7 @@ def lay_out(flat: System) -> Layout:
     """Return the layout of a flat system.
 
     Raises:
-        PatternError: two storages at one junction, or a state that is read but held nowhere.
+        PatternError: two storages share a junction, or a state that is read belongs to no storage.
     """
     pattern = flat.pattern
     components = {n: c for n, c in flat.fillings.items() if isinstance(c, Component)}
@@ -145,7 +145,7 @@ def _rank(component: Component) -> int:
 def _ports_together(
     order: list[str], holders: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
-    """Keep the ports of one storage beside each other, in the order of its interface."""
+    """Order the ports of one storage contiguously, as in its interface."""
     at = {end: junction for junction, end in holders.items()}
     found: list[str] = []
     for junction in order:

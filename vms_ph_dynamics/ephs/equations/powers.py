@@ -12,7 +12,7 @@ def port_powers(
 ) -> dict[str, float]:
     """Return the power into every power port of every component, by ``"box.port"``, W.
 
-    Powers are those of exergy: heat that enters the environment counts nothing, and the power into
+    Powers are those of exergy: heat that enters the environment has zero exergy, and the power into
     friction, less that out of its port of entropy, is destroyed exergy.
     """
     rates = equations.rates(x, inputs)
@@ -26,7 +26,7 @@ def port_powers(
         elif isinstance(component, Irreversible):
             f = component.flows(reads[box], e, equations.theta_0)
         else:
-            assert isinstance(component, Reversible)  # there are no other kinds
+            assert isinstance(component, Reversible)  # the only other kind
             f = component.bracket(reads[box], e)
             if component.rows:
                 f = f + component.constraint(*reads[box]).T @ rates.constraint_forces[box]

@@ -21,7 +21,7 @@ class Processes:
 
     Attributes:
         skew: (total,total) of all constant brackets together.
-        touched_free: free efforts that anything else depends on.
+        touched_free: free efforts on which other flows depend.
         indices: of the ports of every component among all efforts.
     """
 
@@ -45,7 +45,7 @@ class Processes:
         used = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
         every = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *used]))
         self.touched_free = every[every >= layout.stored]
-        # Couplings of poses and velocities are most of it: as entries, not as a matrix.
+        # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
         self._rows, self._columns = np.nonzero(constant)
         self._entries = constant[self._rows, self._columns]
 
@@ -53,7 +53,7 @@ class Processes:
         """Return the flows into all components at every junction, (total,)."""
         if self._rows.size:
             weights = self._entries * e[self._columns]
-            # With weights the sums are floats, which is not in the types of numpy.
+            # With weights the sums are floats, which numpy's type annotations do not express.
             phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
         else:
             phi = np.zeros(self._total)

@@ -7,7 +7,7 @@ from ...arrays import Array
 
 @dataclass(frozen=True)
 class Rates:
-    """Everything at an instant; powers are positive into the component.
+    """Rates, efforts and forces at an instant; powers are positive into the component.
 
     Attributes:
         tangent: rates of all states, left-trivialised, (stored,).

@@ -1,4 +1,4 @@
-"""State vectors: from named values and back, and steps that stay in the spaces."""
+"""State vectors: conversion from and to named values, and steps within the state spaces."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from ...arrays import Array
 from ..errors import SimulationError
 from .layout import Held, Layout
 
-# Poses read from text are orthonormal to 1e-8; single precision leaves 1e-7.
+# Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
 _SPACE_TOLERANCE = 1e-6
 
 
@@ -20,7 +20,7 @@ class States:
 
     Attributes:
         layout: the place of each in the state vector.
-        curved: those whose steps are not additions.
+        curved: the states whose steps are not additions.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -36,7 +36,7 @@ class States:
         }
 
     def look_at(self, x: Array) -> None:
-        """Let ``reads``, the states that every component depends on, show those of x."""
+        """Set ``reads``, the states that every component depends on, to those of x."""
         self._x[:] = x
 
     def vector(self, values: Mapping[str, object] | None = None) -> Array:
@@ -47,7 +47,7 @@ class States:
 
         Raises:
             PatternError: there is no such state.
-            SimulationError: a value that is not in its space.
+            SimulationError: a value is not in its space.
         """
         x = np.zeros(self.layout.size)
         for held in self.layout.states.values():

@@ -15,7 +15,7 @@ class Storages:
     Args:
         states: of the system.
         theta_0: temperature of the environment, K.
-        constrained: entries of the efforts that constraints act on; storages there must know the
+        constrained: entries of the efforts that constraints act on; storages there must have the
             derivative of their efforts.
     """
 
@@ -35,7 +35,7 @@ class Storages:
             at = slice(start, start + component.width)
             if at.start < n:
                 hessian = component.hessian(*states.reads[box])
-                assert hessian is not None  # quadratic storages have one
+                assert hessian is not None  # quadratic storages have a Hessian
                 self.Q[at, at] = hessian
                 self.linear_boxes.append((box, component, at))
             else:
@@ -104,7 +104,7 @@ class Storages:
         return differential - self.theta_0 * storage.is_entropy
 
     def check_temperatures(self, x: Array) -> None:
-        """Refuse a state with an absolute temperature at or below zero.
+        """Raise an error for a state with an absolute temperature at or below zero.
 
         Raises:
             TemperatureError: naming the port.
@@ -115,7 +115,7 @@ class Storages:
                 self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
 
     def slope(self) -> Array:
-        """Return D at the states last looked at: the derivative of efforts, (stored,stored)."""
+        """Return D, the derivative of the efforts at the last state, (stored,stored)."""
         if not self._curved:
             return self.slope_of_linear
         d = self.slope_of_linear.copy()

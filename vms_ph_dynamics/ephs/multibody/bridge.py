@@ -1,4 +1,4 @@
-"""Between a robot's minimal coordinates and the states of its bodies and joints."""
+"""Conversion between minimal coordinates of a robot and the states of its bodies and joints."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,11 @@ def state_of(
     """Return the state vector of a robot's bodies and joints at a configuration and velocity.
 
     Args:
-        equations: of the system that :func:`.from_urdf` made of the same URDF.
+        equations: of the system returned by :func:`.from_urdf` for the same URDF.
         model: its minimal-coordinate model.
         q: (nq,) configuration.
         v: (nv,) velocity.
-        others: more states, as entropies, by name.
+        others: further states, such as entropies, by name.
     """
     tree = model.tree
     full = tree.pinocchio

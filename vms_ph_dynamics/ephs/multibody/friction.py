@@ -1,4 +1,4 @@
-"""Friction that knows where its heat goes, and heat on its way [C (29)]."""
+"""Friction with its heat, heat capacities and heat conduction [C (29)]."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +18,9 @@ class Friction(Irreversible):
     """Mechanical friction: the force ``mu u`` and the entropy ``mu(u, u) / theta`` [C (29)].
 
     Args:
-        tensor: mu, (d,d) symmetric and not negative; a number for one freedom or for the same
-            friction in all; or a function of pose, velocity and temperature, K, that returns it.
+        tensor: mu, (d,d) symmetric and positive semidefinite; a number for one degree of freedom or
+            for the same friction in all; or a function of pose, velocity and temperature, K, that
+            returns it.
         pair: the space of relative poses.
     """
 
@@ -67,7 +68,7 @@ class Friction(Irreversible):
 
 
 def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
-    """Return the tensor of viscous and dry friction of one freedom, rounded over a speed.
+    """Return the tensor of viscous and Coulomb friction of one degree of freedom, smoothed.
 
     The force is ``viscous u + dry tanh(u / slip)``.
 
@@ -87,7 +88,7 @@ def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
 
 
 class HeatCapacity(Storage):
-    """A body that warms: ``U = c theta_1 exp(s / c)``, so its temperature is ``theta_1 exp(s/c)``.
+    """A heat capacity: ``U = c theta_1 exp(s / c)``, so its temperature is ``theta_1 exp(s/c)``.
 
     Args:
         capacity: c, J/K.
@@ -119,9 +120,9 @@ class HeatCapacity(Storage):
         after: tuple[Array, ...],
         u: Array,
     ) -> Array:
-        """Return the mean temperature over a step of entropy, without the difference of energies.
+        """Return the mean temperature over a step of entropy, without differences of energies.
 
-        Kilojoules of heat would leave no digits of the step in that difference.
+        The rounding of kilojoules of heat would exceed the difference over the step.
         """
         x = u / self.capacity
         mean = np.expm1(x) / x if x[0] != 0.0 else np.ones(1)
@@ -133,7 +134,7 @@ class HeatCapacity(Storage):
 
 
 class Conduction(Irreversible):
-    """Heat from the warmer to the colder: ``q = h (theta_a - theta_b)``.
+    """Heat conduction from the warmer to the colder port: ``q = h (theta_a - theta_b)``.
 
     Args:
         conductance: h, W/K.

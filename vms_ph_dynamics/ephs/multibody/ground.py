@@ -9,10 +9,10 @@ from ..quantities import SE3_SPACE, momentum_of
 
 
 class Ground(Reversible):
-    """A body that does not move: ``0 = u``, its multiplier being the reaction wrench.
+    """A body that does not move: ``0 = u``; the multiplier is the reaction wrench.
 
     Args:
-        pose: (4,4) of its frame in the inertial frame; the unit when None.
+        pose: (4,4) of its frame in the inertial frame; the identity when None.
     """
 
     def __init__(self, pose: Array | None = None) -> None:

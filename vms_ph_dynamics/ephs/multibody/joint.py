@@ -1,4 +1,4 @@
-"""The joint: a lower pair with offsets, potential, friction and heat [C 5, fig. 3]."""
+"""Joints: a lower pair with offsets, potential, friction and heat [C 5, fig. 3]."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _SE3 = SE3()
 
 
 class Offset(Reversible):
-    """From the frame of a body to that of a joint: ``u_j = Ad_{o^-1} u`` [C (27)].
+    """The map from the frame of a body to that of a joint: ``u_j = Ad_{o^-1} u`` [C (27)].
 
     Args:
         pose: o, (4,4): the joint frame in the body frame.
@@ -88,16 +88,16 @@ class HolonomicConstraint(Reversible):
         )
 
     def residual(self, q_r: Array, first: Array, second: Array) -> Array:
-        """Return the step from C2 to where C1 and q_r say it is, (6,)."""
+        """Return the step from C2 to its pose by C1 and q_r, (6,)."""
         return SE3_SPACE.difference(second, first @ self.pair.inclusion(q_r))
 
 
 @dataclass(frozen=True)
 class Heat:
-    """Where the heat of friction goes.
+    """The destination of the heat of friction.
 
     Attributes:
-        capacity: of the joint, J/K; None for straight to the environment.
+        capacity: of the joint, J/K; None for heat directly to the environment.
         conductance: from the joint to the environment, W/K; 0 for none. Only with a capacity.
         theta_0: temperature of the environment, K.
         theta: temperature of the joint at zero entropy, K; that of the environment when None.
@@ -110,7 +110,7 @@ class Heat:
 
 
 def no_potential(pair: LowerPair) -> Storage:
-    """Return the storage of a joint without potential: it only keeps the relative pose."""
+    """Return the storage of a joint without potential, which holds the relative pose only."""
     return Storage(
         {"q_r": power(relative_pose_of(pair))},
         lambda q: 0.0,
@@ -119,11 +119,11 @@ def no_potential(pair: LowerPair) -> Storage:
 
 
 class Spring(Storage):
-    """A linear spring in the coordinates of a pair whose coordinates add.
+    """A linear spring of a pair whose coordinates form a vector space.
 
     Args:
         pair: revolute, prismatic, screw or cylindrical.
-        stiffness: N m/rad or N/m; a number or one a freedom.
+        stiffness: N m/rad or N/m; a number, or one per degree of freedom.
         rest: position without force.
     """
 
@@ -152,7 +152,7 @@ class Spring(Storage):
         after: tuple[Array, ...],
         u: Array,
     ) -> Array:
-        """Return the force halfway, which is exact for a square."""
+        """Return the force at the midpoint, which is exact for a quadratic energy."""
         return self._k * (before[0] + 0.5 * u - self._rest)
 
 
@@ -183,15 +183,15 @@ def joint(
 
     Boxes: ``o1``, ``o2``, ``hc``, ``pkc``, ``pe``, with friction ``mf``, and ``env`` or, with a
     heat capacity, ``th``, ``ht`` and ``env``. Outer ports: ``p_1``, ``p_2`` of the bodies; ``p_r``
-    where driven, which takes a joint force and gives u_r.
+    if driven, with the joint force as flow and u_r as effort.
 
     Args:
-        pair: what it leaves free.
-        offset_1: (4,4) pose of the joint frame C1 in the first body's; the unit when None.
+        pair: the relative motions that it allows.
+        offset_1: (4,4) pose of the joint frame C1 in the first body's; the identity when None.
         offset_2: (4,4) pose of C2 in the second body's.
-        potential: of the relative pose; none when None.
-        friction: a number, tensor or function as in :class:`.Friction`; none when None.
-        heat: where it goes; an environment of 298.15 K when None.
+        potential: of the relative pose; None for none.
+        friction: a number, tensor or function as in :class:`.Friction`; None for none.
+        heat: destination of the heat; an environment of 298.15 K when None.
         driven: whether the joint's own port is open.
     """
     unit = np.eye(4)

@@ -1,4 +1,4 @@
-"""The temperatures of a robot's joints, warmed by their friction."""
+"""The temperatures of a robot's joints, heated by their friction."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,11 +19,10 @@ _SHARE = 0.1
 
 
 class JointHeat:
-    """Heat capacities of joints with friction, joined to one environment.
+    """Heat capacities of joints with friction, connected to one environment.
 
-    The velocities are measured or simulated elsewhere; here the heat of friction,
-    ``u . mu u``, goes into each joint as entropy at the joint's temperature, and from there to the
-    environment.
+    The velocities are measured or simulated elsewhere; here the heat of friction, ``u . mu u``,
+    enters each joint as entropy at the joint's temperature and is conducted to the environment.
 
     Args:
         names: of the joints.
@@ -31,12 +30,12 @@ class JointHeat:
         heat: of every joint; its capacity must be given.
 
     Raises:
-        StructureError: no capacity, or no joint.
+        StructureError: there is no joint, or a joint has no heat capacity.
     """
 
     def __init__(self, names: Sequence[str], friction: JointFriction, heat: Heat) -> None:
         if heat.capacity is None or not names:
-            raise StructureError("joints that warm need names and a heat capacity, J/K")
+            raise StructureError("heated joints need names and a heat capacity, J/K")
         self.names, self._friction = tuple(names), friction
         self._ports = [f"joint_{k}" for k in range(len(names))]
         self.system = self._system(heat)
@@ -54,7 +53,7 @@ class JointHeat:
     def update(self, before: Array, after: Array, dt: float) -> Mapping[str, float]:
         """Advance by an interval and return the temperatures by joint, K.
 
-        The power of friction is averaged by Simpson's rule over rates that change evenly, which is
+        The power of friction is averaged by Simpson's rule over linearly changing rates, which is
         exact for viscous friction.
 
         Args:
@@ -89,7 +88,7 @@ class JointHeat:
         }
 
     def _system(self, heat: Heat) -> System:
-        assert heat.capacity is not None  # checked on the way in
+        assert heat.capacity is not None  # checked by the constructor
         theta = heat.theta_0 if heat.theta is None else heat.theta
         boxes: dict[str, System | Component] = {"env": Environment(heat.theta_0)}
         junctions: dict[str, tuple[str, ...]] = {"environment": ("env.s",)}

@@ -30,10 +30,10 @@ class Between:
 
 @dataclass(frozen=True)
 class Gear:
-    """A joint that follows another: ``u_r = ratio * u_r of the other``; both are driven ones.
+    """A gear between two driven joints: ``u_r = ratio * u_r of the other``.
 
     Attributes:
-        follower, leader: names of joints of one freedom.
+        follower, leader: names of joints of one degree of freedom.
         ratio: of their velocities.
     """
 
@@ -49,7 +49,7 @@ def mechanism(
     open_bodies: Iterable[str] = (),
     gears: Mapping[str, Gear] | None = None,
 ) -> System:
-    """Return the system of some bodies and the joints between them.
+    """Return the system of bodies and the joints between them.
 
     Its outer ports are those of the open bodies, under their names, for wrenches at the
     centre of mass in body axes, and those of the driven joints, under theirs. States are named
@@ -58,11 +58,11 @@ def mechanism(
     Args:
         bodies: made by :func:`.rigid_body`.
         joints: with the names of the bodies they connect.
-        open_bodies: those that wrenches from outside act on.
-        gears: joints that follow others.
+        open_bodies: names of the bodies with a port for external wrenches.
+        gears: the gears between joints.
 
     Raises:
-        PatternError: a joint or gear that names a body or joint that is not there.
+        PatternError: a joint or gear names a body or joint that does not exist.
     """
     boxes: dict[str, System | Component] = dict(bodies)
     wires: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
@@ -81,7 +81,7 @@ def mechanism(
                 wires[f"{GROUND}.p"] = (f"{GROUND}.p",)
             if f"{body}.p" not in wires:
                 raise PatternError(
-                    f"joint '{name}' connects '{body}', which is no body; there are "
+                    f"joint '{name}' connects '{body}', which is not a body; there are "
                     f"{', '.join(bodies)} and {GROUND}"
                 )
             wires[f"{body}.p"] += (f"{name}.{port}",)

@@ -1,7 +1,7 @@
-"""Lower kinematic pairs: the subgroups of rigid motions that joints leave free [C 5.1].
+"""Lower kinematic pairs: the subgroups of rigid motions that joints allow [C 5.1].
 
-All are about or along the z axis of the joint frames C1 and C2; offsets turn it elsewhere. Angles
-are counted on, turn after turn, so that a spring can be wound.
+All are about or along the z axis of the joint frames C1 and C2, which offsets orient. Angles are
+not wrapped, so that springs may be wound by several turns.
 """
 
 from abc import abstractmethod
@@ -32,7 +32,7 @@ class LowerPair(Space):
 
     @property
     def is_vector_space(self) -> bool:
-        """Whether its own coordinates add."""
+        """Whether its coordinates form a vector space."""
         return self.own.is_vector_space
 
     @abstractmethod
@@ -48,7 +48,7 @@ class LowerPair(Space):
 
         Args:
             pose: (4,4) of C2 in C1.
-            near: where to begin; also tells which turn an angle is in.
+            near: initial guess, which also determines the turn of an angle.
         """
         q = near
         for _ in range(50):
@@ -64,7 +64,7 @@ class LowerPair(Space):
         return self.own.origin()
 
     def step(self, x: Array, u: Array) -> Array:
-        """Return ``x cay(u)``, or the sum where coordinates add."""
+        """Return ``x cay(u)``, or the sum if coordinates form a vector space."""
         return self.own.step(x, u)
 
     def difference(self, x: Array, y: Array) -> Array:
@@ -76,16 +76,16 @@ class LowerPair(Space):
         return self.own.step_rate(theta, u)
 
     def repaired(self, x: Array) -> Array:
-        """Return x without rounding errors."""
+        """Return x projected on the space."""
         return self.own.repaired(x)
 
     def defect(self, x: Array) -> float:
-        """Return how far x is from an element."""
+        """Return the distance of x from the space."""
         return self.own.defect(x)
 
 
 class Screw(LowerPair):
-    """Turns about z and advances by ``pitch`` metres a turn."""
+    """A screw joint: rotation about z with an advance of ``pitch`` metres per turn."""
 
     def __init__(self, pitch: float, name: str = "") -> None:
         if not np.isfinite(pitch):
@@ -106,14 +106,14 @@ class Screw(LowerPair):
 
 
 class Revolute(Screw):
-    """Turns about z; q is the angle, rad."""
+    """A revolute joint about z; q is the angle, rad."""
 
     def __init__(self) -> None:
         super().__init__(0.0, "revolute pair")
 
 
 class Prismatic(LowerPair):
-    """Slides along z; q is the distance, m."""
+    """A prismatic joint along z; q is the displacement, m."""
 
     def __init__(self) -> None:
         super().__init__("prismatic pair", Euclidean(1), _UNIT[:, [2]])
@@ -128,7 +128,7 @@ class Prismatic(LowerPair):
 
 
 class Cylindrical(LowerPair):
-    """Slides along z and turns about it; q is (distance, angle)."""
+    """A cylindrical joint along and about z; q is (displacement, angle)."""
 
     def __init__(self) -> None:
         super().__init__("cylindrical pair", Euclidean(2), _UNIT[:, [2, 5]])
@@ -143,7 +143,7 @@ class Cylindrical(LowerPair):
 
 
 class Planar(LowerPair):
-    """Moves in the plane of x and y; q is an element of SE(2), (3,3)."""
+    """A planar joint in the plane of x and y; q is an element of SE(2), (3,3)."""
 
     def __init__(self) -> None:
         super().__init__("planar pair", SE2_SPACE, _UNIT[:, [0, 1, 5]])
@@ -156,7 +156,7 @@ class Planar(LowerPair):
 
 
 class Spherical(LowerPair):
-    """Turns about a point; q is a rotation matrix, (3,3)."""
+    """A spherical joint; q is a rotation matrix, (3,3)."""
 
     def __init__(self) -> None:
         super().__init__("spherical pair", SO3_SPACE, _UNIT[:, 3:])

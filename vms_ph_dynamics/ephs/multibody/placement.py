@@ -1,4 +1,4 @@
-"""States of mechanisms: poses and momenta from joint positions and velocities."""
+"""States of mechanisms from joint positions and velocities."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,18 +29,19 @@ def place(
     """Return the state vector of a mechanism at given joint positions and velocities.
 
     Poses follow from the ground or a given body along the joints. A joint that closes a loop gets
-    the position that fits best; whether it fits is for the simulation to check.
+    the position of the smallest violation, which the simulation checks.
 
     Args:
         equations: of the mechanism.
-        joints: elements of the pairs (numbers for pairs of one freedom); the origin elsewhere.
-        velocities: u_r, in frame C2; zero elsewhere.
-        poses: (4,4) of bodies from which others follow; of free bodies at least one.
-        twists: (6,) of those bodies, in body axes; zero elsewhere.
-        others: more states, as entropies, by name.
+        joints: elements of the pairs (numbers for pairs of one degree of freedom); the origin if
+            not given.
+        velocities: u_r, in frame C2; zero if not given.
+        poses: (4,4) of bodies from which others follow; at least one for free bodies.
+        twists: (6,) of those bodies, in body axes; zero if not given.
+        others: further states, such as entropies, by name.
 
     Raises:
-        SimulationError: a body that nothing places, or a value of the wrong shape.
+        SimulationError: the pose of a body is not determined, or a value has the wrong shape.
     """
     q, u = dict(joints or {}), dict(velocities or {})
     known: dict[str, tuple[Array, Array]] = {}
@@ -93,13 +94,13 @@ def _follow(
     values: dict[str, Any],
 ) -> None:
     component = closure.component
-    assert isinstance(component, HolonomicConstraint)  # the only closing component
+    assert isinstance(component, HolonomicConstraint)  # the only component with a closure
     pair = component.pair
     start, end = _known(closure.first, known), _known(closure.second, known)
     q_r = _element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
     if end is None:
-        assert start is not None  # one of both is known
+        assert start is not None  # one of the two is known
         twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
         _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, known)
     elif start is None:
@@ -112,7 +113,7 @@ def _follow(
 
 
 def _settle(where: Place, pose: Array, twist: Array, known: dict[str, tuple[Array, Array]]) -> None:
-    """Note pose and twist of a body from those of its joint frame."""
+    """Set pose and twist of a body from those of its joint frame."""
     assert where.state is not None  # the ground is known
     back = _SE3.inverse(where.then)
     known[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)

@@ -35,17 +35,18 @@ def from_urdf(
 
     Bodies are named after links, with frames at their centres of mass and the axes of the link
     frame; joints keep their names, and all are driven. Damping and friction of the URDF become
-    friction with heat. A floating base is a free body and has an open port.
+    friction with heat. A floating base is a free body with an open port.
 
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
         base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
         gravity: (3,) in the inertial frame, m/s^2.
         locked_joints: names of joints to hold, at zero or at the value given.
-        heat: where the heat of all joints or of each goes; the environment when None.
+        heat: destination of the heat of all joints or of each; the environment when None.
 
     Raises:
-        ModelError: text that is no URDF, a joint of another type, or a moving link without mass.
+        ModelError: the text is not a URDF, a joint type is not covered, or a moving link has no
+            mass.
     """
     model, mimics = build(xml, base, gravity, locked_joints)
     return from_pinocchio(model, mimics, heat=heat)
@@ -60,12 +61,12 @@ def from_pinocchio(
     """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
 
     Args:
-        model: its base is read from its first joint.
+        model: the model, whose first joint determines the base.
         mimics: joints that follow others.
-        heat: where the heat of all joints or of each goes; the environment when None.
+        heat: destination of the heat of all joints or of each; the environment when None.
 
     Raises:
-        ModelError: a joint of another type, or a moving link without mass.
+        ModelError: a joint type is not covered, or a moving link has no mass.
     """
     gravity = tuple(model.gravity.linear.tolist())
     floating = base_of(model) == "floating"
@@ -122,12 +123,12 @@ def body_names(model: Any) -> dict[int, str]:
 
 
 def joint_name(name: str) -> str:
-    """Return a name of a URDF as the name of a box: a dot would separate boxes."""
+    """Return the name of a box for a name in a URDF; dots, which separate boxes, are replaced."""
     return str(name).replace(".", "_")
 
 
 def _pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
-    """Return the pair of a joint, and the rotation that takes its z axis to the joint's axis."""
+    """Return the pair of a joint, and the rotation from its z axis to the joint's axis."""
     kind = model.joints[i].shortname()
     name = kind.removeprefix("JointModel")
     if name == "Planar":

@@ -1,4 +1,4 @@
-"""Syntax: which ports meet where."""
+"""Interconnection patterns: the syntax of the language."""
 
 from .composition import same_interface, substitute
 from .pattern import Pattern, split

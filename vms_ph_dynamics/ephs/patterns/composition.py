@@ -1,4 +1,4 @@
-"""Patterns inside patterns: every hierarchy has one flat pattern [C 2]."""
+"""Composition of patterns: every hierarchy has one flat pattern [C 2]."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,10 @@ Key = tuple[str, str]
 
 
 def same_interface(place: str, wanted: Interface, given: Interface) -> None:
-    """Refuse an interface that is not the one that a box has.
+    """Raise an error if an interface differs from that of a box.
 
     Raises:
-        PatternError: naming the first port that differs.
+        PatternError: it does; the message names the first port that differs.
     """
     for name, port in wanted.items():
         if name not in given:
@@ -44,7 +44,8 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
         inner: the pattern for each box to be replaced; the others stay.
 
     Raises:
-        PatternError: no such box, another interface, or a state port that would have to pass power.
+        PatternError: there is no such box, the interface differs, or power would have to pass
+            through a state port.
     """
     for box, filling in inner.items():
         if box not in pattern.boxes:
@@ -56,7 +57,7 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
             boxes |= {f"{box}.{name}": i for name, i in inner[box].boxes.items()}
         else:
             boxes[box] = interface
-    # Both halves of a port meet here: the junction around the box, and the one inside it.
+    # A port joins two junctions: the one around the box and the one inside it.
     groups: dict[Key, list[str]] = {}
     owner: dict[str, Key] = {}
     for junction, ends in pattern.junctions.items():
@@ -84,7 +85,7 @@ def _merge(groups: dict[Key, list[str]], owner: dict[str, Key], kept: Key, lost:
 
 
 def _named(groups: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
-    """Give inner junctions the name of their box as a prefix; names of the outer pattern win."""
+    """Prefix inner junctions with the name of their box; outer names take precedence."""
     names = {name for box, name in groups if not box}
     wires: dict[str, tuple[str, ...]] = {}
     for (box, junction), ends in groups.items():
@@ -96,7 +97,7 @@ def _named(groups: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _check_power(outer: Pattern, inner: Pattern, box: str, port: str, junction: str) -> None:
-    """A state port passes no power: it may not have power ports on both of its sides."""
+    """Check that a state port, which passes no power, has no power ports on both sides."""
     if inner.outer[port].kind == "power":
         return
     around = outer.junctions[outer.junction_of(f"{box}.{port}")]

@@ -20,16 +20,16 @@ def split(end: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Pattern:
-    """How systems share energy domains. Making one checks all of its wires.
+    """How systems share energy domains. The constructor checks all connections.
 
     Attributes:
         boxes: the interface of every inner box.
-        junctions: the ports that meet at every junction, outer ones by their name alone.
+        junctions: the ports at every junction, outer ones by their name alone.
         outer: the interface of the whole.
 
     Raises:
-        PatternError: an unknown or unconnected port, a port at two junctions, ports of different
-            quantities at one junction, or an outer port that its junction cannot serve.
+        PatternError: a port is unknown, unconnected or at two junctions, ports of different
+            quantities share a junction, or an outer port does not fit its junction.
     """
 
     boxes: Mapping[str, Interface]
@@ -54,7 +54,7 @@ class Pattern:
         """Return the port of an end.
 
         Raises:
-            PatternError: there is none of this name.
+            PatternError: there is no port of this name.
         """
         box, port = split(end)
         if not box:
@@ -77,14 +77,14 @@ class Pattern:
         return self.port(self.junctions[junction][0]).quantity
 
     def junction_of(self, end: str) -> str:
-        """Return the junction at which a port meets others."""
+        """Return the junction of a port."""
         for name, ends in self.junctions.items():
             if end in ends:
                 return name
         raise PatternError(f"port '{end}' is at no junction")
 
     def _inferred(self, names: Iterable[str]) -> dict[str, Port]:
-        """Give outer ports the quantity of their junction; power where power can pass."""
+        """Assign outer ports the quantity of their junction, as power ports if power can pass."""
         found: dict[str, Port] = {}
         for name in names:
             for ends in self.junctions.values():

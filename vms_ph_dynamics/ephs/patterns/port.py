@@ -11,7 +11,7 @@ Kind = Literal["power", "state"]
 
 @dataclass(frozen=True)
 class Port:
-    """Where a box shares a quantity.
+    """A port: a quantity that a box shares.
 
     Attributes:
         quantity: what is shared.
@@ -39,5 +39,5 @@ def state(quantity: Quantity) -> Port:
 
 
 def width(interface: Interface) -> int:
-    """Return how many flows the power ports of an interface have together."""
+    """Return the total number of flows of the power ports of an interface."""
     return sum(p.quantity.space.dimension for p in interface.values() if p.kind == "power")

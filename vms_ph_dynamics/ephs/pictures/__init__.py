@@ -1,4 +1,4 @@
-"""Pictures of patterns."""
+"""Diagrams of patterns."""
 
 from .svg import draw, draw_powers
 

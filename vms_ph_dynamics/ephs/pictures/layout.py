@@ -1,4 +1,4 @@
-"""Where boxes and junctions of a picture stand: distances on paper like those along wires."""
+"""Layout of boxes and junctions: distances in the picture approximate those along wires."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Placement:
 
 
 def half_width(name: str) -> float:
-    """Return the half width of a box for its name, px."""
+    """Return the half width of a box with its name, px."""
     return max(21.0, 9.0 + 3.9 * len(name))
 
 
@@ -89,7 +89,7 @@ def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
 
 
 def _spread(d: Array, room: Array) -> Array:
-    """Return positions whose distances are nearest to those wanted (stress majorisation)."""
+    """Return positions whose distances are nearest to given ones (stress majorisation)."""
     n = d.shape[0]
     if n == 1:
         return np.zeros((1, 2))
@@ -97,7 +97,7 @@ def _spread(d: Array, room: Array) -> Array:
     want = np.maximum(want, 40.0)
     weight = 1.0 / np.maximum(d, 1.0) ** 2
     np.fill_diagonal(weight, 0.0)
-    # Begin at the two main axes of the distances; ties are broken by a fixed small spiral.
+    # Start from the two principal axes of the distances; ties are broken by a small fixed spiral.
     centre = np.eye(n) - 1.0 / n
     values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
     order = np.argsort(values)[::-1][:2]
@@ -117,7 +117,7 @@ def _spread(d: Array, room: Array) -> Array:
 
 
 def _lying(xy: Array) -> Array:
-    """Turn a picture so that it is wider than high."""
+    """Rotate a picture so that it is wider than high."""
     xy = xy - xy.mean(axis=0)
     _, _, axes = np.linalg.svd(xy, full_matrices=False)
     xy = xy @ axes.T

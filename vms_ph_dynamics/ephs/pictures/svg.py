@@ -1,8 +1,8 @@
 """Patterns as pictures in the style of source C, as SVG text.
 
 Inner boxes are round, filled where they hold composite systems; junctions are dots; the outer box
-is a rectangle; state ports are dashed. Port names stand at the junction where all ports there share
-one, else at their box. With powers, wires are coloured: red into a box, blue out of it.
+is a rectangle; state ports are dashed. Port names are shown at the junction if all ports there
+share one, else at their box. With powers, wires are coloured: red into a box, blue out of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ def draw(system: System, *, flat: bool = False, title: str = "") -> str:
 
     Args:
         system: to draw.
-        flat: whether to draw the one flat pattern of its components.
-        title: written above.
+        flat: whether to draw the flat pattern of its components.
+        title: title of the picture.
     """
     if flat:
         system = flatten(system)
@@ -41,13 +41,13 @@ def draw(system: System, *, flat: bool = False, title: str = "") -> str:
 
 
 def draw_powers(system: System, powers: Powers, seconds: float, title: str = "") -> str:
-    """Return a picture of the flat pattern whose wires show the powers of a motion, moving.
+    """Return an animated picture of the flat pattern whose wires show the powers of a motion.
 
     Args:
         system: to draw.
         powers: into every port at equal intervals, by ``"box.port"`` of the flat system, W.
         seconds: how long the picture takes to repeat.
-        title: written above.
+        title: title of the picture.
     """
     return _document([_panel(flatten(system), title, powers, seconds)])
 
@@ -159,7 +159,7 @@ def colour(share: float) -> str:
     """Return red for power into a box, blue for power out of it, grey for none.
 
     Args:
-        share: of the largest power, -1 to 1; small ones are lifted so that they show.
+        share: of the largest power, -1 to 1; small ones are enlarged to remain visible.
     """
     strength = min(abs(share), 1.0) ** 0.5
     strong = (200, 30, 30) if share > 0.0 else (25, 75, 200)
@@ -185,7 +185,7 @@ def _port_label(place: Placement, end: str, at: tuple[float, float]) -> str:
     x, y, half = place.boxes[box]
     dx, dy = at[0] - x, at[1] - y
     length = max(hypot(dx, dy), 1.0)
-    # Just outside of the box, along the wire and beside it.
+    # Just outside the box, beside the wire.
     reach = min(half / max(abs(dx) / length, 1e-3), _HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
     px, py = (
         x + dx / length * reach - dy / length * 8.0,

@@ -7,10 +7,10 @@ from .space import Dual, R, Space
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity that ports exchange; two are equal when both space and name are.
+    """A quantity that ports exchange, identified by space and name.
 
     Attributes:
-        space: of its values.
+        space: space of its values.
         name: as in "momentum".
     """
 

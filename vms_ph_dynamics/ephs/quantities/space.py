@@ -14,7 +14,7 @@ from ...groups import SE2, SE3, SO3, Group, SO3TimesR3
 
 
 class Space(ABC):
-    """A manifold with a trivial tangent bundle; equal when the name is.
+    """A manifold with a trivial tangent bundle, identified by its name.
 
     Attributes:
         name: as in "SE(3)" or "se(3)*".
@@ -43,15 +43,15 @@ class Space(ABC):
         return u
 
     def repaired(self, x: Array) -> Array:
-        """Return the nearest element of the space, for an x off by rounding."""
+        """Return the nearest element of the space, for an x with rounding errors."""
         return x
 
     def defect(self, x: Array) -> float:
-        """Return how far an array is from being an element."""
+        """Return the distance of an array from the space."""
         return 0.0
 
     def random(self, rng: np.random.Generator) -> Array:
-        """Return an element for checks by sampling."""
+        """Return a random element, for checks by sampling."""
         return self.step(self.origin(), rng.uniform(-1.0, 1.0, self.dimension))
 
     @property
@@ -91,7 +91,7 @@ class Euclidean(Space):
 
 
 class Dual(Euclidean):
-    """The dual of the tangent space of a space: where its momenta live, as se(3)* for SE(3)."""
+    """The dual of the tangent space of a space, the space of momenta: se(3)* for SE(3)."""
 
     def __init__(self, of: Space) -> None:
         super().__init__(of.dimension)
@@ -140,7 +140,7 @@ class LieGroup(Space):
         return fixed
 
     def defect(self, x: Array) -> float:
-        """Return how far the rotation is from orthonormal, and the last row from (0, .., 1)."""
+        """Return the deviation of the rotation from orthonormal, of the last row from (0,..,1)."""
         n = 2 if isinstance(self.group, SE2) else 3
         rotation = x[:n, :n]
         worst = float(np.abs(rotation.T @ rotation - np.eye(n)).max())
@@ -154,7 +154,7 @@ class LieGroup(Space):
 
 
 class PoseSpace(LieGroup):
-    """SE(3), its steps written out for speed."""
+    """SE(3), with steps in closed form for speed."""
 
     def __init__(self) -> None:
         super().__init__(SE3())

@@ -1,4 +1,4 @@
-"""Motion: structure-preserving schemes, and recorded trajectories."""
+"""Simulation: structure-preserving schemes and recorded trajectories."""
 
 from .projection import Projection, closed
 from .simulate import Scheme, Simulation, simulate

@@ -1,8 +1,8 @@
-"""Projection on the constraints: poses that close, and velocities that keep them closed.
+"""Projection on the constraints of poses and of velocities.
 
-One Newton step in the metric of the kinetic energy for each; together with the constraint forces
-of the equations this stabilises the index-2 system as extra multipliers do (Gear, Gupta and
-Leimkuhler), without more unknowns.
+One Newton step in the metric of the kinetic energy for each; together with the constraint forces of
+the equations this stabilises the index-2 system as the additional multipliers of Gear, Gupta and
+Leimkuhler do, without further unknowns.
 """
 
 from typing import NamedTuple
@@ -59,28 +59,28 @@ class Projection:
                 self._moves.append((held, effort))
 
     def residual(self, x: Array) -> Array:
-        """Return by which steps all joints are open, one row a row of A."""
+        """Return the violation of all joint closures, one entry per row of A."""
         r = np.zeros(self._equations.constraints.A0.shape[0])
         for rows, closure in self._rows:
             r[rows] = closure.residual(x)
         return r
 
     def violation(self, x: Array) -> float:
-        """Return the largest step by which a joint is open, m or rad."""
+        """Return the largest violation of a joint closure, m or rad."""
         r = self.residual(x)
         return float(np.abs(r).max()) if r.size else 0.0
 
     def worst(self, x: Array) -> str:
-        """Return the joint that is open most at a state."""
+        """Return the joint with the largest violation at a state."""
         r = self.residual(x)
         widest = max(self._rows, key=lambda row: float(np.abs(r[row[0]]).max()))
         return widest[1].box.rpartition(".")[0] or widest[1].box
 
     def check(self, x: Array, tolerance: float) -> None:
-        """Refuse a state that is off the constraints.
+        """Raise an error for a state that violates the constraints.
 
         Raises:
-            InconsistentState: naming the joint and saying by how much.
+            InconsistentState: it does; the message names the joint and states the violation.
         """
         equations = self._equations
         if not equations.constraints.count:
@@ -103,7 +103,7 @@ class Projection:
             )
 
     def find_rank(self, x: Array) -> int:
-        """Return how many constraints are independent at a state."""
+        """Return the number of independent constraints at a state."""
         s = self._metric(x)[1]
         if not s.size:
             return 0
@@ -113,10 +113,10 @@ class Projection:
         return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
 
     def check_rank(self, x: Array, before: float, metric: Array | None = None) -> float:
-        """Refuse a state at which constraints depend on each other that did not before.
+        """Raise an error for a state at which constraints have become dependent.
 
         The least singular value falls to zero in proportion to the distance from a singularity, so
-        that one two steps ahead can be seen, and none is jumped over.
+        that a singularity is detected two steps ahead and none is skipped.
 
         Args:
             x: state after a step.
@@ -133,7 +133,7 @@ class Projection:
         rank = equations.rank
         if rank is None or not equations.constraints.count:
             return 0.0
-        # That of a projection is a local error of the scheme away from here.
+        # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
         least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
@@ -171,10 +171,10 @@ class Projection:
         return Projected(y, opening, s)
 
     def onto(self, x: Array) -> Array:
-        """Return the state on the constraints, by as many Newton steps as it takes.
+        """Return the state on the constraints by Newton iteration.
 
         Raises:
-            InconsistentState: it does not get there; too far away.
+            InconsistentState: the iteration does not converge.
         """
         for _ in range(_NEWTON):
             x = self.apply(x).x
@@ -188,7 +188,7 @@ class Projection:
         return g, g @ self._equations.storages.Q @ g.T
 
     def _move(self, x: Array, r: Array, delta: Array) -> Array:
-        """Step all poses along the velocities of a displacement delta for unit time."""
+        """Move all poses along the velocities of a displacement delta for unit time."""
         equations, c = self._equations, self._equations.constraints
         stored = np.zeros(equations.layout.stored)
         stored[: self._n] = delta
@@ -207,10 +207,10 @@ def _unit_diagonal(s: Array) -> Array:
 
 
 def closed(equations: Equations, x: Array) -> Array:
-    """Return the state near x on all constraints, as to close a loop from a guess of its angles.
+    """Return the state near x on all constraints, to close a loop from a guess of its angles.
 
     Raises:
-        InconsistentState: naming the joint that cannot be closed from there.
+        InconsistentState: a joint, which the message names, cannot be closed from there.
     """
     projection = Projection(equations)
     before, equations.rank = equations.rank, None

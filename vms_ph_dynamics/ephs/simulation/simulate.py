@@ -16,7 +16,7 @@ Scheme = Literal["projected_rk4", "rk4", "discrete_gradient"]
 
 
 class Simulation:
-    """A motion that is advanced step by step; after an error its state is the last good one.
+    """A motion that is integrated step by step; after an error its state is the last valid one.
 
     Args:
         equations: of the system; their rank is found at the initial state.
@@ -25,13 +25,13 @@ class Simulation:
         scheme: ``projected_rk4``: fourth order, constraints to rounding; ``discrete_gradient``:
             second order, first and second law to rounding; ``rk4``: without projection.
         inputs: flows into outer power ports by name, held or as a function of time and state.
-        tolerance: by how much the initial state may violate constraints, m, rad, m/s or rad/s.
+        tolerance: accepted violation of the constraints by the initial state, m, rad, m/s or rad/s.
 
     Attributes:
         t: time, s.
 
     Raises:
-        InconsistentState: the initial state is off the constraints.
+        InconsistentState: the initial state violates the constraints.
         OptionError: there is no such scheme.
     """
 
@@ -77,7 +77,7 @@ class Simulation:
         self._solver_state, self.t = after.solver_state, self._count * self.dt
 
     def violation(self) -> float:
-        """Return the largest step by which a joint is open, m or rad."""
+        """Return the largest violation of a joint closure, m or rad."""
         return self._stepper.projection.violation(self.x)
 
 
@@ -101,16 +101,17 @@ def simulate(
         equations: of the system.
         x: (size,) initial state vector.
         dt: step, s.
-        steps: how many.
+        steps: number of steps.
         scheme: as for :class:`Simulation`.
         inputs: flows into outer power ports by name, held or as a function of time and state.
-        every: record one state in so many.
+        every: number of steps between recorded states.
         tolerance: as for :class:`Simulation`.
 
     Raises:
-        InconsistentState: the initial state is off the constraints.
+        InconsistentState: the initial state violates the constraints.
         OptionError: there is no such scheme.
-        SimulationError: the motion cannot go on; ``time`` and ``state`` are the last good ones.
+        SimulationError: the motion cannot be continued; ``time`` and ``state`` are the last valid
+            ones.
     """
     _check_step(dt)
     stepper = RecordingStepper(equations, scheme, tolerance)

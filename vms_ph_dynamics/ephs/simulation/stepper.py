@@ -37,7 +37,7 @@ class SolverState(NamedTuple):
 
     Attributes:
         x: (size,) the state vector.
-        velocity: (stored,) rates over the latest step, where an iteration begins.
+        velocity: (stored,) rates over the latest step, the initial guess of an iteration.
         least: singular value of the constraints; see :meth:`Projection.check_rank`.
         supplied: energy supplied at the outer ports since the beginning, J.
     """
@@ -49,7 +49,7 @@ class SolverState(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The quantities that :func:`simulate` records at an instant; as in its trajectory."""
+    """The quantities that :func:`simulate` records at an instant."""
 
     state: Array
     energy: float
@@ -72,7 +72,7 @@ class EphsStepper(Stepper):
         equations: of the system; their rank is found where a run begins.
         scheme: ``projected_rk4``: fourth order, constraints to rounding; ``discrete_gradient``:
             second order, first and second law to rounding; ``rk4``: without projection.
-        tolerance: by how much an initial state may violate constraints, m, rad, m/s or rad/s.
+        tolerance: accepted violation of the constraints by an initial state, m, rad, m/s or rad/s.
 
     Raises:
         OptionError: there is no such scheme.
@@ -94,7 +94,7 @@ class EphsStepper(Stepper):
 
         Raises:
             SimulationError: not a state vector of this system.
-            InconsistentState: it is off the constraints.
+            InconsistentState: it violates the constraints.
         """
         equations, x = self.equations, np.asarray(state)
         if x.shape != (equations.layout.size,) or x.dtype.kind not in "fiu" or not _finite(x):
@@ -116,20 +116,20 @@ class EphsStepper(Stepper):
         move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = move.x, None
         if not _finite(x):
-            raise SimulationError("the motion has no finite continuation; take a shorter step")
+            raise SimulationError("the motion has no finite continuation; use a shorter step")
         if self._scheme.projects:
             x, opening, metric = self.projection.apply(x)
-            # Newton's step squares the opening; the remainder is to be within the tolerance.
+            # A Newton step squares the violation; the remainder must be within the tolerance.
             if not opening * opening <= self._tolerance:
                 raise SimulationError(
                     f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
-                    f"{opening:.3g} (m or rad), too far to be closed; take a shorter one"
+                    f"{opening:.3g} (m or rad), too far to be closed; use a shorter one"
                 )
-            # Velocities are projected where the poses were, so they are off by as much.
+            # Velocities are projected at the previous poses, which gives an error of that order.
             if opening > self._tolerance:
                 x, _, metric = self.projection.apply(x)
             if not _finite(x):
-                raise SimulationError("the motion has no finite continuation; take a shorter step")
+                raise SimulationError("the motion has no finite continuation; use a shorter step")
         least = self.projection.check_rank(x, solver_state.least, metric)
         self.equations.storages.check_temperatures(x)
         supplied = solver_state.supplied + move.supply.energy
@@ -179,7 +179,7 @@ class EphsStepper(Stepper):
 
 
 class RecordingStepper(EphsStepper):
-    """The scheme of :func:`simulate`: it observes a :class:`Record` where others do a state."""
+    """The scheme of :func:`simulate`, which observes a :class:`Record` instead of a state."""
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return a record, and the exergy."""

@@ -10,7 +10,7 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .supply import Inputs, Supply, acting
 
-# An iteration that changes by so many times the state has diverged; soon it would overflow.
+# An iteration whose change exceeds the state by this factor has diverged.
 _FAR = 1e9
 
 
@@ -31,7 +31,7 @@ class Move(NamedTuple):
 
 
 class Step(Protocol):
-    """A scheme without memory from one step to the next."""
+    """A one-step scheme without memory."""
 
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
         """Return the step of length dt; an iteration begins at the guess, (stored,)."""
@@ -40,7 +40,7 @@ class Step(Protocol):
 class MuntheKaas:
     """Runge-Kutta-Munthe-Kaas of fourth order on the groups.
 
-    Stages are Cayley steps from the beginning, so poses never leave their groups.
+    Stages are Cayley steps from the initial state, so poses stay in their groups.
 
     Args:
         equations: of the system.
@@ -90,9 +90,9 @@ class MuntheKaas:
 class DiscreteGradient:
     """The Cayley midpoint rule with discrete gradients: both laws hold exactly in every step.
 
-    Dirac and Onsager structures are taken halfway and multiply discrete differentials of the
-    energies, so that the power balance is that of the continuous system. Constraints hold on
-    velocities halfway; poses of joints drift by the square of the step.
+    Dirac and Onsager structures are evaluated at the midpoint and multiply discrete differentials
+    of the energies, so that the power balance is that of the continuous system. Constraints hold
+    for the velocities at the midpoint; poses of joints drift by the square of the step.
 
     Args:
         equations: of the system.
@@ -123,7 +123,7 @@ class DiscreteGradient:
             new = dt * rate
             change = float(np.abs(new - u).max())
             u = new
-            # Stop where rounding stops the iteration, not before: the balance is only that exact.
+            # Iterate until rounding dominates: the balance is as exact as the solution.
             if change == 0.0 or (change >= 0.5 * last and change < 1e-12 * (1.0 + np.abs(u).max())):
                 break
             if not change < limit:
@@ -165,6 +165,6 @@ class DiscreteGradient:
 
 def _diverging(dt: float, change: float) -> SimulationError:
     return SimulationError(
-        f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); take a "
+        f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); use a "
         "shorter one"
     )

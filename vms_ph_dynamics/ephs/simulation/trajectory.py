@@ -17,7 +17,7 @@ class Trajectory:
         energy: (k,) total, mechanical, thermal and ``theta_0 s`` of environments, J.
         entropy: (k,) total, J/K.
         supplied: (k,) energy supplied at the outer ports since the beginning, J.
-        violation: (k,) largest step by which a joint is open, m or rad.
+        violation: (k,) largest violation of a joint closure, m or rad.
     """
 
     equations: Equations
@@ -43,7 +43,7 @@ class Trajectory:
 
     @property
     def first_law(self) -> Array:
-        """(k,) unaccounted energy since the beginning, J; zero but for numerical errors."""
+        """(k,) unaccounted energy since the beginning, J; zero up to numerical errors."""
         return self.energy - self.energy[0] - self.supplied
 
     def value(self, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""Patterns with their boxes filled."""
+"""Systems: patterns whose boxes are filled."""
 
 from .relation import Relation, relation
 from .system import System, compose, flatten

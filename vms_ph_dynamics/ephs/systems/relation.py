@@ -1,8 +1,8 @@
 """The Dirac structure of a composite, as a relation between its outer ports [C 1.1].
 
-The semantics of a pattern turns the structures of its boxes into one of the whole. It is computed
-here as the source defines it, level by level, from relations between port variables; assembling
-equations takes another way, and both must agree.
+A pattern composes the structures of its boxes to one structure. It is computed here as the source
+defines it, level by level, from relations between port variables. Assembling equations is an
+independent computation with which it must agree.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from ..errors import StructureError
 from ..patterns import Interface, Pattern, split, width
 from .system import System
 
-# Singular values of stacked orthonormal bases and junction equations below this are rounding.
+# Singular values of stacked orthonormal bases and junction equations below this are rounding
+# errors.
 _RANK = 1e-10
 
 
@@ -48,7 +49,7 @@ def relation(system: System | Component) -> Relation:
     """Return the relation at the outer power ports of a system of constant Dirac structures.
 
     Raises:
-        StructureError: a component that is not reversible, or depends on the state.
+        StructureError: a component is not reversible or depends on the state.
     """
     if isinstance(system, System):
         return _composed(system.pattern, {b: relation(s) for b, s in system.fillings.items()})

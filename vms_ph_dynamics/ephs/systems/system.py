@@ -18,7 +18,7 @@ class System:
         fillings: the system or component of every box.
 
     Raises:
-        PatternError: a box without a filling, or one with another interface.
+        PatternError: a box has no filling, or one with another interface.
     """
 
     pattern: Pattern
@@ -53,7 +53,7 @@ def compose(
     junctions: Mapping[str, Iterable[str]],
     outer: Interface | Iterable[str] = (),
 ) -> System:
-    """Return the system of some systems joined at junctions.
+    """Return the composition of systems that are joined at junctions.
 
     Args:
         boxes: the system or component of every box.
@@ -61,7 +61,7 @@ def compose(
         outer: names of the outer ports, or their interface.
 
     Raises:
-        PatternError: wires that do not fit.
+        PatternError: a connection is invalid.
     """
     pattern = Pattern({name: s.interface for name, s in boxes.items()}, junctions, outer)
     return System(pattern, boxes)

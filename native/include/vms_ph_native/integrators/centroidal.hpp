@@ -1,4 +1,4 @@
-// A robot seen from its centre of mass: falling and turning are separated.
+// The motion of a robot split into that of its centre of mass and the rest.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,7 +17,7 @@ class Centroidal {
   const int k;                 ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;           ///< kg
   const Eigen::Vector3d fall;  ///< gravity that the centre of mass follows, m/s^2
-  const bool has_potential;    ///< whether there is other gravity, which acts on the shape
+  const bool has_potential;    ///< whether a part of gravity acts on the shape
 
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
@@ -32,21 +32,22 @@ class Centroidal {
   Eigen::Vector3d position(const Eigen::VectorXd& q) const noexcept;
   void set_position(const Eigen::Vector3d& at, Eigen::VectorXd& q) const noexcept;
 
-  /// Put the centre of mass of q at the origin; the tree is placed there.
+  /// Move the centre of mass of q to the origin and evaluate the tree there.
   void settle(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
 
-  /// q after a displacement (nv,) along the exponential; `turn_only` leaves the position alone.
+  /// q after a displacement (nv,) along the exponential; `turn_only` leaves the position unchanged.
   void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& reach, Eigen::VectorXd& out,
                  bool turn_only = false) const noexcept;
 
-  /// Only the joints of q after a displacement (nv,).
+  /// As displace(), for the joints of q only.
   void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& reach,
                         Eigen::VectorXd& out) const noexcept;
 
-  /// Kinetic energy of a motion and the potential that does not fall, J.
+  /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
   double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
 
-  /// Generalised force (nv,) of everything that acts but gravity; the tree is placed there.
+  /// Generalised force (nv,) of all efforts but gravity; the tree is evaluated at the
+  /// configuration.
   void external_force(const Ports& ports, const Eigen::VectorXd& v,
                       Eigen::VectorXd& force) const noexcept;
 

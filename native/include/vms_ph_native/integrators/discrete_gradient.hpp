@@ -21,7 +21,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  /// An energy, the size of its terms; the velocity is in `velocity_`.
+  /// An energy and the magnitude of its terms; the velocity is in `velocity_`.
   struct Energy {
     double value, scale;
   };
@@ -37,12 +37,12 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 
   Centroidal robot_;
-  Tree end_;  ///< placed at the end of the step, that of robot_ in the middle
+  Tree end_;  ///< evaluated at the end of the step; that of robot_ in the middle
   FixedPoint free_, forced_;
   Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
   double typical_;
   Eigen::VectorXd nothing_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_, weighted_;
-  // The step under way:
+  // The present step:
   const SolverState* from_ = nullptr;
   const Ports* ports_ = nullptr;
   SolverState* to_ = nullptr;

@@ -1,4 +1,4 @@
-// Solving for the velocity in the middle: fixed point where it contracts, Newton elsewhere.
+// Solver for the velocity in the middle of a step: fixed point where it contracts, else Newton.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,10 +8,10 @@
 
 namespace vms_ph {
 
-/// Finds the unknown that a sweep leads to itself; see vms_ph_dynamics/integrators/implicit.py.
+/// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
 class FixedPoint {
  public:
-  /// What a guess of the unknown leads to; false when that is not finite.
+  /// Evaluates one sweep from a guess of the unknown; false when the result is not finite.
   class Sweep {
    public:
     virtual ~Sweep() = default;

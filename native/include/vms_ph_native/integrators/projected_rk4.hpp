@@ -1,4 +1,4 @@
-// Runge-Kutta in velocities, then back to the momentum and the energy that physics keeps.
+// Runge-Kutta in velocities, followed by a projection on momentum and energy balance.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,7 +8,8 @@
 
 namespace vms_ph {
 
-/// See vms_ph_dynamics/integrators/projected_rk4.py.
+/// Fourth-order Runge-Kutta with exact momentum and power balance; see
+/// vms_ph_dynamics/integrators/projected_rk4.py.
 class ProjectedRK4 final : public Stepper {
  public:
   ProjectedRK4(const Model& model, bool gravity);
@@ -30,7 +31,8 @@ class ProjectedRK4 final : public Stepper {
   Eigen::VectorXd a2_, a3_, a4_;
 };
 
-/// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: the rate of u for which exp(u) moves with v.
+/// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: the rate of u for which exp(u) has the body
+/// velocity v.
 Screw inverse_differential(const Screw& u, const Screw& v);
 
 }  // namespace vms_ph

@@ -1,4 +1,4 @@
-// Back to the conserved momentum and energy after a step that kept them only nearly.
+// Projection on the conserved momentum and energy after a step that preserves them approximately.
 #pragma once
 
 #include <Eigen/Core>
@@ -7,12 +7,12 @@
 
 namespace vms_ph {
 
-/// See vms_ph_dynamics/integrators/projection.py. A workspace.
+/// The projection of vms_ph_dynamics/integrators/projection.py, with its workspace.
 class Projection {
  public:
   explicit Projection(Centroidal& robot);
 
-  /// Move (x.q, x.v) to the angular momentum and the energy that x carries; a step of dt s.
+  /// Project (x.q, x.v) on the angular momentum and energy stored in x, after a step of dt s.
   ///
   /// Rounding of the energy is removed from x.energy too. Writes a failure to `result`.
   void project(SolverState& x, double dt, StepResult& result) noexcept;

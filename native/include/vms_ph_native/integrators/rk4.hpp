@@ -9,9 +9,9 @@
 
 namespace vms_ph {
 
-/// Configuration and velocity as numbers, accelerations by Pinocchio's articulated-body algorithm:
-/// what is written by hand. Quaternions and pairs are scaled to length one after the step. It
-/// carries (q, v) in the inertial frame and conserves nothing but to its order.
+/// RK4 on the coordinates of configuration and velocity, with accelerations by Pinocchio's
+/// articulated-body algorithm. Quaternions and (cos, sin) pairs are normalised after the step. The
+/// solver state is (q, v) in the inertial frame; momentum and energy are conserved to the order.
 class RK4 final : public Stepper {
  public:
   RK4(const Model& model, bool gravity);

@@ -10,8 +10,8 @@
 
 namespace vms_ph {
 
-/// A parabola, known from the last instant at which a port acted. On a planar base within the
-/// plane.
+/// The parabola of the centre of mass since the last instant at which a port acted; on a planar
+/// base within the plane.
 ///
 /// A time may be given as an instant and the time since then: subtracting two long times would lose
 /// the digits that distinguish thrust from weight.
@@ -24,7 +24,7 @@ struct Fall {
 
   Eigen::Vector3d centre_at(double t, double passed = 0.0) const;
   Eigen::Vector3d velocity_at(double t, double passed = 0.0) const;
-  /// The parabola from then on, after an impulse and what it has moved by then.
+  /// The parabola from then on, after an impulse and the displacement by it.
   Fall pushed(double t, double passed, const Eigen::Vector3d& displacement,
               const Eigen::Vector3d& impulse) const;
 };
@@ -65,7 +65,7 @@ struct SolverState {
 
 /// Efforts held over a step; see vms_ph_dynamics.structure.Ports.
 struct Ports {
-  bool any = false;             ///< whether anything acts but gravity
+  bool any = false;             ///< whether any effort besides gravity acts
   Eigen::VectorXd torque;       ///< (n,) N m or N; empty for none
   Eigen::VectorXd wrench_base;  ///< (b,) base axes, linear first
   bool has_tool = false;
@@ -83,7 +83,7 @@ enum class Failure : unsigned char {
   energy_missed,      ///< the solution misses `amount`
 };
 
-/// The energies and the outcome of a step, or of many.
+/// The energies and the outcome of one step or of several.
 struct StepResult {
   std::array<double, 3> supplied{};  ///< by the joint torques, at the base, at the end effector, J
   double dissipated = 0.0;           ///< J
@@ -109,12 +109,11 @@ class Stepper {
 
   virtual int order() const = 0;
 
-  /// The solver state at a motion (q, v) in the inertial frame.
+  /// The solver state for a motion (q, v) in the inertial frame.
   virtual SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
 
   /// One step of dt s from time t.
-  ///
-  /// @param x     solver state; not changed.
+  /// @param x     solver state; it is not changed.
   /// @param next  the solver state after the step; made by begin(), not x. Undefined after a
   /// failure.
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,

@@ -8,8 +8,8 @@
 
 namespace vms_ph {
 
-/// A symmetric scheme of order two, taken five times to a step of order four; the middle one of the
-/// five goes back in time. What the inner scheme keeps is kept.
+/// A symmetric scheme of order two, composed of five steps to one of order four; the middle one
+/// goes back in time. The invariants of the inner scheme are preserved.
 class Suzuki final : public Stepper {
  public:
   explicit Suzuki(std::unique_ptr<Stepper> inner) : inner_(std::move(inner)) {}
