@@ -12,6 +12,15 @@ from .run_record import RunRecord, Series
 
 _COLOURS = ("#1f4e79", "#c0392b", "#1e8449", "#7d3c98", "#b9770e")
 
+# A port has the same colour in every panel.
+_COLOUR_OF = {
+    "stored in the robot": "#1f4e79",
+    "torque": "#c0392b",
+    "wrench_base": "#b9770e",
+    "wrench_end_effector": "#1e8449",
+    "friction": "#7d3c98",
+}
+
 
 def plot_run(run: RunRecord, file: Path) -> None:
     """Plot a run to a PNG file.
@@ -79,10 +88,12 @@ def _that_carry_power(run: RunRecord, series: Series) -> dict[str, Array | None]
 
 
 def _lines(axes: Any, time: Array | None, series: dict[str, Array | None], label: str) -> None:
-    for colour, (name, values) in zip(cycle(_COLOURS), series.items(), strict=False):
+    free = cycle(_COLOURS)
+    for name, values in series.items():
+        colour = _COLOUR_OF.get(name) or next(free)
         if time is not None and values is not None:
             axes.plot(time, values, label=name, color=colour, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if time is not None:
-        axes.legend(loc="upper right", fontsize=8)
+        axes.legend(loc="best", fontsize=8)
