@@ -3,9 +3,14 @@
 Run it with ``python examples/symbolic_leg.py``; it needs ``pip install 'vms-ph[symbolic]'``.
 """
 
-import sympy as sp
+try:
+    import sympy as sp
 
-from vms_ph_dynamics import symbolic
+    from vms_ph_dynamics import symbolic
+except ImportError as error:
+    raise SystemExit(
+        f"this example needs {error.name or 'sympy'}: pip install 'vms-ph[symbolic]'"
+    ) from None
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """Both hoppers in symbols are those of the model: every matrix to 1e-12."""
 
 import runpy
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -165,3 +167,12 @@ def test_the_sample_program_runs_and_its_checks_hold(capsys: pytest.CaptureFixtu
     assert "Mdot - C - C^T is zero: True" in text
     assert "passive and Hamel forces agree: True" in text
     assert "def coriolis(x, y, theta, q1, vx, vy, w, qdot1):" in text
+
+
+def test_the_sample_program_names_the_extra_that_it_needs() -> None:
+    program = Path(__file__).parents[3] / "examples/symbolic_leg.py"
+    hidden = "import runpy, sys; sys.modules['sympy'] = None; runpy.run_path(sys.argv[1])"
+    words = [sys.executable, "-c", hidden, str(program)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "this example needs sympy: pip install 'vms-ph[symbolic]'\n"
