@@ -10,6 +10,7 @@ from .components import Component, Environment, Irreversible, Quadratic, Reversi
 from .equations import Equations, Rates, assemble
 from .errors import (
     InconsistentState,
+    LawError,
     PatternError,
     SimulationError,
     SingularConstraint,
@@ -29,6 +30,7 @@ __all__ = [
     "InconsistentState",
     "Interface",
     "Irreversible",
+    "LawError",
     "Pattern",
     "PatternError",
     "Port",

@@ -35,3 +35,7 @@ class TemperatureError(SimulationError):
 
 class SingularConstraint(SimulationError):
     """Constraints that have lost rank, so that their forces are not determined."""
+
+
+class LawError(SimulationError):
+    """A component that violates a law of thermodynamics at efforts that occur."""

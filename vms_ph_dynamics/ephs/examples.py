@@ -42,11 +42,12 @@ def damper(friction: float = 0.7) -> Irreversible:
         friction: d, N s/m.
     """
 
-    def onsager(states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def factor(states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         v, theta = e[0], theta_0 + e[1]
-        return friction * np.array([[theta, -v], [-v, v * v / theta]])
+        return np.sqrt(theta) * np.array([[1.0, -v / theta]])
 
-    return Irreversible({"p": power(momentum), "s": power(entropy)}, onsager)
+    ports = {"p": power(momentum), "s": power(entropy)}
+    return Irreversible(ports, factor=factor, conductance=friction)
 
 
 def damped_oscillator(

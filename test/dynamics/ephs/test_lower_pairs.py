@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.ephs import assemble, simulate
+from vms_ph_dynamics.ephs import PatternError, assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.quantities import momentum_of
 from vms_ph_dynamics.groups import SE3, SO3, pose
 
 from .examples import random_pose
@@ -200,3 +201,18 @@ def test_a_joint_may_be_written_from_the_body_to_the_ground() -> None:
         ends.append((motion.value("b.q")[-1], motion.entropy[-1]))
     np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=0, atol=1e-12)
     assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-12)
+
+
+def test_screws_of_different_pitch_are_different_spaces() -> None:
+    # To all digits, and whatever they are called.
+    a, b = mb.Screw(0.1), mb.Screw(np.nextafter(0.1, 1.0))
+    assert a == mb.Screw(0.1)
+    assert hash(a) == hash(mb.Screw(0.1))
+    assert a != b
+    assert mb.Screw(0.1, "spindle") != mb.Screw(0.2, "spindle")
+    assert momentum_of(a) != momentum_of(b)
+    assert momentum_of(mb.Screw(0.1, "spindle")) != momentum_of(mb.Screw(0.2, "spindle"))
+    spindle = mb.joint(mb.Screw(0.1, "spindle"), potential=mb.Spring(mb.Screw(0.1, "spindle"), 1.0))
+    assert spindle.interface
+    with pytest.raises(PatternError, match="quantity"):
+        mb.joint(mb.Screw(0.1, "spindle"), potential=mb.Spring(mb.Screw(0.2, "spindle"), 1.0))

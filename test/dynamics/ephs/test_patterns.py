@@ -108,19 +108,29 @@ def dirac_structure_that_is_not_skew_somewhere() -> object:
 
 
 def negative_friction() -> object:
-    return assemble(damped_oscillator(friction=-0.1))
+    def onsager(states: object, e: np.ndarray, theta_0: float) -> np.ndarray:
+        v, theta = e[0], theta_0 + e[1]
+        return -0.1 * np.array([[theta, -v], [-v, v * v / theta]])
+
+    rubbing = Irreversible({"p": power(momentum), "s": power(entropy)}, onsager)
+    return assemble(
+        compose(
+            {"ke": MASS, "mf": rubbing, "env": Environment()},
+            {"p": ("ke.p", "mf.p"), "s": ("mf.s", "env.s")},
+        )
+    )
 
 
 def indefinite_friction_tensor() -> object:
-    tensor = [[1.0, 2.0], [2.0, 1.0]]
-    joint = mb.joint(mb.Cylindrical(), friction=tensor)
+    tensor = np.array([[1.0, 2.0], [2.0, 1.0]])
+    joint = mb.joint(mb.Cylindrical(), friction=lambda q, u, theta: tensor)
     body = mb.rigid_body(1.0, [1.0, 1.0, 1.0])
     return assemble(mb.mechanism({"b": body}, {"j": mb.Between("ground", "b", joint)}))
 
 
 def friction_tensor_that_is_not_symmetric() -> object:
-    tensor = [[1.0, 0.3], [0.1, 1.0]]
-    joint = mb.joint(mb.Cylindrical(), friction=tensor)
+    tensor = np.array([[1.0, 0.3], [0.1, 1.0]])
+    joint = mb.joint(mb.Cylindrical(), friction=lambda q, u, theta: tensor)
     body = mb.rigid_body(1.0, [1.0, 1.0, 1.0])
     return assemble(mb.mechanism({"b": body}, {"j": mb.Between("ground", "b", joint)}))
 

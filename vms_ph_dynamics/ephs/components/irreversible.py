@@ -1,13 +1,22 @@
 """Irreversible processes: Onsager structures [C (6), (29)]."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ..errors import StructureError
+from ...arrays import Array, frozen
+from ..errors import LawError, StructureError
 from ..patterns import Interface
 from .component import ROUNDING, SAMPLES, Component, matrix_of
+
+Onsager = Callable[[tuple[Array, ...], Array, float], Array]
+"""Takes the states that are read, the efforts and theta_0, and returns a matrix."""
+
+# Of the efforts that are sampled: a law may hold for slow motions and fail for fast ones.
+_MAGNITUDES = (1.0, 30.0, 1e3, 1e-2)
+
+_UNDERFLOW = 1e-300
 
 
 class Irreversible(Component):
@@ -17,28 +26,84 @@ class Irreversible(Component):
     1_s one at the ports of entropy. Exergy is destroyed at the rate ``e^T M e / theta_0``, which is
     theta_0 times the entropy produced.
 
+    A factor N with ``N (e + theta_0 1_s) = 0`` and a constant positive semidefinite K give the
+    structure ``M = N^T K N``, which obeys both laws for every state and effort. A matrix that is a
+    free function is checked at samples by :meth:`check` and at every effort that occurs.
+
     Args:
         interface: the ports, at least one of them of entropy.
-        matrix: takes the states of ``reads`` (a tuple), the efforts and theta_0, and returns M.
+        matrix: takes the states of ``reads`` (a tuple), the efforts and theta_0, and returns M; or
+            None with a factor.
         reads: ports whose states M depends on.
+        factor: takes the same and returns N, (k,width).
+        conductance: K, (k,k), or a number for a multiple of the identity.
+
+    Raises:
+        StructureError: neither or both of matrix and factor, or a K that is not symmetric and
+            positive semidefinite.
     """
 
     def __init__(
         self,
         interface: Interface,
-        matrix: Callable[[tuple[Array, ...], Array, float], Array],
+        matrix: Onsager | None = None,
         reads: Iterable[str] = (),
+        *,
+        factor: Onsager | None = None,
+        conductance: Any = None,
     ) -> None:
         super().__init__(interface, reads)
-        self._matrix = matrix
+        if (matrix is None) == (factor is None) or (factor is None) != (conductance is None):
+            raise StructureError(
+                "an irreversible component takes either its matrix M, or a factor N with the "
+                "conductance K of M = N^T K N"
+            )
+        self._matrix, self._factor = matrix, factor
+        self._conductance = None if conductance is None else semidefinite(conductance, "K")
+
+    @property
+    def is_lawful(self) -> bool:
+        """Whether the flows obey both laws by construction, whatever the state and efforts."""
+        return False
 
     def matrix(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return M, (width,width)."""
-        return self._matrix(states, e, theta_0)
+        if self._matrix is not None:
+            return self._matrix(states, e, theta_0)
+        assert self._factor is not None  # checked by the constructor
+        n = np.asarray(self._factor(states, e, theta_0), dtype=np.float64)
+        k = self._conductance
+        assert k is not None  # as above
+        m: Array = n.T @ (k @ n if k.ndim else k * n)
+        return 0.5 * (m + m.T)
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
         return self.matrix(states, e, theta_0) @ e / theta_0
+
+    def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
+        """Raise an error if flows at efforts that occur violate a law.
+
+        Raises:
+            LawError: they destroy entropy or do not conserve energy; the message names the box.
+        """
+        parts = np.abs(flow) * (np.abs(e) + theta_0 * self.is_entropy)
+        tolerance = ROUNDING * float(parts.sum()) + _UNDERFLOW
+        destroyed = float(e @ flow)
+        energy = destroyed + theta_0 * float(self.is_entropy @ flow)
+        # Powers that are not finite pass here; the scheme reports the state that they lead to.
+        if destroyed < -tolerance:
+            raise LawError(
+                f"the second law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"structure destroys entropy at {-destroyed / theta_0:.6g} W/K; look for negative "
+                "friction, or give a factor N and K with M = N^T K N"
+            )
+        if abs(energy) > tolerance:
+            raise LawError(
+                f"the first law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"structure takes {energy:.6g} W more than it returns as heat; M times the energy "
+                "efforts e + theta_0 1_s must vanish"
+            )
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
         """Raise an error if M violates Onsager's relations, the second or the first law.
@@ -51,9 +116,10 @@ class Irreversible(Component):
                 f"box '{name}' dissipates, but has no port of entropy for the heat; add one and "
                 "join it with an environment or a heat capacity"
             )
-        for _ in range(SAMPLES):
+        for k in range(SAMPLES):
             states = tuple(self.random_states(rng))
             e = self.random_efforts(rng, theta_0)
+            e = np.where(self.is_entropy > 0.0, e, _MAGNITUDES[k % len(_MAGNITUDES)] * e)
             m = matrix_of(
                 self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
             )
@@ -91,3 +157,26 @@ class Irreversible(Component):
         flows = self.flows(states, e, theta_0)
         if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:
             raise StructureError(f"box '{name}': its flows are not its matrix M times e / theta_0")
+
+
+def semidefinite(value: Any, what: str) -> Array:
+    """Return a number, or a symmetric positive semidefinite matrix, as a read-only array.
+
+    Raises:
+        StructureError: it is not finite, not symmetric or has a negative eigenvalue.
+    """
+    given: Array = np.array(value, dtype=np.float64)
+    matrix: Array = given.reshape(1, 1) if given.ndim == 0 else given
+    matrix = matrix_of(matrix, (matrix.shape[0], matrix.shape[0]), what)
+    scale = float(np.abs(matrix).max(initial=0.0))
+    least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale or least < -1e-12 * scale:
+        raise StructureError(
+            f"{what} must be symmetric and positive semidefinite; given: {given.tolist()}, with "
+            f"the least eigenvalue {least:.6g}"
+        )
+    return frozen(given)
+
+
+def _numbers(e: Array) -> list[float]:
+    return [float(f"{value:.6g}") for value in e]

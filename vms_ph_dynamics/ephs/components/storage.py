@@ -128,8 +128,15 @@ class Quadratic(Storage):
                 )
         q = np.reshape(matrix, (1, 1)) if np.ndim(matrix) == 0 else matrix
         self.matrix = frozen(matrix_of(q, (self.width, self.width), "the matrix of an energy"))
-        if np.abs(self.matrix - self.matrix.T).max() > 1e-12 * (1.0 + np.abs(self.matrix).max()):
+        scale = float(np.abs(self.matrix).max(initial=0.0))
+        if np.abs(self.matrix - self.matrix.T).max(initial=0.0) > 1e-12 * scale:
             raise StructureError("the matrix of a quadratic energy must be symmetric")
+        least = float(np.linalg.eigvalsh(self.matrix).min(initial=0.0))
+        if least < -1e-12 * scale:
+            raise StructureError(
+                "a quadratic energy must not be negative, but its matrix has the eigenvalue "
+                f"{least:.6g}; use Storage for an energy that is not bounded below"
+            )
 
     def _value(self, *states: Array) -> float:
         x = np.concatenate(states)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...arrays import Array
-from ..errors import SimulationError, StructureError
+from ..errors import LawError, SimulationError, StructureError
 from .equations import Equations
 
 _SAMPLES = 3
@@ -28,6 +28,8 @@ def check_laws(equations: Equations) -> None:
                 if port.kind == "power" and port.quantity.name != "entropy"
             }
             rates = equations.rates(x, flow)
+        except LawError as error:
+            raise StructureError(str(error)) from None
         except SimulationError:
             continue  # a sample outside the domain of the model is no evidence about its laws
         given = equations.flow_of(flow)

@@ -1,5 +1,6 @@
 """All flows that do not come from multipliers: reversible brackets and irreversible processes."""
 
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -20,6 +21,8 @@ class Processes:
         theta_0: temperature of the environment, K.
 
     Attributes:
+        held: flows into irreversible components that are given during a step, by box; those of the
+            others follow from their efforts.
         skew: (total,total) of all constant brackets together.
         touched_free: free efforts on which other flows depend.
         indices: of the ports of every component among all efforts.
@@ -28,6 +31,7 @@ class Processes:
     def __init__(self, states: States, theta_0: float) -> None:
         layout = states.layout
         self._states, self._theta_0, self._total = states, theta_0, layout.total
+        self.held: Mapping[str, Array] = {}
         constant = np.zeros((layout.total, layout.total))
         self._brackets: list[tuple[str, Reversible, Index, bool]] = []
         self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
@@ -50,7 +54,11 @@ class Processes:
         self._entries = constant[self._rows, self._columns]
 
     def flows(self, e: Array) -> Array:
-        """Return the flows into all components at every junction, (total,)."""
+        """Return the flows into all components at every junction, (total,).
+
+        Raises:
+            LawError: a component violates a law at these efforts.
+        """
         if self._rows.size:
             weights = self._entries * e[self._columns]
             # With weights the sums are floats, which numpy's type annotations do not express.
@@ -61,7 +69,14 @@ class Processes:
         for box, reversible, index, twice in self._brackets:
             _add(phi, index, reversible.bracket(reads[box], e[index]), twice)
         for box, process, index, twice in self._dissipating:
-            _add(phi, index, process.flows(reads[box], e[index], self._theta_0), twice)
+            if box in self.held:
+                _add(phi, index, self.held[box], twice)
+                continue
+            effort = e[index]
+            flow = process.flows(reads[box], effort, self._theta_0)
+            if not process.is_lawful:
+                process.check_flows(box, effort, flow, self._theta_0)
+            _add(phi, index, flow, twice)
         return phi
 
     def _index(self, box: str, component: Component) -> Index:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, frozen
+from ...arrays import Array
 from ..components import Irreversible, Storage
-from ..errors import StructureError
+from ..components.irreversible import semidefinite
+from ..errors import LawError, StructureError
 from ..patterns import power, state
 from ..quantities import Space, entropy, momentum_of, relative_pose_of
 
@@ -40,7 +41,22 @@ class Friction(Irreversible):
                     f"the friction of a {pair} must be a number, {d} numbers or a ({d}, {d}) "
                     f"tensor; given: shape {mu.shape}"
                 )
-            self._constant = frozen(np.array(mu * np.eye(d) if mu.ndim < 2 else mu))
+            full = mu * np.eye(d) if mu.ndim < 2 else mu
+            self._constant = semidefinite(full, f"the friction of a {pair}")
+
+    @property
+    def is_lawful(self) -> bool:
+        """Whether the tensor is a constant, which the constructor has checked."""
+        return self._tensor is None
+
+    def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
+        """Raise an error if a tensor given as a function destroys entropy; energy is conserved."""
+        if flow[-1] > 0.0:
+            raise LawError(
+                f"the second law fails in box '{name}': at the velocity {e[:-1].tolist()} its "
+                f"friction destroys entropy at {flow[-1]:.6g} W/K; the tensor must be positive "
+                "semidefinite at all velocities"
+            )
 
     def tensor(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
         """Return mu, (d,d)."""
@@ -76,7 +92,15 @@ def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
         viscous: N m s/rad or N s/m.
         dry: N m or N.
         slip: rad/s or m/s.
+
+    Raises:
+        StructureError: a coefficient is negative or not finite, or the slip is not above zero.
     """
+    if not (0.0 <= viscous < np.inf and 0.0 <= dry < np.inf and 0.0 < slip < np.inf):
+        raise StructureError(
+            "friction must not be negative and its slip must be above zero; given: viscous "
+            f"{viscous}, dry {dry}, slip {slip}"
+        )
 
     def tensor(q: Array, u: Array, theta: float) -> Array:
         speed = abs(float(u[0])) / slip
@@ -141,9 +165,15 @@ class Conduction(Irreversible):
     """
 
     def __init__(self, conductance: float) -> None:
-        self._h = float(conductance)
+        self._h = float(semidefinite(conductance, "a conductance"))
         super().__init__({"a": power(entropy), "b": power(entropy)}, self._onsager)
+
+    @property
+    def is_lawful(self) -> bool:
+        """True."""
+        return True
 
     def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         a, b = theta_0 + e[0], theta_0 + e[1]
+        # N^T K N with N = (sqrt(b / a), -sqrt(a / b)) and K = h.
         return self._h * np.array([[b / a, -1.0], [-1.0, a / b]])

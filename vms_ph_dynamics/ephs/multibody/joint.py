@@ -8,7 +8,7 @@ import numpy as np
 
 from ...arrays import Array, frozen
 from ...groups import SE3
-from ..components import Component, Environment, Reversible, Storage
+from ..components import Component, Environment, Quadratic, Reversible, Storage
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
@@ -132,6 +132,10 @@ class Spring(Storage):
             raise StructureError(f"a linear spring has no meaning on a {pair}; use potential")
         d = (pair.dimension,)
         self._k = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), d).copy()
+        if not (np.isfinite(self._k).all() and (self._k >= 0.0).all()):
+            raise StructureError(
+                f"the stiffness of a spring must be finite and not negative; given: {stiffness}"
+            )
         self._rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
         ports = {"q_r": power(relative_pose_of(pair))}
         super().__init__(ports, self._value, self._slope, self._curvature)
@@ -177,13 +181,14 @@ def joint(
     potential: Storage | None = None,
     friction: Any = None,
     heat: Heat | None = None,
+    armature: float = 0.0,
     driven: bool = False,
 ) -> System:
     """Return a joint between two bodies [C fig. 3].
 
     Boxes: ``o1``, ``o2``, ``hc``, ``pkc``, ``pe``, with friction ``mf``, and ``env`` or, with a
-    heat capacity, ``th``, ``ht`` and ``env``. Outer ports: ``p_1``, ``p_2`` of the bodies; ``p_r``
-    if driven, with the joint force as flow and u_r as effort.
+    heat capacity, ``th``, ``ht`` and ``env``; with armature ``ke``. Outer ports: ``p_1``, ``p_2``
+    of the bodies; ``p_r`` if driven, with the joint force as flow and u_r as effort.
 
     Args:
         pair: the relative motions that it allows.
@@ -192,8 +197,23 @@ def joint(
         potential: of the relative pose; None for none.
         friction: a number, tensor or function as in :class:`.Friction`; None for none.
         heat: destination of the heat; an environment of 298.15 K when None.
+        armature: inertia that a geared rotor adds to the joint's own motion, kg m^2 or kg; its
+            kinetic energy is ``armature * u_r^2 / 2``.
         driven: whether the joint's own port is open.
+
+    Raises:
+        StructureError: heat without friction, or armature that is negative, not finite or at a
+            joint of several degrees of freedom.
     """
+    if heat is not None and friction is None:
+        raise StructureError(
+            f"heat is given for a {pair} without friction, which makes none; give the friction too"
+        )
+    if not 0.0 <= armature < np.inf or (armature and pair.dimension > 1):
+        raise StructureError(
+            "armature must be finite, not negative and at a joint of one degree of freedom; given: "
+            f"{armature} at a {pair}"
+        )
     unit = np.eye(4)
     boxes: dict[str, System | Component] = {
         "o1": Offset(unit if offset_1 is None else offset_1, "p_1", "p_j1"),
@@ -216,6 +236,9 @@ def joint(
         if "q_r" in boxes["mf"].interface:
             junctions["q_r"] += ("mf.q_r",)
         _warm(boxes, junctions, heat or Heat())
+    if armature:
+        boxes["ke"] = Quadratic({"p_r": power(momentum_of(pair))}, 1.0 / armature)
+        junctions["p_r"] += ("ke.p_r",)
     if driven:
         junctions["p_r"] += ("p_r",)
     return compose(boxes, junctions, ["p_1", "p_2"] + ["p_r"] * driven)

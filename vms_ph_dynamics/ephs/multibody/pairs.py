@@ -5,6 +5,7 @@ not wrapped, so that springs may be wound by several turns.
 """
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from math import cos, pi, sin
 
 import numpy as np
@@ -59,6 +60,10 @@ class LowerPair(Space):
                 break
         return q
 
+    def rates(self, q: Array, first: Array, second: Array) -> Array:
+        """Return u_r from the twists of C1 and C2, each in its own frame."""
+        return self._solve @ (second - self.adjoint_of_inverse(q) @ first)
+
     def origin(self) -> Array:
         """Return the element at which C1 and C2 coincide."""
         return self.own.origin()
@@ -92,7 +97,12 @@ class Screw(LowerPair):
             raise StructureError(f"the pitch of a screw must be finite; given: {pitch}")
         self.lead = pitch / (2.0 * pi)
         axis = self.lead * _UNIT[:, [2]] + _UNIT[:, [5]]
-        super().__init__(name or f"screw pair of pitch {pitch:g} m", Euclidean(1), axis)
+        super().__init__(name or f"screw pair of pitch {float(pitch)!r} m", Euclidean(1), axis)
+
+    @property
+    def identity(self) -> Hashable:
+        """Its own, with the advance."""
+        return super().identity, self.lead
 
     def inclusion(self, q: Array) -> Array:
         """Return the rotation by q with its advance."""

@@ -28,8 +28,10 @@ def place(
 ) -> Array:
     """Return the state vector of a mechanism at given joint positions and velocities.
 
-    Poses follow from the ground or a given body along the joints. A joint that closes a loop gets
-    the position of the smallest violation, which the simulation checks.
+    Bodies and joints are named as in the mechanism; where it fills a box of a larger system, with
+    the name of the box in front, as in ``"cell.elbow"``. Poses follow from the ground or a given
+    body along the joints. A joint that closes a loop gets the position of the smallest violation,
+    which the simulation checks.
 
     Args:
         equations: of the mechanism.
@@ -48,12 +50,12 @@ def place(
     for name, pose in (poses or {}).items():
         twist: Array = np.asarray((twists or {}).get(name, np.zeros(6)), dtype=np.float64)
         known[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
-    closures = {split(box)[0]: c for box, c in equations.closures.items()}
+    closures = {split(box)[0]: (box, c) for box, c in equations.closures.items()}
     for name in [*q, *u]:
         if name not in closures:
             raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
     values: dict[str, Any] = {}
-    waiting = dict(closures)
+    waiting = {name: closure for name, (_, closure) in closures.items()}
     while waiting:
         placed = [
             n for n, c in waiting.items() if _known(c.first, known) or _known(c.second, known)
@@ -65,13 +67,33 @@ def place(
             continue
         for name in placed:
             _follow(equations, name, waiting.pop(name), q, u, known, values)
+    # A junction that is also an outer port has the name of that port, so momenta are found by the
+    # efforts that their poses integrate.
+    moving = {held.junction: effort for held, effort in equations.couplings}
     for junction, (pose, twist) in known.items():
-        body = junction[: -len(".q")]
-        held = equations.layout.find(f"{body}.p")
-        at = held.tangent
         values[junction] = pose
-        values[f"{body}.p"] = np.linalg.solve(equations.storages.Q[at, at], twist)
+        _set_momentum(equations, moving[junction], twist, values)
+    for box, closure in closures.values():
+        rotor = equations.layout.junctions[f"{box}.p_r"]
+        if rotor in equations.layout.states:
+            start, end = _known(closure.first, known), _known(closure.second, known)
+            assert start is not None  # every joint has been placed
+            assert end is not None
+            pair = _pair(closure)
+            rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
+            _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
     return equations.states.vector({**values, **(others or {})})
+
+
+def _set_momentum(equations: Equations, at: slice, velocity: Array, values: dict[str, Any]) -> None:
+    """Set the momentum whose effort is at a place among the efforts from its velocity."""
+    held = next(held for held in equations.layout.states.values() if held.tangent == at)
+    values[held.junction] = np.linalg.solve(equations.storages.Q[at, at], velocity)
+
+
+def _pair(closure: Closure) -> LowerPair:
+    assert isinstance(closure.component, HolonomicConstraint)  # the only one with a closure
+    return closure.component.pair
 
 
 def _known(where: Place, known: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array] | None:
@@ -93,9 +115,7 @@ def _follow(
     known: dict[str, tuple[Array, Array]],
     values: dict[str, Any],
 ) -> None:
-    component = closure.component
-    assert isinstance(component, HolonomicConstraint)  # the only component with a closure
-    pair = component.pair
+    pair = _pair(closure)
     start, end = _known(closure.first, known), _known(closure.second, known)
     q_r = _element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))

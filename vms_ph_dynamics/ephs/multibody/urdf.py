@@ -10,6 +10,7 @@ from ...arrays import Array
 from ...errors import ModelError
 from ...groups import pose as pose_of
 from ...robot.building import build
+from ...robot.inertia import check_rotors
 from ...robot.joint_table import joint_table
 from ...robot.joints import base_of
 from ...robot.mimic import Mimic
@@ -35,18 +36,20 @@ def from_urdf(
 
     Bodies are named after links, with frames at their centres of mass and the axes of the link
     frame; joints keep their names, and all are driven. Damping and friction of the URDF become
-    friction with heat. A floating base is a free body with an open port.
+    friction with heat, and armature becomes the kinetic energy of rotors. A floating base is a free
+    body with an open port.
 
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
         base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
         gravity: (3,) in the inertial frame, m/s^2.
         locked_joints: names of joints to hold, at zero or at the value given.
-        heat: destination of the heat of all joints or of each; the environment when None.
+        heat: destination of the heat of all joints with friction or of each by name; the
+            environment when None.
 
     Raises:
-        ModelError: the text is not a URDF, a joint type is not covered, or a moving link has no
-            mass.
+        ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
+            or no rotational inertia about some axis, or heat is given where there is no friction.
     """
     model, mimics = build(xml, base, gravity, locked_joints)
     return from_pinocchio(model, mimics, heat=heat)
@@ -63,17 +66,24 @@ def from_pinocchio(
     Args:
         model: the model, whose first joint determines the base.
         mimics: joints that follow others.
-        heat: destination of the heat of all joints or of each; the environment when None.
+        heat: as for :func:`from_urdf`.
 
     Raises:
-        ModelError: a joint type is not covered, or a moving link has no mass.
+        ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
     """
+    check_rotors(model)
     gravity = tuple(model.gravity.linear.tolist())
     floating = base_of(model) == "floating"
     links = body_names(model)
     bodies: dict[str, System] = {}
     joints: dict[str, Between] = {}
     table = joint_table(model, range(1, model.njoints))
+    rubbing = {
+        joint_name(model.names[i])
+        for i in range(1, model.njoints)
+        if table.damping[i - 1] or table.friction[i - 1]
+    }
+    _check_heat(heat, rubbing)
     for i in range(1, model.njoints):
         inertia = model.inertias[i]
         if not inertia.mass > 0.0:
@@ -98,7 +108,8 @@ def from_pinocchio(
                 o1,
                 o2,
                 friction=_friction(table.damping[i - 1], table.friction[i - 1], pair),
-                heat=heat.get(name) if isinstance(heat, Mapping) else heat,
+                heat=_heat_of(name, heat) if name in rubbing else None,
+                armature=float(model.armature[model.idx_vs[i]]),
                 driven=True,
             ),
         )
@@ -107,6 +118,22 @@ def from_pinocchio(
         for name, m in (mimics or {}).items()
     }
     return mechanism(bodies, joints, open_bodies=[links[1]] if floating else [], gears=gears)
+
+
+def _heat_of(name: str, heat: Heat | Mapping[str, Heat] | None) -> Heat | None:
+    return heat.get(name) if isinstance(heat, Mapping) else heat
+
+
+def _check_heat(heat: Heat | Mapping[str, Heat] | None, rubbing: set[str]) -> None:
+    """Check that heat is given for joints that have friction, which makes it."""
+    without = sorted(set(heat) - rubbing) if isinstance(heat, Mapping) else []
+    if without or (heat is not None and not rubbing):
+        raise ModelError(
+            "heat is given "
+            + (f"for {', '.join(without)}, " if without else "")
+            + "but joints without friction make none; those with friction are: "
+            + f"{', '.join(sorted(rubbing)) or 'none'}; add <dynamics damping=... friction=.../>"
+        )
 
 
 def body_names(model: Any) -> dict[int, str]:

@@ -6,6 +6,7 @@ invariants; on a vector space they are additions.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ...groups import SE2, SE3, SO3, Group, SO3TimesR3
 
 
 class Space(ABC):
-    """A manifold with a trivial tangent bundle, identified by its name.
+    """A manifold with a trivial tangent bundle, identified by its name and what it depends on.
 
     Attributes:
         name: as in "SE(3)" or "se(3)*".
@@ -59,11 +60,16 @@ class Space(ABC):
         """Whether steps are additions."""
         return True
 
+    @property
+    def identity(self) -> Hashable:
+        """What is equal for equal spaces: the name, the shape and the parameters, to all digits."""
+        return self.name, self.shape, self.dimension
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.name == other.name
+        return isinstance(other, Space) and self.identity == other.identity
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.identity)
 
     def __repr__(self) -> str:
         return self.name
@@ -99,6 +105,11 @@ class Dual(Euclidean):
         if not (of.is_vector_space and type(of) is Euclidean):
             base = of.name if "(" not in of.name else of.name.lower()
             self.name = f"{base}*"
+
+    @property
+    def identity(self) -> Hashable:
+        """Its own, with that of the space of which it is the dual."""
+        return (super().identity, self.of.identity) if self.name.endswith("*") else super().identity
 
 
 class LieGroup(Space):

@@ -5,6 +5,7 @@ defines it, level by level, from relations between port variables. Assembling eq
 independent computation with which it must agree.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...arrays import Array, frozen
 from ..components import Component, Reversible
 from ..errors import StructureError
 from ..patterns import Interface, Pattern, split, width
-from .system import System
+from .system import System, fold
 
 # Singular values of stacked orthonormal bases and junction equations below this are rounding
 # errors.
@@ -51,8 +52,15 @@ def relation(system: System | Component) -> Relation:
     Raises:
         StructureError: a component is not reversible or depends on the state.
     """
-    if isinstance(system, System):
-        return _composed(system.pattern, {b: relation(s) for b, s in system.fillings.items()})
+    return fold(system, _relation) if isinstance(system, System) else _of_component(system)
+
+
+def _relation(system: System, inner: Mapping[str, Relation]) -> Relation:
+    components = {b: _of_component(c) for b, c in system.fillings.items() if b not in inner}
+    return _composed(system.pattern, {**components, **inner})
+
+
+def _of_component(system: System | Component) -> Relation:
     if not isinstance(system, Reversible) or system.reads:
         raise StructureError(
             "the relation of a system is for reversible components with constant structures"

@@ -1,15 +1,18 @@
 """Systems: components, or patterns whose boxes are filled by systems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from ..components import Component
 from ..errors import PatternError
 from ..patterns import Interface, Pattern, same_interface, substitute
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class System:
     """A pattern with a system in every box.
 
@@ -36,6 +39,11 @@ class System:
                 )
         object.__setattr__(self, "pattern", pattern)
         object.__setattr__(self, "fillings", MappingProxyType(dict(fillings)))
+
+    def __repr__(self) -> str:
+        """Return the names of boxes and outer ports; what fills the boxes may be nested deeply."""
+        boxes, ports = (", ".join(names) for names in (self.pattern.boxes, self.pattern.outer))
+        return f"System(boxes: {boxes}; outer ports: {ports or 'none'})"
 
     @property
     def interface(self) -> Interface:
@@ -69,13 +77,38 @@ def compose(
 
 def flatten(system: System) -> System:
     """Return the same system as one pattern of components; box b in box a is named ``a.b``."""
-    inner: dict[str, Pattern] = {}
+    return fold(system, _flattened)
+
+
+def _flattened(system: System, flat: Mapping[str, System]) -> System:
+    inner = {box: filling.pattern for box, filling in flat.items()}
     fillings: dict[str, System | Component] = {}
     for box, filling in system.fillings.items():
-        if isinstance(filling, System):
-            flat = flatten(filling)
-            inner[box] = flat.pattern
-            fillings |= {f"{box}.{name}": c for name, c in flat.fillings.items()}
+        if box in flat:
+            fillings |= {f"{box}.{name}": c for name, c in flat[box].fillings.items()}
         else:
             fillings[box] = filling
     return System(substitute(system.pattern, inner), fillings)
+
+
+def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
+    """Return the value of a system from those of the systems within it, at any depth of nesting.
+
+    Args:
+        system: the outermost.
+        combine: takes a system and the values of its boxes that hold systems.
+    """
+    done: dict[int, T] = {}
+    waiting = [system]
+    while waiting:
+        current = waiting[-1]
+        within = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
+        missing = [f for f in within.values() if id(f) not in done]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        # A system may fill several boxes; its value is computed once.
+        if id(current) not in done:
+            done[id(current)] = combine(current, {b: done[id(f)] for b, f in within.items()})
+    return done[id(system)]
