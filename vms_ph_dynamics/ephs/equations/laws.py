@@ -3,10 +3,13 @@
 import numpy as np
 
 from ...arrays import Array
-from ..errors import LawError, SimulationError, StructureError
+from ..errors import LawError, SimulationError, StructureError, TemperatureError
 from .equations import Equations
 
 _SAMPLES = 3
+
+# Of sampled temperatures, as a share of theta_0; entropies outside are halved this often.
+_COLDEST, _HALVINGS = 0.2, 60
 
 # Rounding of sums of powers of order one to a hundred, solved with matrices of condition 1e4.
 _ROUNDING = 1e-9
@@ -58,7 +61,30 @@ def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
     x = equations.states.vector()
     for held in equations.layout.states.values():
         x[held.at] = held.space.random(rng).ravel()
-    return with_consistent_velocities(equations, x)
+    return with_consistent_velocities(equations, _tempered(equations, x))
+
+
+def _tempered(equations: Equations, x: Array) -> Array:
+    """Return the state with entropies nearer to zero where they give extreme temperatures.
+
+    One J/K is much for a small heat capacity, whose temperature would underflow.
+    """
+    x = x.copy()
+    for _ in range(_HALVINGS):
+        try:
+            found = equations.storages.temperatures(x)
+        except TemperatureError:
+            found = {}
+        extreme = [
+            held
+            for held in equations.storages.entropies
+            if not _COLDEST < found.get(held.end, 0.0) / equations.theta_0 < 1.0 / _COLDEST
+        ]
+        if not extreme:
+            break
+        for held in extreme:
+            x[held.at] *= 0.5
+    return x
 
 
 def with_consistent_velocities(equations: Equations, x: Array) -> Array:

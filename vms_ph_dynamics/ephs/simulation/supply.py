@@ -28,19 +28,22 @@ class Supply:
     Attributes:
         supplied: exergy supplied through every outer power port, J.
         entropy: supplied through all of them together, J/K.
+        path: (total,) integral of all efforts over the step: the path along each velocity.
     """
 
-    __slots__ = ("_equations", "entropy", "supplied")
+    __slots__ = ("_equations", "entropy", "path", "supplied")
 
     def __init__(self, equations: Equations) -> None:
         outer = equations.system.pattern.outer
         self._equations = equations
         self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
         self.entropy = 0.0
+        self.path = np.zeros(equations.layout.total)
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
         """Add the supply of flows at the given efforts, (total,), held for ``duration`` s."""
         layout = self._equations.layout
+        self.path += duration * efforts
         for name, value in flows.items():
             at = layout.efforts[layout.outer[name]]
             flow = duration * np.broadcast_to(
@@ -48,6 +51,13 @@ class Supply:
             )
             self.supplied[name] += float(efforts[at] @ flow)
             self.entropy += float(self._equations.is_entropy[at] @ flow)
+
+    def append(self, later: "Supply") -> None:
+        """Add the supply of a step that follows."""
+        for name, value in later.supplied.items():
+            self.supplied[name] += value
+        self.entropy += later.entropy
+        self.path += later.path
 
     @property
     def energy(self) -> float:
