@@ -47,6 +47,34 @@ def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
     assert needed <= _depends("depend", "exec_depend")
 
 
+# Keys of rosdep for modules of other names, and modules that docs/interoperability.md says to get
+# from PyPI or that only a checkout has.
+_KEYS = {"yaml": "python3-yaml", "urdf_parser_py": "urdfdom_py", "tf2_ros": "tf2_ros_py"}
+_FROM_PYPI = {"rosbags", "mcap", "lz4", "zstandard", "viser", "trimesh", "mujoco"}  # some by others
+_OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
+
+
+def test_every_python_package_that_colcon_installs_is_a_dependency_or_documented() -> None:
+    imported: set[str] = set()
+    for path in PYTHON:
+        if path.is_relative_to(ROOT / "vms_ph_embedded"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Import):
+                imported |= {name.name.partition(".")[0] for name in node.names}
+    foreign = {name for name in imported - sys.stdlib_module_names if name not in _OWN}
+    foreign -= {path.parent.name for path in ROOT.glob("vms_ph_*/__init__.py")}
+    depends = _depends("depend", "build_depend", "exec_depend")
+    missing = {n for n in foreign if not {n, f"python3-{n}", _KEYS.get(n, n)} & depends}
+    assert "sympy" in foreign
+    assert missing <= _FROM_PYPI
+    pages = (ROOT / "docs" / "interoperability.md").read_text()
+    named = {"rosbags", "mcap", "viser", "trimesh", "example-robot-data"}
+    assert all(f"`{name}`" in pages for name in named)
+
+
 def test_every_package_that_an_interface_uses_is_found_and_depended_on() -> None:
     used = set()
     for path in INTERFACES:

@@ -63,6 +63,10 @@ class Robot(NamedTuple):
 
 @pytest.fixture
 def robot(rng: np.random.Generator) -> Robot:
+    return moving_robot(rng)
+
+
+def moving_robot(rng: np.random.Generator) -> Robot:
     model = VMSModel.from_urdf(robots.get("panda").description(), "floating", "panda_link8")
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     source = model.pinocchio
