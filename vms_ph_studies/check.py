@@ -9,6 +9,9 @@ Origin = Literal["published", "independent", "bound", "baseline"]
 
 ORIGINS: tuple[Origin, ...] = ("published", "independent", "bound", "baseline")
 
+# Largest tolerance as a share of the reference: the rounding of one printed digit, as in "3 deg".
+LOOSEST = 0.2
+
 
 @dataclass(frozen=True)
 class Check:
@@ -64,7 +67,12 @@ def compared(
     why: str = "",
     origin: Origin = "published",
 ) -> Check:
-    """Return the check of a number: it agrees within the tolerance, or it differs."""
+    """Return the check of a number: it agrees within the tolerance, or it differs.
+
+    The tolerance is small beside the reference, so that zero, the opposite sign or a change of a
+    quarter differ.
+    """
+    assert reference == 0.0 or tolerance <= LOOSEST * abs(reference), (name, reference, tolerance)
     close = abs(obtained - reference) <= tolerance
     return Check(
         name,

@@ -198,7 +198,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             float(np.linalg.norm(predicted)),
             float(predicted @ turn / np.linalg.norm(predicted)),
             # The curvature varies along a loop of finite size.
-            5e-3 * amplitude * max(float(np.linalg.norm(predicted)), 1e-3),
+            5e-3 * amplitude * float(np.linalg.norm(predicted)),
             "1/rad",
             "the curvature by the formula, the turn by integration along a small loop",
             "independent",
