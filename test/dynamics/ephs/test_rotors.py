@@ -90,5 +90,7 @@ def test_heat_of_joints_without_friction_is_refused() -> None:
     with pytest.raises(ModelError, match=r"for knee, but joints .* with friction are: hinge"):
         mb.from_urdf(rubbing, heat={"hinge": warm, "knee": warm})
     assert "hinge.th" in assemble(mb.from_urdf(rubbing, heat=warm)).layout.components
+    with pytest.raises(StructureError, match="has no effect; give the capacity too"):
+        mb.Heat(conductance=0.1)
     with pytest.raises(StructureError, match="heat is given for a revolute pair without friction"):
         mb.joint(mb.Revolute(), heat=warm)

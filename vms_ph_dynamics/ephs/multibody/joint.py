@@ -108,6 +108,19 @@ class Heat:
     theta_0: float = 298.15
     theta: float | None = None
 
+    def __post_init__(self) -> None:
+        """Check that no value is given that would have no effect.
+
+        Raises:
+            StructureError: a conductance or a temperature of a joint without heat capacity.
+        """
+        if self.capacity is None and (self.conductance or self.theta is not None):
+            raise StructureError(
+                "heat without a capacity goes directly to the environment, so that a conductance "
+                f"({self.conductance} W/K) or a temperature of the joint ({self.theta} K) has no "
+                "effect; give the capacity too"
+            )
+
 
 def no_potential(pair: LowerPair) -> Storage:
     """Return the storage of a joint without potential, which holds the relative pose only."""

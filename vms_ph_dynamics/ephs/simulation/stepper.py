@@ -74,7 +74,8 @@ class EphsStepper(Stepper):
     produced, never negative in any step forward [C (6)]. Its residual is the residual of the first
     law, the unaccounted energy. For a mechanism in an environment of one temperature the exergy is
     its mechanical energy. Ports are flows into outer power ports by name, held or as a function of
-    time and state vector. There is no spatial momentum.
+    time and state vector. There is no spatial momentum. Friction that is faster than a step is held
+    at its mean force over the step; see :class:`StiffFriction`.
 
     Args:
         equations: of the system; their rank is found where a run begins.

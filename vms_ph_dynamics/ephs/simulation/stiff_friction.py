@@ -271,7 +271,10 @@ class StiffFriction:
                 turned = dt * stiff.mobility @ self._force_slope(stiff, warm, stages[j])
                 for i in range(2):
                     slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * turned
-            change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
+            try:
+                change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
+            except np.linalg.LinAlgError:
+                return None
             size, share = float(np.linalg.norm(r)), 1.0
             while share > 1e-4:
                 r, forces = residual(stages - share * change)
