@@ -10,7 +10,8 @@ from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs import Equations, assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.simulation import SCHEMES
-from vms_ph_dynamics.ephs.simulation.stiff_friction import StiffFriction
+from vms_ph_dynamics.ephs.simulation.stiff_friction import Stiff, StiffFriction
+from vms_ph_dynamics.ephs.simulation.supply import Supply
 from vms_ph_dynamics.integrators import integrate
 from vms_ph_io import robots
 
@@ -124,3 +125,33 @@ def test_friction_that_is_slower_than_the_step_is_left_to_the_scheme() -> None:
     found = StiffFriction(equations, 1.0).find(x, 5e-2)
     assert found is not None
     np.testing.assert_allclose(found.mobility, 1.0 / INERTIA, rtol=1e-10)
+
+
+def test_a_step_in_which_held_friction_would_supply_power_is_halved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    equations = hinge(mb.coulomb(0.0, 0.1), 0.05)
+    x = mb.place(equations, velocities={"j": 2.0})
+    friction = StiffFriction(equations, 1.0)
+    stiff, supply = friction.find(x, 1e-3), Supply(equations)
+    assert stiff is not None
+    supply.path[:] = 1e-3
+    # A force against the path takes heat out of the joint.
+    assert friction.heat(stiff, np.array([-0.1]), supply) is None
+    heated = friction.heat(stiff, np.array([0.1]), supply)
+    assert heated is not None
+    assert heated[0][1] == pytest.approx(1e-4)
+    # Steps of 1 ms are refused here, and their halves are taken.
+    whole, original = simulate(equations, x, 5e-4, 20, every=2), StiffFriction.heat
+    refused = []
+
+    def heat(self: StiffFriction, stiff: Stiff, force: np.ndarray, given: Supply) -> object:
+        refused.append(len(refused) % 3 == 0)
+        return None if refused[-1] else original(self, stiff, force, given)
+
+    monkeypatch.setattr(StiffFriction, "heat", heat)
+    halved = simulate(equations, x, 1e-3, 10)
+    # A refusal and two halves for every step.
+    assert len(refused) == 30
+    np.testing.assert_allclose(halved.states[1:], whole.states[1:], atol=1e-12)
+    assert abs(halved.first_law).max() < 1e-9
