@@ -153,10 +153,10 @@ CHANGED = {
     "feurstein-prismatic-1": {"gravity": "10.8"},
     "feurstein-prismatic-2": {"gravity": "10.8"},
     "feurstein-prismatic-3": {"gravity": "10.8"},
-    "feurstein-revolute-1": {"K_p": "6"},
-    "feurstein-revolute-2": {"K_p": "0", "duration": "2.5"},
+    "feurstein-revolute-1": {"joint": "1.7"},
+    "feurstein-revolute-2": {"joint": "1.7", "duration": "2.5"},
     "feurstein-revolute-4": {"K_E": "20", "duration": "9"},
-    "feurstein-revolute-5": {"K_E": "20", "duration": "12"},
+    "feurstein-revolute-5": {"gravity": "10.8", "duration": "12"},
     "feurstein-revolute-6": {"K_E": "20"},
 }
 
