@@ -44,6 +44,15 @@ def test_an_unknown_model_is_reported_with_the_known_ones(tmp_path: Path) -> Non
     assert "satellite_panda" in str(result.exception)
 
 
+def test_the_powers_of_a_robot_in_a_fluid_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "powers.svg"
+    words = ["ephs", "draw", "bluerov2_alpha5", "--powers", "0.1", "-o", str(file)]
+    result = CliRunner().invoke(make_app(), words)
+    assert isinstance(result.exception, VmsPhError)
+    assert "moves in a fluid" in str(result.exception)
+    assert not file.exists()
+
+
 def checks(*settings: str) -> dict[str, dict[str, object]]:
     words = [word for setting in settings for word in ("--set", setting)]
     document = json.loads(run("reproduce", "lohmayer-mbs", "--json", *words))
