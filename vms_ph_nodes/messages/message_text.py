@@ -8,6 +8,7 @@ import numpy as np
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.yaml_text import YamlError, parse_yaml
 
 _SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")
 
@@ -64,9 +65,9 @@ def parse(text: str) -> Any:
         VmsPhError: the text is not YAML.
     """
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise VmsPhError(f"not YAML: {' '.join(str(error).split())}") from None
+        values = parse_yaml(text)
+    except YamlError as error:
+        raise VmsPhError(f"not YAML: {error}") from None
     return {} if values is None else values
 
 
