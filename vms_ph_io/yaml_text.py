@@ -18,6 +18,8 @@ DEEPEST = 64
 MOST_VALUES = 200_000
 """Largest accepted number of values, those that an alias repeats counted each time."""
 
+_MOST_BITS = 1024  # of an integer; a float has this range
+
 
 class YamlError(VmsPhError):
     """A text that is not YAML of plain values within the bounds."""
@@ -57,6 +59,18 @@ class BoundedLoader(yaml.SafeLoader):
                 problem=f"it has more than {MOST_VALUES} values", problem_mark=mark
             )
         return node
+
+    def construct_yaml_int(self, node: Any) -> int:
+        """Return an integer that can be printed, in any base that YAML has."""
+        value = int(super().construct_yaml_int(node))
+        if value.bit_length() > _MOST_BITS:
+            raise yaml.MarkedYAMLError(
+                problem=f"an integer has more than {_MOST_BITS} bits", problem_mark=node.start_mark
+            )
+        return value
+
+
+BoundedLoader.add_constructor("tag:yaml.org,2002:int", BoundedLoader.construct_yaml_int)
 
 
 def parse_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:

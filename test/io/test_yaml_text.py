@@ -29,6 +29,7 @@ BOMBS = {
     "aliases of aliases": _TENFOLD,
     "merged aliases of aliases": _TENFOLD.replace("[x", "[{x: 1}"),
     "a number of too many digits": "1" * 5000,
+    "an octal number of too many digits": "0" + "1" * 5000,
     "a truth value that is none": "!!bool x",
     "a date that is none": "2001-99-99",
     "a time that is none": "!!timestamp x",

@@ -10,6 +10,7 @@ import yaml
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.yaml_text import YamlError, parse_yaml
 
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")
 
 
@@ -86,7 +87,8 @@ def load_interface(name: str, kind: str) -> Any:
         parts.insert(1, kind)
     try:
         package, folder, type_name = parts
-        if folder != kind:
+        # A name may come from the wire, and nothing but a package of messages is to be imported.
+        if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
             raise ValueError
         module = __import__(f"{package}.{folder}", fromlist=[type_name])
         return getattr(module, type_name)
