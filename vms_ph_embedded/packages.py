@@ -29,7 +29,7 @@ def share_directory(package: str) -> Path | None:
         return _registered[package]
     for prefix in prefixes():
         share = prefix / "share" / package
-        if (share / "package.xml").is_file():
+        if os.path.isfile(share / "package.xml"):
             return share
     return None
 

@@ -22,7 +22,7 @@ def package_directory(name: str) -> Path | None:
     modules = [Path(p) / "cmeel.prefix" for p in sys.path if p]
     for prefix in (*prefixes, *modules, Path(sys.prefix)):
         folder = prefix / "share" / name
-        if folder.is_dir():
+        if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
     return None
 

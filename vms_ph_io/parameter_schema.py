@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from vms_ph_dynamics.errors import VmsPhError
+
+from .yaml_text import read_yaml
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -95,12 +95,7 @@ def load_parameters(path: Path) -> dict[str, ParameterSpec]:
     Raises:
         VmsPhError: no such file, or a file that does not follow the schema.
     """
-    try:
-        content = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise VmsPhError(f"{path} cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise VmsPhError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(path)
     if not isinstance(content, dict) or len(content) != 1:
         raise VmsPhError(f"{path} must have one top-level key, the name of the node")
     (tree,) = content.values()
@@ -121,19 +116,22 @@ def _collect(tree: Any, prefix: str, found: dict[str, ParameterSpec], path: Path
 
 
 def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
-    unknown = sorted(item.keys() - _FIELDS)
+    unknown = sorted(map(str, item.keys() - _FIELDS))
     if unknown:
         raise VmsPhError(
             f"{path}: {name} has the unknown field {unknown[0]}; known are "
             f"{', '.join(sorted(_FIELDS))}"
         )
-    if item["type"] not in _TYPES:
+    if not isinstance(item["type"], str) or item["type"] not in _TYPES:
         raise VmsPhError(
             f"{path}: {name} has the type {item['type']}; accepted are {', '.join(_TYPES)}"
         )
     rules: dict[str, Any] = {}
-    for rule, argument in (item.get("validation") or {}).items():
-        short = rule.removesuffix("<>")
+    validation = item.get("validation") or {}
+    if not isinstance(validation, dict):
+        raise VmsPhError(f"{path}: the validation of {name} must hold rules; given: {validation!r}")
+    for rule, argument in validation.items():
+        short = str(rule).removesuffix("<>")
         if short not in _RULES:
             raise VmsPhError(
                 f"{path}: {name} has the validation {rule}; accepted are "
@@ -148,7 +146,12 @@ def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
     spec = ParameterSpec(
         name, item["type"], default, item["description"], bool(item.get("read_only", False)), rules
     )
-    wrong = spec.complaint(default)
+    try:
+        wrong = spec.complaint(default)
+    except (TypeError, LookupError):
+        raise VmsPhError(
+            f"{path}: the validation of {name} does not fit its type {spec.type}: {validation!r}"
+        ) from None
     if wrong:
         raise VmsPhError(f"{path}: the default is not accepted: {wrong}")
     return spec

@@ -1,5 +1,6 @@
 """The bundled robots, by name."""
 
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -118,7 +119,7 @@ class Robot:
 
     def _resolved(self, address: str) -> Path:
         file = resolve(address)
-        if file is None or not file.is_file():
+        if file is None or not os.path.isfile(file):
             package = address.removeprefix("package://").partition("/")[0]
             raise VmsPhError(
                 f"robot '{self.name}' requires {address}, whose package is not installed; "

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from vms_ph_dynamics.arrays import Array, vector
-from vms_ph_dynamics.errors import ModelError, StateError, VmsPhError
+from vms_ph_dynamics.errors import ModelError, StateError
+
+from .yaml_text import YamlError, read_yaml
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.effects.allocation import Allocation, Rotor
@@ -143,13 +143,9 @@ def _keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] =
 
 def _read(path: str | Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(Path(path).read_text())
-    except OSError as error:
-        raise VmsPhError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path} is not text: {error}") from None
-    except yaml.YAMLError as error:
-        raise ModelError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+        content = read_yaml(path)
+    except YamlError as error:
+        raise ModelError(str(error)) from None
     if not isinstance(content, dict):
         raise ModelError(f"{path} must contain a mapping")
     return content

@@ -1,6 +1,7 @@
 """Prints the description of a robot, for launch files: ``ros2 run vms_ph describe panda``."""
 
 import argparse
+import os
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -27,7 +28,7 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
         return xml
     if ros2_control == "simulated":
         file = share_directory() / f"urdf/{robot}.ros2_control.xacro"
-        if not file.is_file():
+        if not os.path.isfile(file):
             ours = sorted(p.name.split(".")[0] for p in file.parent.glob("*.ros2_control.xacro"))
             raise VmsPhError(
                 f"there is no ros2_control tag for {robot}; there is one for {', '.join(ours)}; "

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.robot.description import MOST_LINKS
 from vms_ph_io import load_urdf
 from vms_ph_io.bag.mcap_reader import LARGEST_CHUNK, McapReader
 from vms_ph_io.bag.mcap_writer import MAGIC
-from vms_ph_io.urdf.bounds import MOST_LINKS
+from vms_ph_io.urdf import xacro_text
 from vms_ph_io.urdf.checks import check_urdf
+from vms_ph_io.urdf.visuals import visuals
 
 _INERTIAL = (
     "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
@@ -111,3 +114,159 @@ def test_a_chunk_is_decompressed_to_at_most_its_stated_size() -> None:
     content = _file_of_one_chunk(b"zstd", 1000, bomb)
     reader = McapReader(BytesIO(content), len(content), "bag")
     assert list(reader.records()) == []
+
+
+_FREE = "<robot name='free'><link name='a'>{}</link>{}</robot>"
+_ARM = (
+    "<link name='b'>{}</link><joint name='j' type='continuous'><parent link='a'/>"
+    "<child link='b'/>{}</joint>"
+)
+
+
+def _arm(inertial: str = _INERTIAL, inside: str = "") -> str:
+    return _FREE.format(_INERTIAL, _ARM.format(inertial, inside))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        _INERTIAL.replace("<mass", "<origin xyz='nan 0 0'/><mass"),
+        _INERTIAL.replace("<mass", "<origin xyz='0 0'/><mass"),
+        _INERTIAL.replace("<mass", "<origin rpy='0 0 1e999'/><mass"),
+        _INERTIAL.replace("<mass value='1'", "<mass value='1_000'"),
+        _INERTIAL.replace("<mass value='1'", "<mass value='1e308'"),
+        _INERTIAL.replace("ixx='1'", "ixx='inf'"),
+    ],
+)
+def test_an_inertial_whose_numbers_are_none_is_refused_not_dropped(
+    place: str, tmp_path: Path
+) -> None:
+    assert "must be" in _refusal(tmp_path / "arm.urdf", _arm(place))
+    with pytest.raises(VmsPhError, match="link 'b' must be"):
+        VMSModel.from_urdf(_arm(place), "floating")
+
+
+@pytest.mark.parametrize(
+    "inside", ["<origin xyz='0 nan 0'/>", "<axis xyz='x'/>", "<dynamics damping='1e300'/>"]
+)
+def test_the_numbers_of_a_joint_are_finite(inside: str) -> None:
+    with pytest.raises(VmsPhError, match="of joint 'j' must be"):
+        VMSModel.from_urdf(_arm(inside=inside))
+
+
+@pytest.mark.parametrize("space", ["\n", "\t", "  ", "&#10;"])
+def test_no_white_space_in_a_number_drops_an_inertia(space: str) -> None:
+    origin = f"<origin xyz='{space}0{space}0 0.5{space}'/><mass"
+    model = VMSModel.from_urdf(_arm(_INERTIAL.replace("<mass", origin)), "floating")
+    assert model.total_mass == 2.0
+
+
+def test_entities_and_namespaces_are_those_of_xml() -> None:
+    entity = "<!DOCTYPE robot [<!ENTITY m '3'>]>" + _arm(
+        _INERTIAL.replace("value='1'", "value='&m;'")
+    )
+    assert VMSModel.from_urdf(entity, "floating").total_mass == 4.0
+    drake = _arm().replace("<robot", "<robot xmlns='http://drake.mit.edu'")
+    assert VMSModel.from_urdf(drake, "floating").total_mass == 2.0
+
+
+@pytest.mark.parametrize("depth", [65, 50_000])
+def test_a_description_that_arrives_as_text_is_bounded_too(depth: int) -> None:
+    nested = f"<robot name='deep'>{'<x>' * depth}{'</x>' * depth}</robot>"
+    with pytest.raises(VmsPhError, match="nested"):
+        VMSModel.from_urdf(nested)
+    with pytest.raises(VmsPhError, match="nested"):
+        visuals(nested)
+    with pytest.raises(VmsPhError, match="at most 2000"):
+        VMSModel.from_urdf(_chain(10_000, "fixed"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<robot", "&a;", "<robot>\0</robot>", "<robot>\ud800</robot>"]
+)
+def test_a_description_that_is_no_xml_is_refused(text: str) -> None:
+    with pytest.raises(VmsPhError, match="not well-formed"):
+        VMSModel.from_urdf(text)
+
+
+def test_a_mass_matrix_that_is_not_finite_is_refused() -> None:
+    followers = "".join(
+        f"<link name='l{i}'>{_INERTIAL}</link><joint name='j{i}' type='revolute'>"
+        f"<parent link='a'/><child link='l{i}'/>"
+        "<limit lower='-1' upper='1' effort='1' velocity='1'/>"
+        + (f"<mimic joint='j{i - 1}' multiplier='1e12'/>" if i else "")
+        + "</joint>"
+        for i in range(20)
+    )
+    with pytest.raises(VmsPhError, match="is not finite"):
+        VMSModel.from_urdf(_FREE.format(_INERTIAL, followers))
+
+
+@pytest.mark.parametrize(
+    "visual",
+    [
+        "<origin xyz='1e'/><geometry><sphere radius='1'/></geometry>",
+        "<origin rpy='0 0'/><geometry><sphere radius='1'/></geometry>",
+        "<geometry><box size='1 2'/></geometry>",
+        "<geometry><sphere radius='nan'/></geometry>",
+        "<geometry><cylinder radius='1' length='x'/></geometry>",
+        "<geometry><sphere radius='1'/></geometry><material name='m'><color rgba='a'/></material>",
+    ],
+)
+def test_a_shape_that_cannot_be_drawn_is_left_out(visual: str) -> None:
+    good = "<visual><geometry><sphere radius='1'/></geometry></visual>"
+    xml = f"<robot name='r'><link name='a'><visual>{visual}</visual>{good}</link></robot>"
+    assert [shape.size for shape in visuals(xml)] == [(1.0,)]
+
+
+def test_the_path_of_a_mesh_may_be_impossible() -> None:
+    mesh = f"<visual><geometry><mesh filename='{'a' * 5000}'/></geometry></visual>"
+    found = check_urdf(_FREE.format(_INERTIAL + mesh, ""))
+    assert "cannot be read" in found.warnings[0]
+
+
+_DOUBLING = "".join(
+    f"<xacro:macro name='m{i}'><xacro:m{i + 1}/><xacro:m{i + 1}/></xacro:macro>" for i in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            _DOUBLING + "<xacro:macro name='m40'><l/></xacro:macro><xacro:m0/>",
+            "more than 2000 elements",
+        ),
+        (
+            "<xacro:property name='a0' value='abcdefgh'/>"
+            + "".join(
+                f"<xacro:property name='a{i + 1}' value='${{a{i}}}${{a{i}}}'/>" for i in range(40)
+            )
+            + "<l name='${a40}'/>",
+            "characters",
+        ),
+        ("<xacro:arg name='a'/>", "missing attribute 'default'"),
+        ("<xacro:if/>", "missing attribute 'value'"),
+        ("<xacro:property value='1'/>", "xacro"),
+        ("<l name='${[].x}'/>", "no attribute"),
+    ],
+    ids=["macros", "properties", "no default", "no value", "no name", "an expression"],
+)
+def test_a_xacro_that_expands_without_end_or_fails_is_refused(
+    content: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xacro_text, "MOST_ELEMENTS", 2000)  # xacro needs a millisecond for each
+    assert told in _refusal(tmp_path / "x.urdf.xacro", _XACRO.format(content))
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.urdf"
+    with path.open("wb") as file:
+        file.truncate(2**36)
+    with pytest.raises(VmsPhError, match="too large"):
+        load_urdf(path)
+
+
+def test_a_path_with_a_null_character_is_reported() -> None:
+    with pytest.raises(VmsPhError, match=r"is not the path of a file|there is no file"):
+        load_urdf("a\0.urdf")

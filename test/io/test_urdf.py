@@ -61,7 +61,10 @@ def inertia(mass: str, ixx: str = "1") -> str:
             robot(link("a"), link("b", inertia("-2")), joint("j", "a", "b")),
             "mass of 'b' must not be negative; given: -2",
         ),
-        (robot(link("a"), link("b", inertia("nan")), joint("j", "a", "b")), "'b' must be finite"),
+        (
+            robot(link("a"), link("b", inertia("nan")), joint("j", "a", "b")),
+            "of link 'b' must be a finite number",
+        ),
         (
             robot(link("a"), link("b", inertia("1", "5")), joint("j", "a", "b")),
             "rotational inertia of 'b' belongs to no rigid body",

@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from ..arrays import vector
 from ..errors import ModelError
+from .description import dynamics_text, number_errors, parse_description
 from .joints import BASE_DIMENSION, base_of, make_root_joint
 from .mimic import Mimic, read_mimics, resolve_mimics
 
@@ -43,14 +44,17 @@ def build(
     if base not in ("auto", *BASE_DIMENSION):
         raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
     try:
-        root = make_root_joint(base)
-        model = pin.buildModelFromXML(xml) if root is None else pin.buildModelFromXML(xml, root)
+        description = parse_description(xml)
+        _check_inertials(description)
+        for wrong in number_errors(description):
+            raise ModelError(wrong)
+        root, text = make_root_joint(base), dynamics_text(description)
+        model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
         hint = (
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
         )
         raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
-    _check_inertials(xml)
     found = base_of(model)
     if base == "fixed" and found != "fixed":
         raise ModelError(
@@ -59,13 +63,13 @@ def build(
         )
     model.gravity.linear = vector(gravity, 3, "gravity")
     locked = _positions(locked_joints)
-    mimics, locked = resolve_mimics(read_mimics(xml), locked)
+    mimics, locked = resolve_mimics(read_mimics(description), locked)
     return BuiltRobot(_lock(model, locked), mimics)
 
 
-def _check_inertials(xml: str) -> None:
+def _check_inertials(description: ET.Element) -> None:
     """Check the inertials; the URDF parser drops incomplete ones with a line on stderr."""
-    for link in ET.fromstring(xml).findall("link"):
+    for link in description.findall("link"):
         inertial, name = link.find("inertial"), link.get("name")
         if inertial is None:
             continue

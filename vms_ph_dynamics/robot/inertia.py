@@ -121,7 +121,13 @@ def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
         upper = np.triu(pin.crba(model, data, q))
         mass = upper + np.triu(upper, 1).T
         if projection is not None:
-            mass = projection.T @ mass @ projection
+            with np.errstate(over="ignore", invalid="ignore"):
+                mass = projection.T @ mass @ projection
+        if not np.isfinite(mass).all():
+            raise ModelError(
+                f"the mass matrix of '{model.name}' is not finite: a mass, a length or a mimic "
+                "multiplier is too large; give them in kg and m"
+            )
         eigenvalues, eigenvectors = np.linalg.eigh(mass)
         if eigenvalues[0] > _SINGULAR * eigenvalues[-1]:
             return

@@ -39,10 +39,10 @@ class ResolvedMimics(NamedTuple):
     locked: dict[str, float]
 
 
-def read_mimics(xml: str) -> dict[str, Mimic]:
-    """Return the mimic tags of a URDF text by the name of the joint that follows."""
+def read_mimics(description: ET.Element) -> dict[str, Mimic]:
+    """Return the mimic tags of a URDF by the name of the joint that follows."""
     found = {}
-    for joint in ET.fromstring(xml).findall("joint"):
+    for joint in description.findall("joint"):
         tag = joint.find("mimic")
         if tag is not None and joint.get("type") != "fixed":
             found[str(joint.get("name"))] = Mimic(

@@ -7,6 +7,7 @@ interfaces of a registered package from its msg and srv folders.
 from __future__ import annotations
 
 import functools
+import os
 from ast import literal_eval
 from collections.abc import Callable
 from pathlib import Path
@@ -125,13 +126,13 @@ def _text(typename: str) -> str:
     package, kind, name = typename.split("/")
     if kind == "msg":
         path = _shares.get(package, Path()) / "msg" / f"{name}.msg"
-        if package not in _shares or not path.is_file():
+        if package not in _shares or not os.path.isfile(path):
             raise KeyError(f"there is no message {typename}")
         return path.read_text(encoding="utf-8")
     service, _, part = name.rpartition("_")
     if package in _shares:
         path = _shares[package] / "srv" / f"{service}.srv"
-        text = path.read_text(encoding="utf-8") if path.is_file() else None
+        text = path.read_text(encoding="utf-8") if os.path.isfile(path) else None
     else:
         text = STANDARD_SERVICES.get(f"{package}/srv/{service}")
     if text is None:

@@ -16,6 +16,43 @@ Resolver = Callable[[str, str], Sequence[str]]
 """Gives the command that runs (package, executable), or raises LookupError with a sentence."""
 
 
+MOST_FILES = 1000
+"""Largest number of files that includes may read, repeated ones counted each time."""
+
+MOST_CHARACTERS = 2**26
+"""Largest number of characters that all substitutions of a launch may give together."""
+
+
+@dataclass
+class Effort:
+    """What a launch has read and produced so far, so that no file can make it endless."""
+
+    files: int = 0
+    characters: int = 0
+
+    def read_file(self, location: Location | None) -> None:
+        """Count an included file.
+
+        Raises:
+            LaunchError: There are too many.
+        """
+        self.files += 1
+        if self.files > MOST_FILES:
+            raise LaunchError(f"more than {MOST_FILES} files are included", location)
+
+    def produce(self, characters: int, location: Location | None) -> None:
+        """Count characters that a substitution is about to give.
+
+        Raises:
+            LaunchError: There are too many.
+        """
+        self.characters += characters
+        if self.characters > MOST_CHARACTERS:
+            raise LaunchError(
+                f"the substitutions give more than {MOST_CHARACTERS} characters", location
+            )
+
+
 @dataclass
 class Context:
     """The state of the evaluation, which tags modify in order; the only mutable object of a launch.
@@ -35,6 +72,7 @@ class Context:
         file_for_ros: The file that ``ros2 launch`` takes for the current one: it never goes back
             to the including file.
         processes: Number of processes so far.
+        effort: What was read and produced so far.
     """
 
     find_share: FindShare
@@ -50,6 +88,7 @@ class Context:
     files: list[Path] = field(default_factory=list)
     file_for_ros: Path = field(default_factory=Path)
     processes: int = 0
+    effort: Effort = field(default_factory=Effort)
     _depth: int = 0
     _depth_of_rules: dict[str, int] = field(default_factory=dict)
 
@@ -60,7 +99,9 @@ class Context:
 
     def without_variables(self) -> "Context":
         """The state before anything is evaluated: packages and environment only."""
-        return Context(self.find_share, self.resolve, environment=self.environment)
+        return Context(
+            self.find_share, self.resolve, environment=self.environment, effort=self.effort
+        )
 
     def next_name(self, name: str) -> str:
         """The name of the next process: numbered in the order of the file, from one."""

@@ -11,7 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
 
+from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.launch.errors import LaunchError, Location
+from vms_ph_io.text_files import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def read(file: Path) -> Element:
         LaunchError: The file is missing, unreadable, or not well-formed XML.
     """
     try:
-        source = file.read_bytes()
+        source = read_bytes(file, LARGEST)
     except IsADirectoryError:
         raise LaunchError(f"{file} is a folder; give a launch file (*.launch.xml)") from None
     except OSError as error:
@@ -64,11 +66,19 @@ def read(file: Path) -> Element:
             f"cannot read launch file {file}: {error.strerror or error}; "
             "give the path of a *.launch.xml file"
         ) from None
+    except VmsPhError as error:
+        raise LaunchError(f"cannot read launch file: {error}") from None
     return _Builder(file, source).build()
 
 
+LARGEST = 2**18
+"""Largest accepted size of a launch file, bytes; real ones have a few thousand."""
+
 # Tags within each other; those of a real launch file are nested four or five deep.
 _DEEPEST = 100
+
+# Attributes of one tag.
+_MOST_ATTRIBUTES = 100
 
 _ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
@@ -105,6 +115,12 @@ class _Builder:
         location = Location(
             self._file, self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
         )
+        if len(attributes) > _MOST_ATTRIBUTES:
+            raise LaunchError(
+                f"<{tag[:40]}> has {len(attributes)} attributes; at most {_MOST_ATTRIBUTES} are "
+                "accepted",
+                location,
+            )
         places = self._attribute_places(location)
         located = {
             name: Attribute(text, places.get(name, location)) for name, text in attributes.items()

@@ -28,7 +28,7 @@ def prefixes(environment: Mapping[str, str]) -> list[Path]:
 
 def _prefix_of(package: str, environment: Mapping[str, str]) -> Path | None:
     marker = Path("share/ament_index/resource_index/packages", package)
-    return next((p for p in prefixes(environment) if (p / marker).exists()), None)
+    return next((p for p in prefixes(environment) if os.path.exists(p / marker)), None)
 
 
 def find_share(package: str, environment: Mapping[str, str] = os.environ) -> Path:

@@ -17,10 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.errors import LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template
+from vms_ph_io.text_files import read_text
 
 
 class _Failure(Exception):
@@ -70,6 +72,7 @@ def text(template: Template, context: Context, location: Location | None = None)
             pieces.append(entry.function(_Arguments(part.arguments, context, location), context))
         except (_Failure, expression.ExpressionError) as error:
             raise LaunchError(f"$({part.name}): {error}", location) from None
+    context.effort.produce(sum(map(len, pieces)), location)
     return "".join(pieces)
 
 
@@ -209,8 +212,8 @@ def _anonymous(given: _Arguments, context: Context) -> str:
 
 def _file_content(given: _Arguments, context: Context) -> str:
     try:
-        return Path(given[0]).read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        return read_text(given[0])
+    except (OSError, VmsPhError) as error:
         raise _Failure(f"cannot read {given[0]}: {error}") from None
 
 

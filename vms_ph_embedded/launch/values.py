@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import yaml
-
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.errors import LaunchError, Location
+from vms_ph_io.yaml_text import YamlError, parse_yaml
 
 Scalar = bool | int | float | str
 Value = Scalar | list[Scalar]
@@ -94,8 +93,8 @@ def _from_yaml(given: str, lenient: bool) -> Value:
     if not given:
         return given
     try:
-        value = yaml.safe_load(given)
-    except yaml.YAMLError:
+        value = parse_yaml(given)
+    except YamlError:
         if lenient:
             return given
         raise ValueError(f"{given!r} is not YAML; write type='str' if it is text") from None
@@ -220,7 +219,7 @@ def _as_ros_reads(value: Value, kind: Kind) -> Value:
         return True
     if value in ("n", "N"):
         return False
-    if not _C_FLOAT.fullmatch(value) or not isinstance(yaml.safe_load(value), str):
+    if not _C_FLOAT.fullmatch(value) or not isinstance(parse_yaml(value), str):
         return value
     number = float(value)
     # The C library leaves numbers beyond its range as text.

@@ -1,14 +1,12 @@
 """Decoding of recorded bytes to messages, with the definitions stored in the bag."""
 
-import struct
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, cast
 
-from rosbags.interfaces.typing import Typesdict
-from rosbags.serde import SerdeError
+from rosbags.interfaces import Nodetype
+from rosbags.interfaces.typing import FieldDesc, Typesdict
 from rosbags.typesys import (
     Stores,
-    TypesysError,
     get_types_from_idl,
     get_types_from_msg,
     get_typestore,
@@ -25,6 +23,28 @@ class Decoder(Protocol):
 
     def __call__(self, data: bytes) -> object:
         """Return the message; its fields are attributes."""
+
+
+LARGEST_DEFINITION = 2**18
+"""Largest number of characters of a definition with the types it uses; real ones have 20 000."""
+
+LONGEST_ARRAY = 2**16
+"""Largest length of an array of texts or messages, for which rosbags generates a line each."""
+
+
+def _check_arrays(types: Typesdict) -> None:
+    """Reject arrays that take no bytes, of which a sequence has no end, and those of many lines."""
+    for name, (_, fields) in types.items():
+        for field, (kind, content) in fields:
+            if kind != Nodetype.ARRAY:
+                continue
+            (item, item_content), length = cast("tuple[FieldDesc, int]", content)
+            is_numeric = item == Nodetype.BASE and item_content[0] not in ("string", "wstring")
+            if length < 1 or (length > LONGEST_ARRAY and not is_numeric):
+                raise BagError(
+                    f"the array {field} of {name} has the length {length}; accepted are 1 to "
+                    f"{LONGEST_ARRAY}"
+                )
 
 
 class SchemaDecoder:
@@ -58,7 +78,7 @@ class SchemaDecoder:
             self._store = self._make_store()
         try:
             return self._store.deserialize_cdr(data, self._type)
-        except (SerdeError, struct.error, ValueError, LookupError) as error:
+        except Exception as error:  # generated code raises anything for invalid bytes
             raise BagError(f"a message of type {self._type} cannot be decoded: {error}") from None
 
     def _make_store(self) -> Typestore:
@@ -66,11 +86,17 @@ class SchemaDecoder:
             raise BagError(
                 f"messages of type {self._type} are in format {self._format!r}; only cdr is decoded"
             )
+        if len(self._text) > LARGEST_DEFINITION:
+            raise BagError(
+                f"the definition of {self._type} in the bag has {len(self._text)} characters; at "
+                f"most {LARGEST_DEFINITION} are accepted"
+            )
         store = get_typestore(Stores.EMPTY)
         try:
             for types in self._types():
+                _check_arrays(types)
                 store.register(types)
-        except TypesysError as error:
+        except Exception as error:  # the parser, and code generated of what it has accepted
             raise BagError(
                 f"the definition of {self._type} in the bag is malformed: {error}"
             ) from None

@@ -1,6 +1,7 @@
 """The files of a bag."""
 
 import fcntl
+import os
 import re
 from pathlib import Path
 
@@ -20,20 +21,20 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     Raises:
         BagError: There is no bag.
     """
-    if path.is_file():
+    if os.path.isfile(path):  # False, too, for a path that no file can have
         if path.suffix not in SUFFIXES:
             raise BagError(
                 f"{path} is not a bag; give a folder, an .mcap or a .db3 file"
                 + ("; decompress it first: zstd -d" if path.suffix == ".zstd" else "")
             )
         return (path,)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise BagError(f"there is no bag at {path}")
     try:
         listed = tuple(path / Path(file.path).name for file in BagMetadata.read(path).files)
     except BagError:
         listed = ()
-    if listed and all(file.is_file() and file.suffix in SUFFIXES for file in listed):
+    if listed and all(os.path.isfile(file) and file.suffix in SUFFIXES for file in listed):
         return listed
     for suffix in SUFFIXES:
         if found := sorted(path.glob(f"*{suffix}"), key=_by_number):

@@ -9,8 +9,10 @@ from typing import Any
 
 import yaml
 
+from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.bag.errors import BagError
 from vms_ph_io.bag.qos import QosProfile, parse_profiles
+from vms_ph_io.yaml_text import read_yaml
 
 FILE_NAME = "metadata.yaml"
 VERSION = 9
@@ -149,11 +151,10 @@ class BagMetadata:
         """
         path = folder / FILE_NAME
         try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return cls._parse(content["rosbag2_bagfile_information"])
-        except OSError as error:
-            raise BagError(f"cannot read {path}: {error.strerror or error}") from None
-        except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return cls._parse(read_yaml(path)["rosbag2_bagfile_information"])
+        except VmsPhError as error:
+            raise BagError(str(error)) from None
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             raise BagError(f"{path} is not the metadata of a bag: {error!r}") from None
 
     @classmethod

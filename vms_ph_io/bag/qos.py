@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from vms_ph_io.yaml_text import YamlError, parse_yaml
+
 _NANOSECONDS = 10**9
 
 # The duration that ROS 2 writes for "no limit", in nanoseconds.
@@ -82,7 +84,7 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
     try:
         items = _load(content) if isinstance(content, str) else content
         return tuple(_profile(item) for item in items or ())
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (YamlError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
 
@@ -90,7 +92,7 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
     maxsize=256
 )  # cached, as most topics of a bag have equal profiles and YAML parsing is slow
 def _load(text: str) -> Any:
-    return yaml.safe_load(text)
+    return parse_yaml(text)
 
 
 def _profile(item: Any) -> QosProfile:

@@ -112,6 +112,7 @@ class BagReader:
         try:
             with RosbagsReader(path) as reader:
                 for connection in reader.connections:
+                    _check_types(path, str, connection.topic, connection.msgtype)
                     yield BagTopic(connection.topic, connection.msgtype, connection.digest)
                     encoding, text = "ros2msg", connection.msgdef.data
                     if connection.msgdef.format is MessageDefinitionFormat.IDL:
@@ -124,14 +125,29 @@ class BagReader:
                         else None
                     )
                 for connection, time, data in reader.messages():
+                    _check_types(path, int, time)
+                    _check_types(path, bytes, data)
                     yield BagMessage(
                         connection.topic,
                         connection.msgtype,
                         time,
                         time,
-                        bytes(data),
+                        data,
                         0,
                         decoders[connection.id],
                     )
-        except ReaderError as error:
-            raise BagError(f"cannot read {path}: {error}") from None
+        except BagError:
+            raise
+        except Exception as error:  # rosbags and SQLite raise anything for a damaged file
+            reason = str(error) if isinstance(error, ReaderError) else repr(error)
+            raise BagError(f"cannot read {path}: {reason}") from None
+
+
+def _check_types(path: Path, wanted: type, *values: object) -> None:
+    """Check entries of an SQLite file, whose columns may contain values of any type."""
+    for value in values:
+        if not isinstance(value, wanted):
+            raise BagError(
+                f"cannot read {path}: it is damaged, an entry is a {type(value).__name__} in place "
+                f"of a {wanted.__name__}"
+            )

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator
@@ -12,15 +13,12 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.robot.description import dynamics_text, number_errors, parse_description
 from vms_ph_dynamics.robot.inertia import check_inertia
 
 from ..packages import resolve
-from .bounds import exceeded
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-
-# Extensions, irrelevant to the dynamics, at which the parser fails or warns.
-_NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
 
 
 class UrdfWarning(UserWarning):
@@ -37,21 +35,20 @@ class Findings:
 
 def check_urdf(xml: str) -> Findings:
     """Return all errors and warnings about the text of a URDF."""
-    if too_large := exceeded(xml):
-        return Findings((too_large,), ())
     try:
-        root = ET.fromstring(xml)
-    except ET.ParseError as error:
-        return Findings((f"not well-formed XML: {error}",), ())
+        root = parse_description(xml)
+    except ModelError as error:
+        return Findings((str(error),), ())
     if root.tag != "robot":
         return Findings((f"the root element must be <robot>; given: <{root.tag}>",), ())
     unknown = tuple(_unknown_joint_types(root))
     if unknown:
         return Findings(unknown, ())
+    wrong = tuple(number_errors(root))
     try:
         robot = _parse(root)
     except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
-        return Findings((" ".join(str(error).split()),), ())
+        return Findings(wrong or (" ".join(str(error).split()),), ())
     tree = tuple(_tree_errors(robot))
     errors = tree or (
         *_inertia_errors(robot),
@@ -59,7 +56,7 @@ def check_urdf(xml: str) -> Findings:
         *_limit_errors(robot),
         *_axis_errors(robot),
     )
-    return Findings(errors, tuple(_mesh_warnings(root)))
+    return Findings((*wrong, *errors), tuple(_mesh_warnings(root)))
 
 
 def require_sound(xml: str, name: str) -> tuple[str, ...]:
@@ -83,14 +80,10 @@ class _ParserError(VmsPhError):
 
 
 def _parse(root: ET.Element) -> Any:
-    stripped = ET.fromstring(ET.tostring(root))
-    for parent in list(stripped.iter()):
-        for element in [child for child in parent if child.tag in _NOT_DYNAMICS]:
-            parent.remove(element)
     chatter = io.StringIO()
     with contextlib.redirect_stderr(chatter), contextlib.redirect_stdout(chatter):
         try:
-            return urdf_parser.URDF.from_xml_string(ET.tostring(stripped))
+            return urdf_parser.URDF.from_xml_string(dynamics_text(root).encode())
         except (ValueError, TypeError, AttributeError, KeyError):
             raise
         except Exception as error:  # the parser raises Exception itself
@@ -147,6 +140,8 @@ def _inertia_errors(robot: Any) -> Iterator[str]:
         tensor = np.zeros((3, 3))
         if inertial.inertia is not None:
             tensor = np.array(inertial.inertia.to_matrix(), dtype=np.float64)
+        if not (np.isfinite(masses[link.name]) and np.isfinite(tensor).all()):
+            continue  # reported with the other numbers
         try:
             check_inertia(link.name, masses[link.name], tensor)
         except ModelError as error:
@@ -208,5 +203,5 @@ def _axis_errors(robot: Any) -> Iterator[str]:
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:
     for uri in sorted({mesh.get("filename", "") for mesh in root.iter("mesh")}):
         path = resolve(uri)
-        if path is None or not path.is_file():
+        if path is None or not os.path.isfile(path):  # False, too, for a path that no file can have
             yield f"the mesh '{uri}' cannot be read; the robot will be drawn without it"

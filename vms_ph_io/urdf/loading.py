@@ -4,31 +4,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
-from xml.parsers.expat import ExpatError
-
-import xacro
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.model import GRAVITY
 
+from ..text_files import read_text
 from .checks import UrdfWarning, require_sound
-
-
-class _Arguments(dict[str, str]):
-    """Arguments for xacro that record which of them xacro uses."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        super().__init__(given)
-        self.asked: set[str] = set()
-
-    def __contains__(self, name: object) -> bool:
-        self.asked.add(str(name))
-        return super().__contains__(name)
-
-    def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
-        return super().__getitem__(name)
+from .xacro_text import process_xacro
 
 
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
@@ -44,31 +27,19 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     file = Path(path)
     try:
         is_there = file.is_file()
-    except OSError as error:  # a name that no file can have
-        raise VmsPhError(f"{str(path)[:80]} is not the path of a file: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
     if not is_there:
         raise VmsPhError(f"there is no file {file}; give the path of a URDF or xacro file")
-    given = _Arguments(xacro_arguments or {})
     try:
         if file.suffix == ".xacro":
-            text = str(xacro.process_file(str(file), mappings=given).toxml())
-        else:
-            text = file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+            return process_xacro(file, xacro_arguments or {})
+        text = read_text(file)
+    except OSError as error:
         raise VmsPhError(f"{file} cannot be read: {error}") from None
-    except (xacro.XacroException, ExpatError) as error:
-        raise ModelError(f"{file} is not a xacro file that can be processed: {error}") from None
-    except RecursionError:
-        raise ModelError(
-            f"{file} is not a xacro file that can be processed: a macro, a file or an element "
-            "contains itself, or they are nested too deeply"
-        ) from None
-    unknown = sorted(given.keys() - given.asked)
-    if unknown:
-        known = (
-            f"its arguments are {', '.join(sorted(given.asked))}" if given.asked else "it has none"
-        )
-        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {known}")
+    if xacro_arguments:
+        raise ModelError(f"{file.name} has no argument '{min(xacro_arguments)}'; it has none")
     return text
 
 

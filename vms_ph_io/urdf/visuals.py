@@ -1,12 +1,15 @@
 """The visual shapes of a URDF."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.description import parse_description
 
 Rgba = tuple[float, float, float, float]
 
@@ -37,53 +40,78 @@ class Visual:
 
 
 def visuals(xml: str) -> list[Visual]:
-    """Return all visual shapes of the robot in a URDF text."""
-    root = ET.fromstring(xml)
+    """Return all visual shapes of the robot in a URDF text that can be drawn.
+
+    Raises:
+        ModelError: the text is not well-formed, or exceeds a bound.
+    """
+    root = parse_description(xml)
     materials = {m.get("name"): m for m in root.findall("material") if m.find("color") is not None}
-    found = []
+    found: list[Visual] = []
     for link in root.findall("link"):
         for visual in link.findall("visual"):
-            geometry = visual.find("geometry")
-            shape = None if geometry is None else next(iter(geometry), None)
-            if shape is None or shape.tag not in _SIZES:
-                continue
-            material = visual.find("material")
-            if material is not None and material.find("color") is None:
-                material = materials.get(material.get("name"))
-            colour = None if material is None else material.find("color")
-            found.append(
-                Visual(
-                    str(link.get("name")),
-                    _pose(visual.find("origin")),
-                    shape.tag,
-                    _SIZES[shape.tag](shape),
-                    shape.get("filename", ""),
-                    _GREY if colour is None else _rgba(colour),
-                    colour is not None,
-                )
-            )
+            # What cannot be drawn does not concern the dynamics.
+            with suppress(_NotNumbersError):
+                found += _shapes(str(link.get("name")), visual, materials)
     return found
 
 
+class _NotNumbersError(Exception):
+    """A text that does not have the required number of finite numbers."""
+
+
+def _shapes(
+    link: str, visual: ET.Element, materials: Mapping[str | None, ET.Element]
+) -> Iterator[Visual]:
+    geometry = visual.find("geometry")
+    shape = None if geometry is None else next(iter(geometry), None)
+    if shape is None or shape.tag not in _SIZES:
+        return
+    material = visual.find("material")
+    if material is not None and material.find("color") is None:
+        material = materials.get(material.get("name"))
+    colour = None if material is None else material.find("color")
+    yield Visual(
+        link,
+        _pose(visual.find("origin")),
+        shape.tag,
+        _SIZES[shape.tag](shape),
+        shape.get("filename", ""),
+        _GREY if colour is None else _rgba(colour),
+        colour is not None,
+    )
+
+
 def _numbers(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
-    return default if not text else tuple(float(x) for x in text.split())
+    """Return as many finite numbers as the default has."""
+    if not text:
+        return default
+    try:
+        found = tuple(float(x) for x in text.split())
+    except ValueError:
+        raise _NotNumbersError from None
+    if len(found) != len(default) or not np.isfinite(found).all():
+        raise _NotNumbersError
+    return found
 
 
 def _radius_and_length(shape: ET.Element) -> tuple[float, ...]:
-    return float(shape.get("radius", 0)), float(shape.get("length", 0))
+    return (*_numbers(shape.get("radius"), (0.0,)), *_numbers(shape.get("length"), (0.0,)))
 
 
 _SIZES = {
     "mesh": lambda shape: _numbers(shape.get("scale"), (1.0, 1.0, 1.0)),
     "box": lambda shape: _numbers(shape.get("size"), (0.0, 0.0, 0.0)),
-    "sphere": lambda shape: (float(shape.get("radius", 0)),),
+    "sphere": lambda shape: _numbers(shape.get("radius"), (0.0,)),
     "cylinder": _radius_and_length,
     "capsule": _radius_and_length,
 }
 
 
 def _rgba(colour: ET.Element) -> Rgba:
-    r, g, b, a = (*_numbers(colour.get("rgba"), _GREY), 1.0)[:4]
+    text = colour.get("rgba") or ""
+    opaque = " 1" if len(text.split()) == 3 else ""
+    r, g, b, a = _numbers(text + opaque, _GREY)
     return r, g, b, a
 
 

@@ -19,6 +19,7 @@ def main() -> None:
         from .app import make_app
 
         try:
+            _check_words(sys.argv[1:])
             make_app()(prog_name="vms-ph")
         except VmsPhError as error:
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
@@ -32,6 +33,15 @@ def main() -> None:
             sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+
+
+def _check_words(words: list[str]) -> None:
+    """Raise an error if a word on the command line is not text: it could not even be printed."""
+    for word in words:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            raise VmsPhError(f"the argument {word!r} is not text in UTF-8") from None
 
 
 __all__ = ["main"]

@@ -57,7 +57,7 @@ class Demo:
         self._console = Console(stderr=False, highlight=False)
         if options.robot in robots.names():
             robots.get(options.robot).path()
-        elif not Path(options.robot).is_file():
+        elif not os.path.isfile(options.robot):
             robots.get(options.robot)
         if not options.headless:
             _check_port(options.port)

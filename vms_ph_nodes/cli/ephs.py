@@ -1,5 +1,6 @@
 """vms-ph ephs: lists and draws patterns of exergetic port-Hamiltonian systems."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,7 @@ def _system(model: str) -> "System":
     if model in robots.names():
         robot = robots.get(model)
         return from_urdf(robot.description(), robot.base, robot.gravity)
-    if Path(model).is_file():
+    if os.path.isfile(model):
         return from_urdf(read_urdf(Path(model), {}))
     raise VmsPhError(
         f"there is no '{model}'; give an example ({', '.join(EXAMPLES)}), a robot "

@@ -1,5 +1,6 @@
 """vms-ph interface: prints definitions of messages and services."""
 
+import os
 from pathlib import Path
 
 import typer
@@ -39,9 +40,9 @@ def _from_file(name: str) -> str | None:
     for folder in (kind,) if kind else ("msg", "srv"):
         try:
             file = Path(get_package_share_directory(package)) / folder / f"{type_name}.{folder}"
-        except PackageNotFoundError:
+        except (PackageNotFoundError, ValueError, OSError):  # no name that a package can have
             return None
-        if file.is_file():
+        if os.path.isfile(file):
             return file.read_text()
     return None
 

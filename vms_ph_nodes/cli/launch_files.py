@@ -1,5 +1,6 @@
 """Finds launch files by path or by name, and share folders of packages."""
 
+import os
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -17,7 +18,7 @@ def find_launch_file(name: str) -> Path:
     """
     folder = share_directory() / "launch"
     for file in (Path(name), folder / name, folder / f"{name}{_SUFFIX}"):
-        if file.is_file():
+        if os.path.isfile(file):  # False, too, for a path that no file can have
             return file
     ours = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
     raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {ours}")

@@ -50,7 +50,6 @@ def set_parameter(
 ) -> None:
     """Change a parameter of a running node."""
     from rcl_interfaces.srv import SetParameters
-    from rclpy.parameter import Parameter
 
     from ..messages.message_text import parse
 
@@ -58,10 +57,12 @@ def set_parameter(
         wanted = parse(value)
         present = _values(node, of, [name])[name] if name in _names(node, of) else None
         if isinstance(present, float) and isinstance(wanted, (int, str)):
-            with suppress(ValueError):  # YAML parses 1e3 as a string
+            with suppress(ValueError, OverflowError):  # YAML parses 1e3 as a string
                 wanted = float(wanted)
-        message = Parameter(name, value=wanted).to_parameter_msg()
+        message = _message(name, wanted)
         answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
+        if not answer.results:
+            raise VmsPhError(f"{of} refused the request without a reason")
         result = answer.results[0]
         if not result.successful:
             raise VmsPhError(f"{of} rejected {name} = {wanted!r}: {result.reason}")
@@ -78,6 +79,18 @@ def dump(of: str = _NODE) -> None:
         typer.echo(yaml.safe_dump({of: {"ros__parameters": values}}, sort_keys=False).rstrip())
 
 
+def _message(name: str, value: Any) -> Any:
+    from rclpy.parameter import Parameter
+
+    try:
+        return Parameter(name, value=value).to_parameter_msg()
+    except (TypeError, ValueError, AssertionError, OverflowError):
+        raise VmsPhError(
+            f"{value!r} is no value of a parameter; accepted are true and false, integers of 64 "
+            "bits, numbers, text, and lists of values of one of these types"
+        ) from None
+
+
 def _names(node: "Node", of: str) -> list[str]:
     from rcl_interfaces.srv import ListParameters
 
@@ -92,6 +105,8 @@ def _values(node: "Node", of: str, names: list[str]) -> dict[str, Any]:
 
     answer = _ask(node, of, "get_parameters", GetParameters, names=names)
     values = (to_plain(parameter_value_to_python(v)) for v in answer.values)
+    if len(answer.values) != len(names):
+        raise VmsPhError(f"{of} gave {len(answer.values)} values for {len(names)} parameters")
     return dict(zip(names, values, strict=True))
 
 

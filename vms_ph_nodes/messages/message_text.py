@@ -8,7 +8,9 @@ import numpy as np
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.yaml_text import YamlError, parse_yaml
 
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")
 
 
@@ -64,9 +66,9 @@ def parse(text: str) -> Any:
         VmsPhError: the text is not YAML.
     """
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise VmsPhError(f"not YAML: {' '.join(str(error).split())}") from None
+        values = parse_yaml(text)
+    except YamlError as error:
+        raise VmsPhError(f"not YAML: {error}") from None
     return {} if values is None else values
 
 
@@ -85,7 +87,8 @@ def load_interface(name: str, kind: str) -> Any:
         parts.insert(1, kind)
     try:
         package, folder, type_name = parts
-        if folder != kind:
+        # A name may come from the wire, and nothing but a package of messages is to be imported.
+        if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
             raise ValueError
         module = __import__(f"{package}.{folder}", fromlist=[type_name])
         return getattr(module, type_name)

@@ -1,5 +1,6 @@
 """The robot in the 3D scene of the web page."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class RobotScene:
         for i, visual in enumerate(visuals(description)):
             try:
                 mesh = _to_mesh(visual)
-            except (OSError, ValueError, NotImplementedError) as error:
+            except Exception as error:  # readers of meshes raise anything for a damaged file
                 self.missing.append(f"{visual.mesh or visual.shape}: {error}")
                 continue
             quaternion = pin.Quaternion(visual.pose[:3, :3]).coeffs()
@@ -52,7 +53,7 @@ class RobotScene:
 def _to_mesh(visual: Visual) -> trimesh.Trimesh:
     if visual.shape == "mesh":
         path = resolve(visual.mesh)
-        if path is None or not path.is_file():
+        if path is None or not os.path.isfile(path):
             raise OSError("no such file")
         mesh = trimesh.load_scene(path).to_mesh()
         mesh.apply_scale(visual.size)

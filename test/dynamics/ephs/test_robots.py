@@ -197,3 +197,18 @@ def test_a_moving_link_without_mass_is_refused_by_name() -> None:
     chain = MIMIC.replace('<mass value="0.3"/>', '<mass value="0.0"/>').replace("1e-3", "0")
     with pytest.raises(ModelError, match="'left' moves but has no mass"):
         mb.from_urdf(chain)
+
+
+def test_a_joint_about_a_skew_axis_is_covered_whatever_its_limits() -> None:
+    inertial = (
+        "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
+        "</inertial>"
+    )
+    limit = "<limit lower='-1' upper='1' effort='1' velocity='1'/>"
+    for kind in ("continuous", "revolute", "prismatic"):
+        system = mb.from_urdf(
+            f"<robot name='r'><link name='a'/><link name='b'>{inertial}</link>"
+            f"<joint name='j' type='{kind}'><parent link='a'/><child link='b'/>"
+            f"<axis xyz='0.6 0 0.8'/>{limit}</joint></robot>"
+        )
+        assert "j" in system.pattern.boxes

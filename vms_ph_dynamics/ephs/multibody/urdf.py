@@ -163,9 +163,10 @@ def _pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
     if name.startswith(("R", "P")) and name[-1] in _AXES:
         axis = np.array(_AXES[name[-1]])
     elif name.endswith("Unaligned"):
-        joint_model = model.joints[i]
-        concrete = getattr(joint_model, "extract", lambda: joint_model)()
-        axis = np.array(concrete.axis)
+        state = model.joints[i].createData()
+        model.joints[i].calc(state, pin.neutral(model)[model.idx_qs[i] :][: model.nqs[i]])
+        subspace = np.array(state.S).ravel()
+        axis = subspace[:3] if name.startswith("P") else subspace[3:]
     else:
         raise ModelError(
             f"the joint '{model.names[i]}' is a {kind}; revolute, continuous, prismatic and planar "

@@ -1,5 +1,6 @@
 """``<param>`` inside ``<node>``: values, nested values and files, each in its order."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from vms_ph_embedded.launch.description import YamlFile
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError
 from vms_ph_embedded.launch.substitutions import check_calls, text
+from vms_ph_io.text_files import read_text
+from vms_ph_io.yaml_text import LARGEST_TEXT, YamlError, parse_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +47,14 @@ class ParameterFile:
         """
         path = Path(self.file.evaluate(context))
         where = self.file.location
-        if not path.is_file():
+        if not os.path.isfile(path):  # False, too, for a path that no file can have
             raise LaunchError(f"there is no parameter file {path}", where)
         if not self.allow_substitutions:
             return str(path)
         try:
-            filled = text(grammar.parse(path.read_text(), where), context, where)
-            yaml.safe_load(filled)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            filled = text(grammar.parse(read_text(path, LARGEST_TEXT), where), context, where)
+            parse_yaml(filled)
+        except (OSError, YamlError) as error:
             raise LaunchError(
                 f"{path} is not YAML once its substitutions are carried out: {error}", where
             ) from None

@@ -143,6 +143,7 @@ class Include(Action):
             LaunchError: It is missing, or no launch file.
         """
         file = Path(self.file.evaluate(context))
+        context.effort.read_file(self.file.location)
         if file.suffix in (".py", ".yaml", ".yml"):
             raise LaunchError(
                 f"{file} is not XML; only *.launch.xml files can be included", self.file.location

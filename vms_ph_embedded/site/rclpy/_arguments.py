@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
 from rclpy import _names
 from rclpy.exceptions import RCLError
 from rclpy.logging import get_logging_severity_from_string
 
+from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded import subset
+from vms_ph_io.text_files import read_text
+from vms_ph_io.yaml_text import BoundedLoader, YamlError, parse_yaml
 
 _LACKING = {
     *("--log-config-file", "--log-file-name"),
@@ -82,18 +84,24 @@ def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[s
     values: dict[str, Any] = {}
     for each in arguments:
         for pattern, parameters in each.parameters.items():
-            # /* is one name, /** any number of names
-            absolute = pattern if pattern.startswith("/") else f"/{pattern}"
-            if re.fullmatch(absolute.replace("/*", r"(/\w+)"), full_node_name, re.ASCII):
+            if _matches(pattern, full_node_name):
                 values.update(parameters)
     return values
+
+
+def _matches(pattern: str, full_node_name: str) -> bool:
+    """Whether a node is meant: /* is one name, /** any number of names."""
+    absolute = pattern if pattern.startswith("/") else f"/{pattern}"
+    once = re.sub(r"(/\*\*)+", "/**", absolute)  # one after another, they would match in many ways
+    regular = re.escape(once).replace(r"/\*", r"(/\w+)").replace(r"(/\w+)\*", r"(/\w+)*")
+    return re.fullmatch(regular, full_node_name, re.ASCII) is not None
 
 
 def parse_value(text: str) -> Any:
     """The value of a parameter given as YAML."""
     try:
-        return yaml.load(text, _ParameterLoader)
-    except yaml.YAMLError as error:
+        return parse_yaml(text, _ParameterLoader)
+    except YamlError as error:
         raise RCLError(f"Failed to parse ROS arguments: {text!r} is not YAML ({error})") from error
 
 
@@ -183,9 +191,8 @@ def _log_level(text: str) -> tuple[str, int]:
 
 def _parameter_file(path: str) -> dict[str, dict[str, Any]]:
     try:
-        with open(path, encoding="utf-8") as file:
-            tree = yaml.load(file, _ParameterLoader)
-    except (OSError, yaml.YAMLError) as error:
+        tree = parse_yaml(read_text(path), _ParameterLoader)
+    except (OSError, VmsPhError) as error:
         raise RCLError(f"Failed to parse ROS arguments: params file {path!r}: {error}") from error
     found: dict[str, dict[str, Any]] = {}
     _find_nodes(tree, (), found, path)
@@ -210,6 +217,11 @@ def _find_nodes(tree: Any, above: tuple[str, ...], found: dict[str, Any], path: 
 
 def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
+    if not isinstance(tree or {}, dict):
+        raise RCLError(
+            f"Failed to parse ROS arguments: params file {path!r}: "
+            f"{prefix or 'ros__parameters'} should hold parameters by name, but holds {tree!r}"
+        )
     for key, value in (tree or {}).items():
         if isinstance(value, dict):
             values.update(_flatten(value, f"{prefix}{key}.", path))
@@ -220,6 +232,12 @@ def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
 
 def _checked(value: Any, where: str) -> Any:
     scalars = (bool, int, float, str)
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, int) and not -(2**63) <= item < 2**63:
+            raise RCLError(
+                f"Failed to parse ROS arguments: {where!r}: an integer has at most 64 bits; "
+                "write it with a decimal point if it is a float"
+            )
     if isinstance(value, list):
         kinds = {type(item) for item in value}
         if len(kinds) > 1 or not kinds <= set(scalars):
@@ -232,13 +250,13 @@ def _checked(value: Any, where: str) -> Any:
     return value
 
 
-class _ParameterLoader(yaml.SafeLoader):
+class _ParameterLoader(BoundedLoader):
     """Reads 1e-3 as a number, which YAML 1.1 does not, and a date as text."""
 
 
 _ParameterLoader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
 }
 _ParameterLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-import yaml
 from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
 from vms_ph_embedded import subset
+from vms_ph_io.text_files import read_text
+from vms_ph_io.yaml_text import YamlError, parse_yaml
 
 __getattr__ = subset.missing_from(__name__)
 
@@ -132,8 +133,8 @@ _Type.__qualname__ = "Parameter.Type"
 def get_parameter_value(string_value: str) -> Any:
     """Guess the type that a text on a command line is meant to have."""
     try:
-        value = yaml.safe_load(string_value)
-    except yaml.parser.ParserError:
+        value = parse_yaml(string_value)
+    except YamlError:
         value = string_value
     try:
         parameter = Parameter("", value=value)
@@ -166,8 +167,9 @@ def parameter_dict_from_yaml_file(
     namespace: str = "",
 ) -> dict[str, Any]:
     """The parameters in a file, as messages by name; of some nodes only when they are given."""
-    with open(parameter_file, encoding="utf-8") as file:
-        tree = yaml.safe_load(file)
+    tree = parse_yaml(read_text(parameter_file))
+    if not isinstance(tree, dict):
+        raise RuntimeError("Param file does not contain selected parameters")
     keys = ["/**"] if use_wildcard and "/**" in tree else []
     if target_nodes:
         for node in target_nodes:
@@ -183,16 +185,17 @@ def parameter_dict_from_yaml_file(
         raise RuntimeError("Param file does not contain selected parameters")
     found: dict[str, Any] = {}
     for key in keys:
-        if not isinstance(tree[key], dict) or "ros__parameters" not in tree[key]:
+        node = tree[key]
+        if not isinstance(node, dict) or not isinstance(node.get("ros__parameters"), dict):
             raise RuntimeError(f"YAML file is not a valid ROS parameter file for node {key}")
-        found.update(_unpack(namespace, tree[key]["ros__parameters"]))
+        found.update(_unpack(namespace, node["ros__parameters"]))
     return found
 
 
 def _unpack(prefix: str, tree: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in tree.items():
-        name = prefix + key
+        name = f"{prefix}{key}"
         if isinstance(value, dict):
             found.update(_unpack(name + PARAMETER_SEPARATOR_STRING, value))
         else:

@@ -1,0 +1,20 @@
+"""All surfaces by name."""
+
+import vms_ph_nodes  # noqa: F401  decides the runtime before a message class exists
+
+from .bags import DB3, DEFINITIONS, MCAP
+from .cdr import CDR, REQUESTS
+from .command_line import COMMAND_LINE
+from .launch import INCLUDED, LAUNCH, PARAMETERS
+from .robots import DESCRIPTION, PATTERN, URDF, XACRO
+from .services import SERVICES, VALUES_SET
+from .texts import METADATA, QOS, SCHEMAS, VALUES, VEHICLES
+
+SURFACES = {
+    surface.name: surface
+    for surface in (
+        CDR, REQUESTS, URDF, DESCRIPTION, PATTERN, XACRO, LAUNCH, INCLUDED, PARAMETERS, VALUES,
+        SCHEMAS, VEHICLES, METADATA, QOS, MCAP, DB3, DEFINITIONS, SERVICES, VALUES_SET,
+        COMMAND_LINE,
+    )
+}  # fmt: skip

@@ -1,0 +1,43 @@
+"""Whatever stands on the command line, it ends with a result or one sentence."""
+
+import os
+import sys
+import types
+
+import pytest
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_nodes.cli import main
+from vms_ph_nodes.cli.param import _message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "a" * 5000],
+        ["bag", "info", "a" * 5000],
+        ["launch", "--show-args", "a" * 5000],
+        ["launch", "--show-args", "/dev/zero"],
+        ["ephs", "draw", "a" * 5000],
+        ["interface", "show", "/msg/A"],
+        ["interface", "show", "a" * 5000 + "/msg/A"],
+        ["interface", "show", "std_msgs/msg/" + "a" * 5000],
+        ["check", "panda", "--end-effector", os.fsdecode(b"\xff")],
+    ],
+)
+def test_an_impossible_argument_is_reported(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["vms-ph", *words])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, 10**30, [1, "a"], [10**30], types])
+def test_a_value_that_no_parameter_can_have_is_refused(value: object) -> None:
+    with pytest.raises(VmsPhError, match="is no value of a parameter"):
+        _message("gain", value)

@@ -1,0 +1,138 @@
+"""The text of a URDF as a tree of elements, within bounds on its size, and its numbers.
+
+The parser of Pinocchio reads other white space and entities than a parser of XML, and where it
+cannot read a number it drops an inertia or a limit with a line on stderr. It therefore gets the
+tree that was checked here, written anew, not the text.
+"""
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from xml.parsers import expat
+
+from ..errors import ModelError
+
+LARGEST_TEXT = 32 * 2**20
+"""Largest number of characters of a URDF; published ones have less than a million."""
+
+DEEPEST = 64
+"""Largest nesting depth of elements; a URDF needs seven."""
+
+MOST_LINKS = 2000
+"""Largest number of links, fixed ones included; a robot has at most 256 degrees of freedom."""
+
+LARGEST_NUMBER = 1e12
+"""Largest length, mass or inertia, in SI units; beyond, the terms of the dynamics overflow."""
+
+NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
+"""Elements without influence on the dynamics, at which parsers fail or warn."""
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
+# The numbers of each element inside a joint or an inertial, and how many.
+_NUMBERS = {
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+    "dynamics": dict.fromkeys(("damping", "friction"), 1),
+    "mimic": dict.fromkeys(("multiplier", "offset"), 1),
+    "calibration": dict.fromkeys(("rising", "falling"), 1),
+    "safety_controller": dict.fromkeys(
+        ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"), 1
+    ),
+}
+
+_FACTORS = ("origin", "mass", "inertia", "dynamics", "mimic")
+
+
+def parse_description(xml: str) -> ET.Element:
+    """Return the root element of a URDF text, names without their namespaces.
+
+    Raises:
+        ModelError: the text exceeds a bound, or is not well-formed.
+    """
+    if too_large := exceeded_bound(xml):
+        raise ModelError(too_large)
+    try:
+        root = ET.fromstring(xml)
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise ModelError(f"not well-formed XML: {error}") from None
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+def exceeded_bound(xml: str) -> str:
+    """Return a message about the bound that a text exceeds, or an empty string.
+
+    Text that is not well-formed is checked up to its first error.
+    """
+    if len(xml) > LARGEST_TEXT:
+        return f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted"
+    depth = deepest = links = 0
+
+    def start(tag: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth, deepest, links
+        depth += 1
+        deepest = max(deepest, depth)
+        links += tag == "link" and depth == 2
+
+    def end(_tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    with suppress(expat.ExpatError, ValueError):  # reported by the parser that reads the text
+        parser.Parse(xml, True)
+    if deepest > DEEPEST:
+        return f"its elements are nested {deepest} deep; at most {DEEPEST} are accepted"
+    if links > MOST_LINKS:
+        return f"it has {links} links; at most {MOST_LINKS} are accepted"
+    return ""
+
+
+def dynamics_text(root: ET.Element) -> str:
+    """Return a description as text for Pinocchio: what concerns the dynamics, in plain numbers."""
+    copy = deepcopy(root)
+    for parent in list(copy.iter()):
+        for element in [child for child in parent if child.tag in NOT_DYNAMICS]:
+            parent.remove(element)
+    for element in copy.iter():
+        for key in _NUMBERS.get(str(element.tag), {}).keys() & element.keys():
+            element.set(key, " ".join(element.attrib[key].split()))
+    return ET.tostring(copy, encoding="unicode")
+
+
+def number_errors(root: ET.Element) -> Iterator[str]:
+    """Yield an error for every number of the dynamics that is none, or is not finite."""
+    for part in root:
+        what = f"{part.tag} '{part.get('name')}'"
+        elements = part if part.tag == "joint" else part.iterfind("inertial/*")
+        for element in elements:
+            for key, count in _NUMBERS.get(str(element.tag), {}).items():
+                given = element.get(key)
+                if given is None:
+                    continue
+                # A limit may be as large as it likes.
+                largest = LARGEST_NUMBER if element.tag in _FACTORS else math.inf
+                if not _is_numbers(given, count, largest):
+                    accepted = "a finite number" if count == 1 else f"{count} finite numbers"
+                    size = f" of at most {largest:g}" if math.isfinite(largest) else ""
+                    yield (
+                        f"{key} of <{element.tag}> of {what} must be {accepted}{size}; "
+                        f"given: {given[:80]!r}"
+                    )
+
+
+def _is_numbers(text: str, count: int, largest: float) -> bool:
+    words = text.split()
+    return len(words) == count and all(
+        _NUMBER.fullmatch(word) and abs(float(word)) < math.inf and abs(float(word)) <= largest
+        for word in words
+    )
