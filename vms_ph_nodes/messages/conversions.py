@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 NANOSECONDS = 1_000_000_000
 
+# Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
+# what is computed from smaller ones cannot overflow.
+LARGEST = 1e9
+
 
 def to_stamp(nanoseconds: int) -> Time:
     """Return a stamp from nanoseconds."""
@@ -48,7 +52,8 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
 
     Raises:
-        StateError: values and names differ in number, or an entry is not finite.
+        StateError: values and names differ in number, or an entry is not finite or above
+            :data:`LARGEST`.
     """
     if len(values) != len(names):
         raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
@@ -56,10 +61,27 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
             result[model.joint_index(name)] = value
-    if not np.isfinite(result.sum()):
-        bad = [n for n, x in zip(names, values, strict=True) if not np.isfinite(x)]
-        raise StateError(f"{what} must be finite; it is not for {', '.join(bad)}")
+    if not _in_range(result):
+        bad = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
+        raise StateError(
+            f"{what} must be finite and at most {LARGEST:g}; it is not for {', '.join(bad[:10])}"
+        )
     return result
+
+
+def _in_range(values: Array) -> bool:
+    """Return whether all values are finite and at most :data:`LARGEST`."""
+    return bool((np.abs(values) <= LARGEST).all())
+
+
+def check_range(values: Array, what: str) -> None:
+    """Check the entries of an array.
+
+    Raises:
+        StateError: one is not finite or above :data:`LARGEST`; ``what`` begins the message.
+    """
+    if not _in_range(values):
+        raise StateError(f"{what} must be finite and at most {LARGEST:g}; given: {values.tolist()}")
 
 
 def from_joint_state(
@@ -108,12 +130,11 @@ def from_wrench(message: Wrench) -> Array:
     """Return a wrench as (6,), linear first.
 
     Raises:
-        StateError: an entry is not finite.
+        StateError: an entry is not finite or above :data:`LARGEST`.
     """
     f, m = message.force, message.torque
     wrench = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
-    if not np.isfinite(wrench.sum()):
-        raise StateError(f"a wrench must be finite; given: {wrench.tolist()}")
+    check_range(wrench, "a wrench")
     return wrench
 
 

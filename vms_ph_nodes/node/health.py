@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from .input_diagnostics import refused_messages
 from .rate_statistics import RateStatistics
 
 PERIOD = 0.25  # period of the heartbeat, s
@@ -98,6 +99,9 @@ class Health:
         level, message, values = self._level, self._message, self._values
         if undecoded := sum(undecoded_messages(self._node).values()):
             values = {**values, "messages that could not be decoded": undecoded}
+        refused, why = refused_messages(self._node)
+        if refused:
+            values = {**values, "messages refused": refused, "last one": why}
         if not self._rate.has_begun:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
