@@ -23,6 +23,9 @@ TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
+# Largest number of other nodes whose heartbeats are supervised.
+_NODES = 100
+
 _SUFFIX = ": vms_ph node"
 _SHUTDOWN = "stopped"
 _REPORTER = "reported by"
@@ -133,7 +136,12 @@ class Health:
             elif status.message == _SHUTDOWN:
                 self._last_seen.pop(name, None)
             else:
-                self._last_seen[name] = now
+                self._see(name, now)
+
+    def _see(self, name: str, now: int) -> None:
+        """Note a heartbeat; a flood of names must not fill the memory."""
+        if name in self._last_seen or len(self._last_seen) < _NODES:
+            self._last_seen[name] = now
 
     def _meet(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""
