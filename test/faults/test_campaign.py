@@ -1,0 +1,86 @@
+"""The fault campaign: what arrives ends no node.
+
+The short form does all faults of a table one after the other and looks at the nodes at the end;
+with ``--campaign`` each fault is a test of its own, besides long ones.
+"""
+
+import re
+
+import pytest
+
+from .messages import MESSAGES
+from .requests import REQUESTS, calls, changes, reset
+from .world import Fault, World
+
+pytestmark = pytest.mark.wire
+
+_WORDS = 10.0  # time for what a fault makes the nodes say, s
+
+
+def _survived(world: World) -> None:
+    world.await_life()
+    output = world.launch.output
+    assert "Traceback" not in output, output[output.index("Traceback") :][:6000]
+    assert "has died" not in output
+    assert "is reset" not in output
+
+
+def _do(world: World, fault: Fault) -> None:
+    """Do a fault until the nodes say what they should."""
+    before = len(world.launch.output)
+    fault.act(world)
+
+    def said() -> bool:
+        new = world.launch.output[before:] + " ".join(text for _, text in world.status.values())
+        if re.search(fault.says, new):
+            return True
+        fault.act(world)
+        world.spin(0.1)
+        return False
+
+    if fault.says:
+        world.until(said, f"nobody said {fault.says!r} of {fault.name}", _WORDS)
+
+
+def test_every_fault_has_a_name_of_its_own() -> None:
+    names = [fault.name for fault in (*MESSAGES, *REQUESTS)]
+    assert len(set(names)) == len(names) > 40
+
+
+def test_what_arrives_by_topic_ends_no_node(world: World) -> None:
+    for fault in MESSAGES:
+        fault.act(world)
+    _survived(world)
+
+
+def test_what_arrives_by_service_ends_no_node(world: World) -> None:
+    for fault in REQUESTS:
+        fault.act(world)
+    _survived(world)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [*MESSAGES, *REQUESTS], ids=str)
+def test_a_fault_is_answered_as_it_should_be(world: World, fault: Fault) -> None:
+    _do(world, fault)
+    _survived(world)
+    assert reset(world).success
+
+
+@pytest.mark.slow
+def test_ten_thousand_parameter_changes_are_survived(world: World) -> None:
+    changes(world, 1000)
+    before = world.memory()
+    changes(world, 10_000)
+    assert world.memory() - before < 30e6
+    _survived(world)
+
+
+@pytest.mark.slow
+def test_a_thousand_service_calls_a_second_are_survived(world: World) -> None:
+    calls(world, 1000)
+    before = world.memory()
+    rate = calls(world, 10_000)
+    print(f"{rate:.0f} calls per second")
+    assert world.memory() - before < 30e6
+    _survived(world)
