@@ -147,10 +147,9 @@ class World:
         """Forget all heartbeats so far."""
         self._heard.clear()
 
-    def memory(self) -> int:
-        """Return the resident memory of all processes of the launch, bytes."""
-        children = psutil.Process(self.launch.process.pid).children(recursive=True)
-        return sum(child.memory_info().rss for child in children)
+    def memory(self, *processes: str) -> int:
+        """Return the resident memory of processes, bytes."""
+        return sum(psutil.Process(self.pid(name)).memory_info().rss for name in processes)
 
     def _listen(self, message: DiagnosticArray) -> None:
         for status in message.status:
