@@ -234,6 +234,12 @@ def _table() -> Iterator[Fault]:
     end = 2**31 - 1
     yield Fault("a clock at the end of time", _clock(end, nanosecond=999_999_999))
     yield Fault("a clock beyond the end of time", _clock(end, nanosecond=2**32 - 1), "is no time")
+    second = DiagnosticStatus(name="simulator: vms_ph node", hardware_id="elsewhere process 1")
+    yield Fault(
+        "a second simulator in the domain",
+        _says("/diagnostics", DiagnosticArray(status=[second])),
+        r"another simulator runs in this DDS domain \(elsewhere process 1\)",
+    )
     yield Fault("heartbeats of a thousand unknown nodes", _strangers)
     yield Fault("two thousand wrenches at once", _flood, "a wrench must be finite")
 

@@ -5,6 +5,7 @@ with ``--campaign`` each fault is a test of its own, besides long ones.
 """
 
 import re
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -95,3 +96,25 @@ def test_a_thousand_service_calls_a_second_are_survived(paused: World) -> None:
     assert paused.memory("closed_loop", "model_server") - before < 20e6
     assert pause(paused, False).success
     _survived(paused)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["closed_loop", "energy_monitor", "marker_publisher",
+                                     "model_server", "web_viewer", "bag_recorder"])  # fmt: skip
+def test_a_process_that_stands_for_three_seconds_goes_on(world: World, process: str) -> None:
+    world.await_life()
+    world.kill(process, signal.SIGSTOP)
+    world.spin(3.0)
+    world.kill(process, signal.SIGCONT)
+    world.await_life()
+    assert "has died" not in world.launch.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", ["closed_loop", "energy_monitor", "marker_publisher",
+                                     "model_server", "web_viewer", "bag_recorder"])  # fmt: skip
+def test_a_killed_process_is_back_within_ten_seconds(world: World, process: str) -> None:
+    world.await_life()
+    world.kill(process)
+    world.spin(0.5)
+    world.await_life(10.0)

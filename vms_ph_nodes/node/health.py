@@ -114,8 +114,9 @@ class Health:
         if refused:
             values = {**values, "messages refused": refused, "last one": why}
         if self._namesake and now - self._namesake_seen < TIMEOUT * 1e9:
-            level = max(level, WARN)
-            message = _NAMESAKE.format(self._name, self._namesake)
+            values = {**values, "also runs in": self._namesake}
+            if level < ERROR:
+                level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
         if not self._rate.has_begun:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
