@@ -75,12 +75,10 @@ class EffortBounds:
 def _reach(model: VMSModel) -> float:
     """Return an upper bound of the distance from the first joint to the end effector, m."""
     tree, joints = model.tree.pinocchio, model.joints
-    first = 1 if model.base == "fixed" else 2
-    reach = sum(
-        float(np.linalg.norm(tree.jointPlacements[i].translation))
-        for i in range(first + 1, tree.njoints)
-    )
+    tool = tree.frames[model.frame_id(model.end_effector)]
+    # The first of these is the universe, the second the base or the first joint.
+    chain = list(tree.supports[tool.parentJoint])[2:]
+    links = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
     ends = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     slides = np.array(joints.prismatic, dtype=bool) & np.isfinite(ends)
-    last = tree.frames[model.frame_id(model.end_effector)].placement.translation
-    return reach + float(ends[slides].sum()) + float(np.linalg.norm(last))
+    return float(sum(map(np.linalg.norm, links)) + ends[slides].sum())
