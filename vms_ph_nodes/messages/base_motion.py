@@ -19,7 +19,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
-from .conversions import check_range
+from .finite import check_range
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel

@@ -11,16 +11,14 @@ from std_msgs.msg import Header
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
+from .finite import LARGEST, check_range, in_range
+
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
     from .base_motion import BaseMotion
 
 NANOSECONDS = 1_000_000_000
-
-# Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
-# what is computed from smaller ones cannot overflow.
-LARGEST = 1e9
 
 
 def to_stamp(nanoseconds: int) -> Time:
@@ -53,7 +51,7 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
 
     Raises:
         StateError: values and names differ in number, or an entry is not finite or above
-            :data:`LARGEST`.
+            :data:`.finite.LARGEST`.
     """
     if len(values) != len(names):
         raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
@@ -61,27 +59,12 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
             result[model.joint_index(name)] = value
-    if not _in_range(result):
+    if not in_range(result):
         bad = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
         raise StateError(
             f"{what} must be finite and at most {LARGEST:g}; it is not for {', '.join(bad[:10])}"
         )
     return result
-
-
-def _in_range(values: Array) -> bool:
-    """Return whether all values are finite and at most :data:`LARGEST`."""
-    return bool((np.abs(values) <= LARGEST).all())
-
-
-def check_range(values: Array, what: str) -> None:
-    """Check the entries of an array.
-
-    Raises:
-        StateError: one is not finite or above :data:`LARGEST`; ``what`` begins the message.
-    """
-    if not _in_range(values):
-        raise StateError(f"{what} must be finite and at most {LARGEST:g}; given: {values.tolist()}")
 
 
 def from_joint_state(
@@ -130,7 +113,7 @@ def from_wrench(message: Wrench) -> Array:
     """Return a wrench as (6,), linear first.
 
     Raises:
-        StateError: an entry is not finite or above :data:`LARGEST`.
+        StateError: an entry is not finite or above :data:`.finite.LARGEST`.
     """
     f, m = message.force, message.torque
     wrench = np.array([f.x, f.y, f.z, m.x, m.y, m.z])

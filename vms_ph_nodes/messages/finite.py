@@ -1,11 +1,31 @@
-"""A check that the numbers of a message are finite, before it is published or sent."""
+"""Checks of numbers: those of received states and efforts, and those of an answer."""
 
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
+
+# Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
+# what is computed from smaller ones cannot overflow.
+LARGEST = 1e9
+
+
+def in_range(values: Array) -> bool:
+    """Return whether all values are finite and at most :data:`LARGEST`."""
+    return bool((np.abs(values) <= LARGEST).all())
+
+
+def check_range(values: Array, what: str) -> None:
+    """Check the entries of an array.
+
+    Raises:
+        StateError: one is not finite or above :data:`LARGEST`; ``what`` begins the message.
+    """
+    if not in_range(values):
+        raise StateError(f"{what} must be finite and at most {LARGEST:g}; given: {values.tolist()}")
 
 
 def require_finite(message: Any, undefined: Collection[str] = ()) -> None:
