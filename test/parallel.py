@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 # Folders whose tests start processes, talk DDS or watch the clock.
-PROCESSES = ("embedded", "io", "launch", "nodes")
+PROCESSES = ("embedded", "faults", "io", "launch", "nodes")
 
 
 def folder_of(nodeid: str) -> str:

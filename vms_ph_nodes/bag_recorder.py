@@ -1,6 +1,7 @@
 """Records serialized messages into a bag where ``ros2 bag record`` is not installed."""
 
 import time
+from pathlib import Path
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -12,11 +13,14 @@ from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
 
 with errors_in_one_sentence():
-    from vms_ph_io.bag import BagError, BagWriter, MessageTypes
+    from vms_ph_io.bag import BagError, BagWriter, MessageTypes, was_interrupted
     from vms_ph_io.bag import QosProfile as BagQos
 
 # Period of the search for new topics, s.
 _SEARCH = 0.2
+
+# Largest number of bags of one run, after restarts.
+_FOLDERS = 1000
 
 
 class BagRecorder(Node):
@@ -36,7 +40,8 @@ class BagRecorder(Node):
         self._wanted = {self.resolve_topic_name(name) for name in wanted if name}
         self._types = MessageTypes()
         self._types.register_folder("vms_ph", share_directory() / "msg")
-        self._writer = BagWriter(folder)
+        self._writer = BagWriter(self._free(Path(folder)))
+        self.failed = False
         self._known: set[str] = set()
         self._count, self._failure = 0, ""
         self._health = Health(self)
@@ -48,9 +53,23 @@ class BagRecorder(Node):
         try:
             self._writer.close()
         except BagError as error:
+            self.failed = True
             self.get_logger().error(str(error))
         self._health.announce_shutdown()
         super().destroy_node()
+
+    def _free(self, folder: Path) -> Path:
+        """Return the folder, or the next one where a recording in it was interrupted."""
+        free = folder
+        for number in range(2, _FOLDERS):
+            if not was_interrupted(free):
+                break
+            free = folder.with_name(f"{folder.name}_{number}")
+        if free != folder:
+            self.get_logger().warning(
+                f"the recording in {folder} was interrupted; it goes on in {free}"
+            )
+        return free
 
     def _search(self) -> None:
         for name, kinds in self.get_topic_names_and_types():

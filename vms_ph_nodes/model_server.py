@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from vms_ph.srv import (
     CheckStructure,
@@ -16,6 +17,7 @@ from vms_ph.srv import (
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 
+from .messages.finite import require_finite
 from .model_service.model_answers import ModelAnswers
 from .node.health import OK, WARN, Health
 from .node.process import run
@@ -63,7 +65,10 @@ class ModelServer(Node):
                 response.message = _NOT_YET
                 return response
             try:
-                answer(self._answers, request, response)
+                # Far beyond any robot the terms overflow, which is told in the answer.
+                with np.errstate(all="ignore"):
+                    answer(self._answers, request, response)
+                require_finite(response)
             except VmsPhError as error:
                 response = type(response)()
                 response.message = str(error)

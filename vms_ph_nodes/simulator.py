@@ -3,8 +3,10 @@
 from typing import Protocol
 
 from builtin_interfaces.msg import Time
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
@@ -47,6 +49,11 @@ _CATCH_UP = 25
 # Time for which a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NANOSECONDS
 
+# Time after which a callback leaves the rest of its work to the next: services must answer, ns.
+_SLICE = NANOSECONDS // 20
+
+_MOST_STEPS = 1_000_000
+
 
 class Simulator(ManagedNode):
     """Steps a simulation in real time; docs/nodes.md lists topics and services."""
@@ -73,13 +80,18 @@ class Simulator(ManagedNode):
         self.simulation = self._make(None)
 
         self._paused, self._ticks, self._dropped, self._dropped_at = False, 0, 0, -_RECENT
+        self._failure = ""
+        self._steps_left = 0
+        self._steps_taken: Future | None = None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(StepSimulation, "~/step", self._on_step)
+        # A group of its own: a request that waits for its steps must not keep others waiting.
+        group = ReentrantCallbackGroup()
+        self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
         self._health = Health(self)
         self._anchor()
         self._topics.publish_static(self._home, self.stamp())
@@ -102,6 +114,7 @@ class Simulator(ManagedNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop simulated time."""
+        self._end_steps("the simulator was deactivated")
         self._health.report(OK, "inactive", self._values())
         return super().on_deactivate(state)
 
@@ -136,7 +149,9 @@ class Simulator(ManagedNode):
         self._ticks = 0
 
     def _tick(self) -> None:
-        if self._paused or not self.is_active:
+        if self._steps_left:
+            self._take_steps()
+        if self._paused or self._failure or not self.is_active:
             return
         passed = (self._steady.now().nanoseconds - self._start) / NANOSECONDS * self._speed
         due = int(passed / (self._steps_per_tick * self.step)) - self._ticks
@@ -148,11 +163,16 @@ class Simulator(ManagedNode):
                 dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed
             )
             due = _CATCH_UP
+        end = self._steady.now().nanoseconds + _SLICE
         for _ in range(due):
             self._advance(self._steps_per_tick)
+            if self._failure:
+                return
             self._ticks += 1
             if self._ticks % self._ticks_per_sample == 0:
                 self._publish()
+            if self._steady.now().nanoseconds > end:
+                return
 
     def _advance(self, steps: int) -> None:
         simulation = self.simulation
@@ -163,9 +183,13 @@ class Simulator(ManagedNode):
             message = "too slow for real time" if late else "running"
             self._health.report(WARN if late else OK, message, self._values())
             return
-        self.get_logger().error("the simulated state is not finite; the simulation is reset")
-        self._restart()
-        self._health.report(ERROR, "reset after a state that was not finite", self._values())
+        self._failure = (
+            f"the simulation stands at {simulation.time:.6g} s, in its last state: "
+            f"{simulation.failure or 'the state is not finite'}; call ~/reset to begin anew"
+        )
+        self._end_steps(self._failure)
+        self.get_logger().error(self._failure)
+        self._health.report(ERROR, self._failure, self._values())
 
     def _values(self) -> dict[str, object]:
         return {
@@ -175,7 +199,13 @@ class Simulator(ManagedNode):
         }
 
     def _restart(self) -> None:
+        """Begin anew: at the start, at rest, without the efforts received so far."""
+        self._end_steps("the simulation was reset")
+        self._external.forget()
         self.simulation.reset()
+        if self._failure:
+            self._failure = ""
+            self.get_logger().info("the simulation goes on after a reset")
         self._anchor()
         if self._loop is not None:
             self._loop.restarted()
@@ -199,6 +229,7 @@ class Simulator(ManagedNode):
         return response
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._end_steps("the simulation was paused" if request.data else "it was resumed")
         if self._paused and not request.data:
             self._resume_time()
         self._paused = request.data
@@ -206,25 +237,51 @@ class Simulator(ManagedNode):
         response.message = "paused" if self._paused else "running"
         return response
 
-    def _on_step(
+    async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
-        if not self.is_active:
-            response.message = "the simulator is not active; activate it first"
-        elif not self._paused:
-            response.message = "the simulation is running; pause it before stepping"
-        elif not 1 <= request.steps <= 1_000_000:
-            response.message = f"steps must be from 1 to 1000000; given: {request.steps}"
-        else:
-            left = request.steps
-            while left > 0:
-                self._advance(min(left, self._steps_per_tick))
-                left -= self._steps_per_tick
+        refusal = self._refusal_of(request.steps)
+        if not refusal:
+            # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
+            self._steps_left = request.steps
+            self._steps_taken = taken = Future()
+            self._take_steps()
+            refusal = str(await taken)
+            response.success = not refusal
+        response.message = refusal or f"at {self.simulation.time:.6g} s"
+        if response.success:
             self._publish()
-            response.success = True
-            response.message = f"at {self.simulation.time:.6g} s"
         response.stamp = self.stamp()
         return response
+
+    def _refusal_of(self, steps: int) -> str:
+        """Return why steps cannot be taken now, or an empty string."""
+        if not self.is_active:
+            return "the simulator is not active; activate it first"
+        if not self._paused:
+            return "the simulation is running; pause it before stepping"
+        if not 1 <= steps <= _MOST_STEPS:
+            return f"steps must be from 1 to {_MOST_STEPS}; given: {steps}"
+        if self._steps_left:
+            return f"{self._steps_left} steps of another request are left; ~/pause ends them"
+        return self._failure
+
+    def _take_steps(self) -> None:
+        """Take steps that were asked for, as many as one callback may."""
+        end = self._steady.now().nanoseconds + _SLICE
+        while self._steps_left and self._steady.now().nanoseconds < end:
+            steps = min(self._steps_left, self._steps_per_tick)
+            self._advance(steps)
+            self._steps_left = max(0, self._steps_left - steps)
+        if not self._steps_left:
+            self._end_steps("")
+
+    def _end_steps(self, why: str) -> None:
+        """Answer the request for steps; ``why`` it ends early is empty if all were taken."""
+        self._steps_left, taken = 0, self._steps_taken
+        self._steps_taken = None
+        if taken is not None:
+            taken.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
 
 
 def main() -> None:

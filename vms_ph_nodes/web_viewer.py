@@ -1,9 +1,6 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
-import contextlib
-import io
 import logging
-import socket
 from collections import deque
 
 import numpy as np
@@ -28,6 +25,7 @@ with errors_in_one_sentence():
         import viser.uplot
 
         from .views.marker_scene import MarkerScene
+        from .views.page_server import HOST, serve_page
         from .views.robot_scene import RobotScene
     except ModuleNotFoundError as error:
         raise VmsPhError(
@@ -35,7 +33,6 @@ with errors_in_one_sentence():
             "pycollada and scipy"
         ) from None
 
-_HOST = "127.0.0.1"  # reachable from this machine only
 _POSES_HZ = 30.0
 _PLOTS_HZ = 10.0
 _SECONDS = 20.0  # time span of the plots, s
@@ -100,12 +97,12 @@ class WebViewer(Node):
         """Start the server.
 
         Raises:
-            VmsPhError: the port is in use.
+            VmsPhError: the port is in use, or an allowed origin is not valid.
         """
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
-        self._server = _serve(port)
+        self._server = serve_page(port, declare(self, "allowed_origins"))
         self._scene: RobotScene | None = None
         self._start: int | None = None
         self._build_page()
@@ -120,7 +117,7 @@ class WebViewer(Node):
         self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PLOTS_HZ, self._draw_plots)
-        self.get_logger().info(f"web page at http://{_HOST}:{port}")
+        self.get_logger().info(f"web page at http://{HOST}:{port}")
 
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
@@ -222,23 +219,6 @@ def _summary(power: Power) -> str:
         f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
         + (f"  \n**tool ports** {tools}" if tools else "")
     )
-
-
-def _serve(port: int) -> viser.ViserServer:
-    # viser would silently use the next port, and the printed address would be that of another page.
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_HOST, port))
-        except OSError as error:
-            raise VmsPhError(
-                f"port {port} on {_HOST} is in use ({error.strerror}); choose another, "
-                f"for instance port:={port + 1}"
-            ) from None
-    with contextlib.redirect_stdout(
-        io.StringIO()
-    ):  # suppress the banner of viser; the node logs the address
-        return viser.ViserServer(host=_HOST, port=port, verbose=False)
 
 
 def main() -> None:

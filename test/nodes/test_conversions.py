@@ -44,7 +44,7 @@ def test_missing_joints_are_reported(panda: VMSModel) -> None:
 
 
 def test_entries_that_are_not_finite_are_reported(panda: VMSModel) -> None:
-    with pytest.raises(StateError, match="effort must be finite; it is not for panda_joint2"):
+    with pytest.raises(StateError, match=r"effort must be finite .*; it is not for panda_joint2"):
         by_name(panda, ["panda_joint1", "panda_joint2"], [1.0, np.nan], "effort")
     with pytest.raises(StateError, match="3 entries for 1 joint names"):
         by_name(panda, ["panda_joint1"], [1.0, 2.0, 3.0], "position")

@@ -158,7 +158,9 @@ def test_valid_commands_move_the_arm_and_invalid_ones_do_not(demo: Demo, start: 
     effort = "{name: [panda_joint1], effort: [.nan]}"
     bad = start("topic", "pub", "--once", "/simulator/torque", "sensor_msgs/msg/JointState", effort)
     assert bad.wait(20) == 0
-    demo.program.await_output(r"ignored: effort must be finite; it is not for panda_joint1")
+    demo.program.await_output(
+        r"ignored: effort must be finite and at most 1e\+09; it is not for panda_joint1"
+    )
     wrench = "{header: {frame_id: moon}, wrench: {force: {x: 1}}}"
     bad = start(
         "topic",

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy
-from vms_ph.msg import RobotState
+from vms_ph.msg import Energy, RobotState
 from vms_ph.srv import CheckStructure, GetDynamics, GetEnergies, GetJacobian
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.structure.checks import structure_checks
 from vms_ph_io import robots
+from vms_ph_nodes.messages.finite import require_finite
 from vms_ph_nodes.model_service.model_answers import ModelAnswers
 from vms_ph_nodes.model_service.model_client import ModelClient, robot_state
 
@@ -182,3 +183,45 @@ def test_the_layout_of_every_array_of_a_service_is_documented() -> None:
         for line in lines:
             if line.startswith("float64[]"):
                 assert "#" in line, f"{file.name}: {line}"
+
+
+@pytest.mark.parametrize("size", [1e10, 1e155, 1e308, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "kind", [GetDynamics, GetEnergies, GetJacobian, CheckStructure], ids=lambda kind: kind.__name__
+)
+def test_a_state_that_no_robot_can_have_is_refused_by_every_service(
+    kind: type, size: float
+) -> None:
+    answers = ModelAnswers(robots.load("satellite_panda"))
+    for far in (
+        robot_state({"panda_joint1": size}),
+        robot_state({}, {"panda_joint1": size}),
+        robot_state({}, None, [size, 0, 0, 0, 0, 0, 1], None),
+        robot_state({}, None, None, [0, size, 0, 0, 0, 0]),
+    ):
+        request = kind.Request()
+        if kind is GetDynamics:
+            request.joint_state, request.base_pose = far.joint_state, far.base_pose
+            request.base_twist = far.base_twist
+        elif kind is GetEnergies:
+            request.states = [far]
+        else:
+            request.state = far
+        answer = {
+            GetDynamics: answers.dynamics,
+            GetEnergies: answers.energies,
+            GetJacobian: answers.jacobian,
+            CheckStructure: answers.structure,
+        }[kind]
+        with pytest.raises(StateError, match="must be finite and at most"):
+            answer(request, kind.Response())
+
+
+def test_an_answer_with_a_number_that_is_not_finite_is_never_sent() -> None:
+    response = GetEnergies.Response(energies=[Energy(total=1.0), Energy(total=float("inf"))])
+    with pytest.raises(StateError, match=r"not finite \(energies.total\)"):
+        require_finite(response)
+    require_finite(response, undefined=("total",))
+    require_finite(GetDynamics.Response(mass_matrix=[1.0, 2.0]))
+    with pytest.raises(StateError, match=r"\(mass_matrix\)"):
+        require_finite(GetDynamics.Response(mass_matrix=[1.0, float("nan")]))

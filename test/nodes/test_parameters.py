@@ -30,6 +30,7 @@ def _declared(path: Path) -> set[str]:
 PARTS = {
     "simulator": (
         "simulator",
+        "robot/effort_bounds",
         "robot/external_efforts",
         "robot/disturbances",
         "robot/robot_publishers",

@@ -29,6 +29,7 @@ class HoppingSimulation:
         dt: control step, s.
         resets: number of resets to the start.
         failures: always 0; the integrator adapts the length of its own steps.
+        failure: why the simulation cannot go on from its last state; empty while it can.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class HoppingSimulation:
         self._external = External()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
         self._hopper = Hopper(self._system, self._home, np.zeros(model.nv))
-        self._steps, self._broken = 0, False
+        self._steps, self.failure = 0, ""
         self._held: Actuation | None = None
         self.resets += 1
         self._renew()
@@ -81,16 +82,25 @@ class HoppingSimulation:
         return self._steps
 
     def advance(self, steps: int, external: External) -> None:
-        """Integrate a number of steps; ``external`` acts from their end on."""
+        """Integrate a number of steps; ``external`` acts from their end on.
+
+        A step that fails leaves the simulation at its last state, with the reason in ``failure``;
+        it goes on after a :meth:`reset`.
+        """
+        if self.failure:
+            return
         continuous = self._continuous is not None
         # Held efforts are computed again at every control step.
         for count in [steps] if continuous or self._control is None else [1] * steps:
             self._steps += count
             try:
-                for _ in self._hopper.steps_until(self.time):
-                    pass
-            except VmsPhError:
-                self._broken = True
+                # The integrator checks that the motion is finite.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    for _ in self._hopper.steps_until(self.time):
+                        pass
+            except VmsPhError as error:
+                self._steps -= count
+                self.failure = str(error)
                 return
             self._renew()
         self._external = external
@@ -119,7 +129,7 @@ class HoppingSimulation:
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and the integrator has not failed."""
-        return not self._broken and isfinite(float(self._hopper.state.sum()))
+        return not self.failure and isfinite(float(self._hopper.state.sum()))
 
     def _renew(self) -> None:
         """Call the controller, also for a law in continuous time, to update its records."""

@@ -51,7 +51,6 @@ class HostedSimulation:
 
     def reset(self) -> None:
         """Return to the start, at rest."""
-        self._simulation.hold(External())
         self._simulation.reset()
         self._write()
 

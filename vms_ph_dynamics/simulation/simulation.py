@@ -9,8 +9,12 @@ import numpy as np
 
 from ..arrays import Array
 from ..effects.friction import Friction
+from ..errors import StateError
 from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
 from ..structure import PORTS, Form, PHState, Ports
+
+# Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
+_HALVINGS = 4
 
 
 class Actuation(Protocol):
@@ -91,6 +95,7 @@ class Simulation:
         dt: integrator and control step, s.
         resets: number of resets to the start.
         failures: number of failed steps since then, which were repeated in halves.
+        failure: why the simulation cannot go on from its last state; empty while it can.
     """
 
     def __init__(
@@ -122,17 +127,17 @@ class Simulation:
         self._control = control
         self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
-        self._external = External()
         self.resets = -1
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start, at rest, with all port energies at zero."""
+        """Return to the start, at rest, without external efforts; port energies begin at zero."""
         model = self._form.model
+        self._external = External()
         start = self._form.state(self._home, np.zeros(model.nv))
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
-        self._steps, self.failures, self._broken = 0, 0, False
+        self._steps, self.failures, self.failure = 0, 0, ""
         self._port_energy = dict.fromkeys(PORTS, 0.0)
         self._dissipated = 0.0
         self.resets += 1
@@ -155,16 +160,20 @@ class Simulation:
         self._acting = self._efforts()
 
     def advance(self, steps: int, external: External) -> None:
-        """Integrate a number of steps; ``external`` acts from their end on, at the next sample."""
-        for k in range(steps):
+        """Integrate a number of steps; ``external`` acts from their end on, at the next sample.
+
+        A step that fails leaves the simulation at its last state, with the reason in ``failure``;
+        it goes on after a :meth:`reset`.
+        """
+        for k in range(0 if self.failure else steps):
             self._before = self._acting
             ports = self._ports(self._before)
             try:
                 step, failures = step_with_retry(
-                    self._stepper, self._solver_state, ports, self.time, self.dt
+                    self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
                 )
-            except IntegrationError:
-                self._broken = True
+            except (IntegrationError, StateError) as error:
+                self.failure = str(error)
                 return
             self._solver_state = step.solver_state
             self._q, self._v = self._stepper.motion(step.solver_state)
@@ -193,7 +202,7 @@ class Simulation:
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
-        return not self._broken and isfinite(self._q.sum() + self._v.sum())
+        return not self.failure and isfinite(self._q.sum() + self._v.sum())
 
     def _efforts(self) -> _Efforts:
         """Return the external efforts and those of the controller together."""

@@ -33,6 +33,13 @@ _GROUP_POLL = 0.25
 
 _SAME_KEYPRESS = 0.5
 
+# Exit code of a program that cannot run as it is configured (EX_CONFIG of sysexits.h): a restart
+# would not change that.
+NOT_USABLE = 78
+
+# Largest number of restarts of the supervisor.
+_SUPERVISORS = 5
+
 
 class Launcher:
     """The processes of one launch.
@@ -73,9 +80,12 @@ class Launcher:
         self._respawns: dict[ManagedProcess, float] = {}
         self._commands: dict[ManagedProcess, list[str]] = {}
         self._pidfds: dict[ManagedProcess, int] = {}
-        self._token = uuid.uuid4().hex
+        # Nodes find the launcher's process in it, and end when that ends.
+        self._token = f"{os.getpid()}-{uuid.uuid4().hex}"
         self._files: list[Path] = []
         self._supervisor: subprocess.Popen[bytes] | None = None
+        self._supervisor_fd = -1
+        self._supervisors_left = _SUPERVISORS
         self._thread: threading.Thread | None = None
         self._started = threading.Event()
         self._over = threading.Event()
@@ -242,6 +252,36 @@ class Launcher:
             )
         except OSError as error:
             self._outputs.note("WARNING", "launch", f"no supervisor: {error}")
+            return
+        with contextlib.suppress(OSError, AttributeError):
+            self._supervisor_fd = os.pidfd_open(self._supervisor.pid)
+            self._selector.register(
+                self._supervisor_fd, selectors.EVENT_READ, self._renew_supervisor
+            )
+
+    def _renew_supervisor(self) -> None:
+        """Replace a supervisor that was killed."""
+        self._forget_supervisor()
+        if self._supervisors_left == 0:
+            self._outputs.note("WARNING", "launch", "the supervisor is given up")
+            return
+        self._supervisors_left -= 1
+        self._outputs.note("WARNING", "launch", "the supervisor has ended and is started again")
+        self._start_supervisor()
+        for group in {group for process in self._processes for group in process.groups}:
+            self._notify_supervisor(f"+{group}")
+        for file in self._files:
+            self._notify_supervisor(f"file {file}")
+
+    def _forget_supervisor(self) -> None:
+        if self._supervisor_fd >= 0:
+            self._selector.unregister(self._supervisor_fd)
+            os.close(self._supervisor_fd)
+            self._supervisor_fd = -1
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None:
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                supervisor.communicate(timeout=5)
 
     def _notify_supervisor(self, message: str) -> None:
         if self._supervisor is not None and self._supervisor.stdin is not None:
@@ -361,9 +401,15 @@ class Launcher:
             self._stops_wanted += 1
         elif description.respawn and status.state is not State.FAILED:
             most = description.respawn_max_retries
-            if most < 0 or status.starts <= most:
+            if status.exit_code == NOT_USABLE:
+                process.note("ERROR", "is not restarted: it cannot run as it is configured")
+            elif most < 0 or status.starts <= most:
                 process.mark_respawning()
                 self._respawns[process] = time.monotonic() + description.respawn_delay
+            else:
+                process.note("ERROR", f"was restarted {status.starts - 1} times and is given up")
+        elif not status.clean:
+            process.note("ERROR", "is not restarted")
 
     def _drain_wakes(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -381,9 +427,7 @@ class Launcher:
         for file in self._files:
             file.unlink(missing_ok=True)
         self._notify_supervisor("done")
-        if self._supervisor is not None:
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                self._supervisor.communicate(timeout=5)
+        self._forget_supervisor()
         self._selector.close()
         self._wake_reader.close()
         self._wake_writer.close()

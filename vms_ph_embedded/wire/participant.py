@@ -29,6 +29,7 @@ from cyclonedds.topic import Topic
 
 from vms_ph_embedded import discovery
 from vms_ph_embedded.interfaces import idl, store
+from vms_ph_embedded.wire.loopback import sockets_on_loopback
 
 UNREAD = SampleState.NotRead | ViewState.Any | InstanceState.Any
 _FOREVER = 2**63 - 1
@@ -177,7 +178,8 @@ def _enter_domain(domain_id: int) -> None:
         domain, users = _domains.get(domain_id, (None, 0))
         config = discovery.configuration(domain_id)
         if not users and config is not None:
-            domain = Domain(domain_id, config)
+            with sockets_on_loopback():
+                domain = Domain(domain_id, config)
         _domains[domain_id] = (domain, users + 1)
 
 

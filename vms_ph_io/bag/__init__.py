@@ -13,7 +13,7 @@ from vms_ph_io.bag.qos import QosProfile  # noqa: E402
 from vms_ph_io.bag.reader import BagReader  # noqa: E402
 from vms_ph_io.bag.recover import Recovery, recover  # noqa: E402
 from vms_ph_io.bag.types import MessageDefinition, MessageTypes  # noqa: E402
-from vms_ph_io.bag.writer import BagWriter  # noqa: E402
+from vms_ph_io.bag.writer import BagWriter, was_interrupted  # noqa: E402
 
 __all__ = [
     "BagError",
@@ -32,4 +32,5 @@ __all__ = [
     "present_topic",
     "present_type",
     "recover",
+    "was_interrupted",
 ]

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from vms_ph_io.bag.errors import BagError
+from vms_ph_io.bag.files import bag_files, is_being_recorded
 from vms_ph_io.bag.mcap_writer import McapWriter
 from vms_ph_io.bag.metadata import BagMetadata, FileMetadata, TopicMetadata
 from vms_ph_io.bag.qos import QosProfile, dump_profiles
@@ -30,6 +31,15 @@ FLUSH_PERIOD = 0.5
 
 RECORDING = {"vms_ph_state": "recording"}
 """Entry of ``metadata.yaml`` during the recording."""
+
+
+def was_interrupted(folder: Path) -> bool:
+    """Return whether a folder has a recording that ended without being completed."""
+    try:
+        unfinished = RECORDING.items() <= BagMetadata.read(folder).custom.items()
+        return unfinished and not any(is_being_recorded(file) for file in bag_files(folder))
+    except (BagError, OSError):
+        return False
 
 
 class BagWriter:

@@ -97,6 +97,10 @@ class Demo:
                 self._console.print(
                     f"[red]{process.name} ended with exit code {process.exit_code}[/red]"
                 )
+            elif process.starts > 1:
+                self._console.print(
+                    f"[yellow]{process.name} was restarted {process.starts - 1} times[/yellow]"
+                )
         if not received:
             self._console.print("[red]no energy message was received; see the lines above[/red]")
             return 1

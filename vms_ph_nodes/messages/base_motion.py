@@ -19,6 +19,8 @@ from std_msgs.msg import Header
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
+from .finite import check_range
+
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
@@ -78,16 +80,15 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
         twist: twist of the base in its own axes.
 
     Raises:
-        StateError: an entry is not finite, a quaternion is not normalised, or a planar base
-            is tilted.
+        StateError: an entry is not finite or too large, a quaternion is not normalised, or a planar
+            base is tilted.
     """
     p, r = pose.position, pose.orientation
     linear, angular = twist.linear, twist.angular
     turn = np.array([r.x, r.y, r.z, r.w])
     place = np.array([p.x, p.y, p.z])
     motion = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-    if not np.isfinite(turn.sum() + place.sum() + motion.sum()):
-        raise StateError("the pose and twist of the base must be finite")
+    check_range(np.concatenate([turn, place, motion]), "the pose and twist of the base")
     length = float(np.linalg.norm(turn))
     if abs(length - 1.0) > _TOLERANCE:
         raise StateError(

@@ -11,6 +11,8 @@ from std_msgs.msg import Header
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
+from .finite import LARGEST, check_range, in_range
+
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
@@ -48,7 +50,8 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
 
     Raises:
-        StateError: values and names differ in number, or an entry is not finite.
+        StateError: values and names differ in number, or an entry is not finite or above
+            :data:`.finite.LARGEST`.
     """
     if len(values) != len(names):
         raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
@@ -56,9 +59,11 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
             result[model.joint_index(name)] = value
-    if not np.isfinite(result.sum()):
-        bad = [n for n, x in zip(names, values, strict=True) if not np.isfinite(x)]
-        raise StateError(f"{what} must be finite; it is not for {', '.join(bad)}")
+    if not in_range(result):
+        bad = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
+        raise StateError(
+            f"{what} must be finite and at most {LARGEST:g}; it is not for {', '.join(bad[:10])}"
+        )
     return result
 
 
@@ -108,12 +113,11 @@ def from_wrench(message: Wrench) -> Array:
     """Return a wrench as (6,), linear first.
 
     Raises:
-        StateError: an entry is not finite.
+        StateError: an entry is not finite or above :data:`.finite.LARGEST`.
     """
     f, m = message.force, message.torque
     wrench = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
-    if not np.isfinite(wrench.sum()):
-        raise StateError(f"a wrench must be finite; given: {wrench.tolist()}")
+    check_range(wrench, "a wrench")
     return wrench
 
 

@@ -12,9 +12,13 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.null_space_energy import kinetic_null
 from vms_ph_dynamics.energy.task_exchange import Exchange
+from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_dynamics.structure.momenta import in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
+
+# Largest port energy of a message, J; sums of such energies cannot overflow.
+_LARGEST = 1e30
 
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
@@ -91,9 +95,18 @@ def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
 
 
 def from_port_energy(message: PortEnergy) -> PortEnergies:
-    """Return the port energies of a message."""
+    """Return the port energies of a message.
+
+    Raises:
+        StateError: an energy is not finite or above any that occurs.
+    """
     supplied = {port: getattr(message, port) for port in PORTS}
     supplied.update(zip(message.tool_names, message.tool_energy, strict=False))
+    energies = [*supplied.values(), message.dissipated]
+    if not all(abs(energy) <= _LARGEST for energy in energies):
+        raise StateError(
+            f"port energies must be finite and at most {_LARGEST:g} J; given: {energies}"
+        )
     return PortEnergies(supplied, message.dissipated, message.resets)
 
 

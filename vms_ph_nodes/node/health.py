@@ -5,12 +5,15 @@ Each node therefore publishes a status four times a second. When one stops, the 
 the others publishes an error status with the name of the lost node until it publishes again.
 """
 
+import os
+import socket
 from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from .input_diagnostics import refused_messages
 from .rate_statistics import RateStatistics
 
 PERIOD = 0.25  # period of the heartbeat, s
@@ -20,9 +23,16 @@ TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
+# Largest number of other nodes whose heartbeats are supervised.
+_NODES = 100
+
 _SUFFIX = ": vms_ph node"
 _SHUTDOWN = "stopped"
 _REPORTER = "reported by"
+_NAMESAKE = (
+    "another {} runs in this DDS domain ({}), and both publish the same topics; set another "
+    "ROS_DOMAIN_ID for one of them, or give it a namespace"
+)
 
 
 def node_name(status: DiagnosticStatus) -> str:
@@ -55,6 +65,8 @@ class Health:
         self._rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._level, self._message, self._values = OK, "running", {}
+        self._process = f"{socket.gethostname()} process {os.getpid()}"
+        self._namesake, self._namesake_seen = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_seen: dict[str, int] = {}
         self._publisher = node.create_publisher(DiagnosticArray, TOPIC, 10)
@@ -98,6 +110,13 @@ class Health:
         level, message, values = self._level, self._message, self._values
         if undecoded := sum(undecoded_messages(self._node).values()):
             values = {**values, "messages that could not be decoded": undecoded}
+        refused, why = refused_messages(self._node)
+        if refused:
+            values = {**values, "messages refused": refused, "last one": why}
+        if self._namesake and now - self._namesake_seen < TIMEOUT * 1e9:
+            values = {**values, "also runs in": self._namesake}
+            if level < ERROR:
+                level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
         if not self._rate.has_begun:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
@@ -111,18 +130,40 @@ class Health:
             name = node_name(status)
             # A status about a lost node is not a heartbeat of that node.
             is_report = any(pair.key == _REPORTER for pair in status.values)
-            if name in ("", self._name) or is_report:
+            if name == "" or is_report:
                 continue
-            if status.message == _SHUTDOWN:
+            if name == self._name:
+                self._meet(status, now)
+            elif status.message == _SHUTDOWN:
                 self._last_seen.pop(name, None)
             else:
-                self._last_seen[name] = now
+                self._see(name, now)
+
+    def _see(self, name: str, now: int) -> None:
+        """Note a heartbeat; a flood of names must not fill the memory."""
+        if name in self._last_seen or len(self._last_seen) < _NODES:
+            self._last_seen[name] = now
+
+    def _meet(self, status: DiagnosticStatus, now: int) -> None:
+        """Warn where another process runs a node of the same name."""
+        other = status.hardware_id
+        if other in ("", self._process) or status.message == _SHUTDOWN:
+            return
+        if other != self._namesake:
+            self._node.get_logger().warning(_NAMESAKE.format(self._name, other))
+        self._namesake, self._namesake_seen = other, now
 
     def _status(
         self, name: str, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> DiagnosticStatus:
         pairs = [KeyValue(key=k, value=str(v)) for k, v in (values or {}).items()]
-        return DiagnosticStatus(name=name + _SUFFIX, level=level, message=message, values=pairs)
+        return DiagnosticStatus(
+            name=name + _SUFFIX,
+            level=level,
+            message=message,
+            values=pairs,
+            hardware_id=self._process if name == self._name else "",
+        )
 
     def _publish(self, statuses: list[DiagnosticStatus]) -> None:
         array = DiagnosticArray(status=statuses)

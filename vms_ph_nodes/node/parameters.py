@@ -79,8 +79,11 @@ def declare_gains(node: Node, controller: Controller) -> None:
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
         new = {p.name: p.value for p in parameters if p.name in names}
-        if new:
-            controller.gains = replace(controller.gains, **new)
+        try:
+            if new:
+                controller.gains = replace(controller.gains, **new)
+        except VmsPhError as error:
+            return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(take)

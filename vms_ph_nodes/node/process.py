@@ -1,5 +1,6 @@
 """Runs nodes in a process: creates them, spins them and exits with an exit code."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,22 +14,45 @@ from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics.errors import VmsPhError
 
+# The variable by which the embedded launcher marks its processes: its process id and a random part.
+_MARK = "VMS_PH_LAUNCH"
+
+# Exit code of a node that cannot run with its parameters. The embedded launcher takes EX_CONFIG of
+# sysexits.h as the sign that a restart would not help.
+_UNUSABLE = 78 if _MARK in os.environ else 1
+
 
 @contextmanager
 def errors_in_one_sentence() -> Iterator[None]:
-    """Print an import error as one sentence and exit with code 1."""
+    """Print an import error as one sentence and exit with code 1, or 78 within a launch."""
     try:
         yield
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(_UNUSABLE)
+
+
+def launcher_watch() -> Callable[[], bool]:
+    """Return a function that tells whether the embedded launcher of this process still runs.
+
+    A launcher and its supervisor may both be killed; then nobody else ends this process. Without an
+    embedded launcher the answer is always yes.
+    """
+    launcher = int(os.environ.get(_MARK, "").partition("-")[0] or 0)
+    if not launcher:
+        return lambda: True
+    if os.getppid() == launcher:
+        # A killed launcher may stay a zombie, but its children get another parent at once.
+        return lambda: os.getppid() == launcher
+    return lambda: os.path.exists(f"/proc/{launcher}") or not os.path.isdir("/proc/self")
 
 
 def run(make: Callable[[], Node | list[Node]]) -> None:
     """Run one node, or several in one process, until Ctrl-C, then exit.
 
-    The exit code is 0 after Ctrl-C or a requested shutdown, and 1 if a node cannot be created;
-    the reason is then one sentence on stderr.
+    The exit code is 0 after Ctrl-C or a requested shutdown. It is 1 if a node has set its attribute
+    ``failed``, and 1, or 78 within a launch, if a node cannot be created; the reason is then one
+    sentence on stderr.
     """
     # The signal handlers of ROS would shut the context down before nodes announce their shutdown
     # and complete their files.
@@ -39,9 +63,10 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(_UNUSABLE)
     nodes: list[Node] = []
     code = 0
+    launcher_lives = launcher_watch()
     try:
         made = make()
         nodes = made if isinstance(made, list) else [made]
@@ -49,15 +74,17 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         for node in nodes:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
-        while rclpy.ok() and not stopped:
+        while rclpy.ok() and not stopped and launcher_lives():
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (VmsPhError, ParameterException, NameValidationException) as error:
         print(f"error: {error}", file=sys.stderr)
-        code = 1
+        code = _UNUSABLE if not nodes else 1
     finally:
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
+    if any(getattr(node, "failed", False) for node in nodes):
+        code = code or 1
     sys.exit(code)

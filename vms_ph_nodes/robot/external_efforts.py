@@ -16,6 +16,10 @@ from ..messages.frames import ODOM, WORLD, without_prefix
 from ..node.input_diagnostics import InputDiagnostics
 from ..node.parameters import declare
 from .disturbances import Disturbances
+from .effort_bounds import EffortBounds
+
+# Time after a reset in which commands are discarded that were sent before it, ns.
+_UNDER_WAY = NANOSECONDS // 10
 
 
 class ExternalEfforts:
@@ -26,18 +30,31 @@ class ExternalEfforts:
         self._root = LinkTree(model.tree).root
         self._timeout: float = declare(node, "command_timeout")
         self._disturbances = Disturbances(node)
+        self._bounds = EffortBounds.declared(node, model)
+        self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._force: tuple[int, Array, bool] | None = None
-        self._base: tuple[int, Array] | None = None
-        self._torque: tuple[int, Array] | None = None
+        self._deaf_until = 0
+        self._discard()
         node.create_subscription(WrenchStamped, "~/wrench_end_effector", self._on_wrench, 10)
         node.create_subscription(JointState, "~/torque", self._on_effort, 10)
         if model.b:
             node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
 
+    def forget(self) -> None:
+        """Discard all efforts, also those that were sent but not received yet."""
+        self._deaf_until = self._steady.now().nanoseconds + _UNDER_WAY
+        self._discard()
+
+    def _discard(self) -> None:
+        self._force: tuple[int, Array, bool] | None = None
+        self._base: tuple[int, Array] | None = None
+        self._torque: tuple[int, Array] | None = None
+
     def acting(self, time: float) -> External:
         """Return the efforts that act from simulated time ``time`` (s) on."""
+        if self._steady.now().nanoseconds < self._deaf_until:
+            self._discard()
         oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
         torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
         if self._torque is not None and self._torque[0] >= oldest:
@@ -58,6 +75,7 @@ class ExternalEfforts:
                     f"given: frame_id '{message.header.frame_id}'"
                 )
             wrench = from_wrench(message.wrench)
+            self._bounds.check_wrench(wrench)
         except StateError as error:
             self._input_diagnostics.report(error)
             return
@@ -70,6 +88,7 @@ class ExternalEfforts:
                     f"the frame of a base wrench must be {self._root}; given: "
                     f"frame_id '{message.header.frame_id}'"
                 )
+            self._bounds.check_wrench(from_wrench(message.wrench))
             wrench = from_wrench_base(self._model, message.wrench)
         except StateError as error:
             self._input_diagnostics.report(error)
@@ -86,7 +105,11 @@ class ExternalEfforts:
         except StateError as error:
             self._input_diagnostics.report(error)
             return
-        limits = self._model.joints.effort
+        limits = self._largest_torque
+        if (np.abs(torque) > limits).any():
+            self._input_diagnostics.report(
+                "the part of a torque beyond the limits of the joints", "reduced"
+            )
         self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
 
     def _frame(self, message: WrenchStamped) -> str:

@@ -113,9 +113,9 @@ class MotionListener:
             at_base = None
             if wrench_base is not None:
                 at_base = from_wrench_base(model, wrench_base.wrench)
+            totals = None if energies is None else from_port_energy(energies)
+            d = model.evaluate(q, v)
         except StateError as error:
             self._refuse(f"ignored: {error}")
             return
-        d = model.evaluate(q, v)
-        totals = None if energies is None else from_port_energy(energies)
         self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, totals))

@@ -6,6 +6,10 @@ import numpy as np
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
+from vms_ph_dynamics.errors import StateError
+
+from ..messages.finite import require_finite
+
 
 class MarkerScene:
     """Draws marker arrays in the inertial frame, with a checkbox that hides them."""
@@ -24,7 +28,7 @@ class MarkerScene:
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
-        for marker in message.markers:
+        for marker in filter(_is_sound, message.markers):
             if marker.type == Marker.ARROW:
                 if marker.action == Marker.ADD:
                     arrows.append(marker)
@@ -91,6 +95,15 @@ class MarkerScene:
         _place(handle, marker)
 
 
+def _is_sound(marker: Marker) -> bool:
+    """Return whether a marker can be drawn: the numbers are finite, and an arrow has two ends."""
+    try:
+        require_finite(marker)
+    except StateError:
+        return False
+    return bool(marker.type != Marker.ARROW or len(marker.points) == 2)
+
+
 def _place(handle: Any, marker: Marker) -> None:
     p, r = marker.pose.position, marker.pose.orientation
     handle.position = (p.x, p.y, p.z)
@@ -99,4 +112,5 @@ def _place(handle: Any, marker: Marker) -> None:
 
 def _colour(marker: Marker) -> tuple[int, int, int]:
     c = marker.color
-    return round(255 * c.r), round(255 * c.g), round(255 * c.b)
+    red, green, blue = (round(255 * min(max(x, 0.0), 1.0)) for x in (c.r, c.g, c.b))
+    return red, green, blue

@@ -80,7 +80,16 @@ class TimeSource:
         self._clocks.append(clock)
 
     def clock_callback(self, msg: Any) -> None:
-        """Set all clocks by a message."""
+        """Set all clocks by a message; one that is no time is passed over."""
+        node = self._node_of()
+        if msg.clock.sec < 0 or msg.clock.nanosec >= 1_000_000_000:
+            if node is not None:
+                node.get_logger().warning(
+                    f"dropped what came on /clock: sec {msg.clock.sec}, nanosec "
+                    f"{msg.clock.nanosec} is no time",
+                    throttle_duration_sec=1.0,
+                )
+            return
         self._last_time = Time.from_msg(msg.clock)
         for clock in self._clocks:
             clock.set_ros_time_override(self._last_time)

@@ -1,0 +1,193 @@
+"""Killed and stopped processes, and full disks: what is restarted, and what the others report."""
+
+import os
+import re
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from nodes.conftest import Program, Start, environment
+from nodes.conftest import _domains as domains
+from rosbags.rosbag2 import Reader
+
+from .conftest import free_port
+from .world import NODES
+
+pytestmark = pytest.mark.wire
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start commands in a domain of this test alone, and end them with it."""
+    number, programs = next(domains), list[Program]()
+
+    def begin(*words: str, **more: str) -> Program:
+        given = {**environment(number), "ROS_LOG_DIR": str(tmp_path / "log"), **more}
+        programs.append(Program(list(words), given, tmp_path))
+        return programs[-1]
+
+    yield begin
+    for program in reversed(programs):
+        program.close()
+
+
+def pid_of(launch: Program, node: str) -> int:
+    started = rf"\[{node}-\d+\]: process started with pid \[(\d+)\]"
+    launch.await_output(started)
+    return int(re.findall(started, launch.output)[-1])
+
+
+def lost(node: str) -> str:
+    return rf"level: 2\s+name: '?{node}: vms_ph node'?\s+message: '?{node} is lost: no heartbeat"
+
+
+def rate_of(start: Start, topic: str) -> float:
+    hz = start("topic", "hz", topic, "--seconds", "3.5")
+    assert hz.wait(30) == 0
+    return float(re.findall(r"average rate: ([\d.]+)", hz.output)[-1])
+
+
+def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_running(
+    start: Start, tmp_path: Path
+) -> None:
+    bag = tmp_path / "bag"
+    launch = start("launch", "panda", "respawn:=false", "record:=true", f"bag:={bag}")
+    watch = start("topic", "echo", "/diagnostics")
+    for name in (*NODES[:5], "bag_recorder"):
+        watch.await_output(name + r": vms_ph node", 60.0)
+    killed_at = {}
+    processes = (
+        ("model_server", ("model_server",), "/vms_ph/energy"),
+        ("energy_monitor", ("energy_monitor",), "/joint_states"),
+        ("bag_recorder", ("bag_recorder",), "/joint_states"),
+        ("closed_loop", ("simulator", "controller"), None),
+    )
+    for process, nodes, still_there in processes:
+        os.kill(pid_of(launch, process), signal.SIGKILL)
+        killed_at[process] = time.time()
+        for node in nodes:
+            watch.await_output(lost(node), seconds=5.0)
+            assert time.time() - killed_at[process] < 2.0
+        launch.await_output(rf"\[{process}-\d\]: is not restarted")
+        if still_there is not None:
+            assert rate_of(start, still_there) > 90.0
+    begun = time.monotonic()
+    assert launch.interrupt() == 1
+    assert time.monotonic() - begun < 10.0
+    assert "Traceback" not in launch.output
+    assert "truncated; `vms-ph bag recover` repairs it" in _output(start("bag", "info", str(bag)))
+    assert "is repaired: " in _output(start("bag", "recover", str(bag)))
+    with Reader(bag) as reader:
+        assert reader.message_count > 1000
+        assert killed_at["bag_recorder"] - reader.end_time * 1e-9 < 1.0
+    assert "complete" in _output(start("bag", "info", str(bag)))
+
+
+def _output(program: Program) -> str:
+    assert program.wait(30) == 0, program.output
+    return program.output
+
+
+def test_a_launch_restarts_every_node_that_is_killed_and_continues_the_recording(
+    start: Start, tmp_path: Path
+) -> None:
+    bag = tmp_path / "bag"
+    launch = start(
+        "launch", "panda", "record:=true", f"bag:={bag}", "web:=true", f"port:={free_port()}"
+    )
+    watch = start("topic", "echo", "/diagnostics")
+    watch.await_output(r"name: '?bag_recorder: vms_ph node'?\s+message: recording", 60.0)
+    watch.await_output(r"web_viewer: vms_ph node", 60.0)
+    names = ("closed_loop", "energy_monitor", "marker_publisher", "model_server", "bag_recorder",
+             "web_viewer")  # fmt: skip
+    before = {name: pid_of(launch, name) for name in names}
+    for pid in before.values():
+        os.kill(pid, signal.SIGKILL)
+    for name in names:
+        launch.await_count(f"{name}-", 1)
+        end = time.monotonic() + 20.0
+        while pid_of(launch, name) == before[name]:
+            assert time.monotonic() < end, launch.output
+            time.sleep(0.1)
+    launch.await_output("was interrupted; it goes on in .*bag_2")
+    assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))
+    assert launch.interrupt() == 0, launch.output
+    assert "complete" in _output(start("bag", "info", f"{bag}_2"))
+
+
+def test_a_node_that_cannot_run_as_it_is_asked_to_is_not_restarted(start: Start) -> None:
+    launch = start("launch", "panda", "robot:=no_such_robot", "markers:=false")
+    assert launch.wait(60) == 1
+    for name in ("closed_loop-1", "energy_monitor-2", "model_server-3"):
+        assert f"{name}]: is not restarted: it cannot run as it is configured" in launch.output
+    assert launch.output.count("there is no robot") == launch.output.count("started with pid") == 3
+
+
+def test_no_node_outlives_its_launcher_and_its_supervisor(start: Start) -> None:
+    launch = start("launch", "panda", "markers:=false")
+    launcher = psutil.Process(launch.process.pid)
+    names = ("closed_loop", "energy_monitor", "model_server")
+    nodes = [psutil.Process(pid_of(launch, name)) for name in names]
+
+    def supervisor() -> psutil.Process | None:
+        found = [p for p in launcher.children() if "supervisor.py" in " ".join(p.cmdline())]
+        return found[0] if found else None
+
+    first = supervisor()
+    assert first is not None
+    first.kill()
+    launch.await_output("the supervisor has ended and is started again")
+    assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))
+    second = supervisor()
+    assert second is not None
+    second.kill()
+    launcher.kill()
+    _, alive = psutil.wait_procs(nodes, timeout=10.0)
+    assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_full_disk_ends_the_recording_with_a_sentence_and_an_exit_code(
+    start: Start, tmp_path: Path
+) -> None:
+    robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
+    recorder = start("run", "bag_recorder", "--ros-args", "-p", f"bag:={tmp_path / 'bag'}")
+    watch = start("topic", "echo", "/diagnostics")
+    watch.await_output(r"name: '?bag_recorder: vms_ph node'?\s+message: recording", 60.0)
+    # A limit of the size of its files has the effect of a full disk on the process.
+    resource.prlimit(recorder.process.pid, resource.RLIMIT_FSIZE, (100_000, 100_000))
+    watch.await_output(
+        r"level: 2\s+name: '?bag_recorder: vms_ph node'?\s+message: '?cannot write to"
+    )
+    recorder.await_output("recording stopped: cannot write to bag .*; recording has stopped")
+    assert recorder.interrupt() == 1
+    assert "Traceback" not in recorder.output
+    info = _output(start("bag", "info", str(tmp_path / "bag")))
+    assert int(re.findall(r"Messages: (\d+)", info)[0]) > 0
+    assert robot.interrupt() == 0
+
+
+def test_a_folder_that_contains_a_bag_is_not_reused(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    demo = start("demo", "--headless", "--seconds", "1", "--out", str(tmp_path))
+    assert demo.wait(30) == 1
+    assert "already contains a bag; choose another folder with --out" in demo.output
+    assert "Traceback" not in demo.output
+
+
+def test_a_controller_without_states_holds_the_robot_and_reports_it(
+    start: Start, tmp_path: Path
+) -> None:
+    # The controller starts first: an arm without torques soon falls too fast to be held.
+    states = start("topic", "echo", "/controller/state")
+    start("run", "controller", "--ros-args", "-p", "robot:=panda")
+    robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
+    states.await_output("reason: ''")
+    os.kill(robot.process.pid, signal.SIGKILL)
+    states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)
+    efforts = start("topic", "echo", "--once", "/torque")
+    assert efforts.wait(20) == 0
+    assert "panda_joint4" in efforts.output

@@ -1,0 +1,102 @@
+"""The page sends its scene to pages of its own origin, and to those that are allowed."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+import viser
+import websockets.asyncio.server
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_nodes.views.page_server import serve_page
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number = probe.getsockname()[1]
+    before = websockets.asyncio.server.serve
+    server = serve_page(number, "http://forwarded.example:9000  https://lab.example")
+    assert websockets.asyncio.server.serve is before
+    server.scene.add_frame("/robot")
+    yield number
+    server.stop()
+
+
+def _received(port: int, origin: str | None) -> bytes:
+    with connect(
+        f"ws://127.0.0.1:{port}",
+        origin=None if origin is None else Origin(origin.format(port=port)),
+        subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
+    ) as connection:
+        message = connection.recv(timeout=10.0)
+        return message if isinstance(message, bytes) else message.encode()
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://127.0.0.1:{port}",
+        "http://localhost:{port}",
+        "http://forwarded.example:9000",
+        "https://lab.example",
+        None,
+    ],
+)
+def test_the_page_itself_allowed_pages_and_programs_see_the_scene(
+    port: int, origin: str | None
+) -> None:
+    assert _received(port, origin)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "https://127.0.0.1:{port}",
+        "http://127.0.0.1:1",
+        "http://evil.example:{port}",
+        "http://forwarded.example",
+        "null",
+        "file://",
+    ],
+)
+def test_a_page_of_another_origin_is_refused(port: int, origin: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        _received(port, origin)
+    assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["localhost:9000", "*", "http://", "http://a/b", "ftp://a"])
+def test_what_is_no_origin_cannot_be_allowed(origin: str) -> None:
+    with pytest.raises(VmsPhError, match="an origin is a scheme, a host and a port"):
+        serve_page(1, origin)
+
+
+def test_a_port_in_use_is_refused(port: int) -> None:
+    with pytest.raises(VmsPhError, match=rf"port {port} on 127.0.0.1 is in use"):
+        serve_page(port)
+
+
+def test_a_server_whose_origins_cannot_be_checked_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Other:
+        def __init__(self, **options: object) -> None:
+            self.stopped = False
+
+        def stop(self) -> None:
+            stopped.append(self)
+
+    stopped: list[Other] = []
+    monkeypatch.setattr(viser, "ViserServer", Other)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    with pytest.raises(VmsPhError, match="origin cannot be checked"):
+        serve_page(free)
+    assert len(stopped) == 1

@@ -1,0 +1,82 @@
+"""The web server of the page, which sends its scene to pages of allowed origins only.
+
+A browser lets any web page open a connection to 127.0.0.1 and names the page in the header Origin.
+"""
+
+import contextlib
+import io
+import socket
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import viser
+import websockets.asyncio.server
+from websockets.typing import Origin
+
+from vms_ph_dynamics import VmsPhError
+
+HOST = "127.0.0.1"  # reachable from this machine only
+
+
+def serve_page(port: int, allowed: str = "") -> viser.ViserServer:
+    """Start the server of the page.
+
+    Args:
+        port: on 127.0.0.1.
+        allowed: origins besides the page's own, such as http://localhost:9000, separated by spaces.
+
+    Raises:
+        VmsPhError: the port is in use, an origin is not one, or viser does not check origins.
+    """
+    own = [f"http://{host}:{port}" for host in (HOST, "localhost")]
+    given = allowed.split()
+    for origin in given:
+        scheme, _, host = origin.partition("://")
+        if scheme not in ("http", "https") or not host or "/" in host:
+            raise VmsPhError(
+                f"allowed_origins has {origin!r}; an origin is a scheme, a host and a port, "
+                "for instance http://localhost:9000"
+            )
+    # viser would silently use the next port, and the printed address would be that of another page.
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise VmsPhError(
+                f"port {port} on {HOST} is in use ({error.strerror}); choose another, "
+                f"for instance port:={port + 1}"
+            ) from None
+    # The banner of viser is suppressed; the node logs the address.
+    with contextlib.redirect_stdout(io.StringIO()), _only([*own, *given]) as calls:
+        server = viser.ViserServer(host=HOST, port=port, verbose=False)
+    if not calls:
+        server.stop()
+        raise VmsPhError(
+            f"viser {viser.__version__} serves its pages in a way in which their origin cannot be "
+            "checked; install another version"
+        )
+    return server
+
+
+@contextlib.contextmanager
+def _only(origins: list[str]) -> Iterator[list[Any]]:
+    """Let servers that are started meanwhile accept these origins; yield the calls.
+
+    viser has no such option, and starts its server before its constructor returns. A client that
+    sends no origin is no browser, and may as well send any.
+    """
+    module, calls = websockets.asyncio.server, list[Any]()
+    original = module.serve
+    accepted = [None, *(Origin(origin) for origin in origins)]
+
+    def serve(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return partial(original, origins=accepted)(*args, **options)
+
+    module.serve = serve  # type: ignore[assignment,misc]
+    try:
+        yield calls
+    finally:
+        module.serve = original  # type: ignore[misc]
