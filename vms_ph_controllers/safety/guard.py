@@ -71,11 +71,10 @@ class Guard:
         if seen.reason:
             return self._hold(seen, dt, f"implausible state: {seen.reason}")
         wanted, self._waiting = self._waiting, _NONE
+        asked, refused = self._references.checked(_NONE if seen.restarts else wanted, state.q)
         try:
             if seen.restarts:
                 self.law.reset(state)
-                wanted = _NONE
-            asked, refused = self._references.checked(wanted, state.q)
             command = self.law.update(state, asked, dt)
             finite = np.isfinite(command.torque.sum() + command.wrench_base.sum())
         except Exception as error:  # a law of a user may raise anything

@@ -22,7 +22,7 @@ _FARTHEST = 1e6
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
 
-# Time for which a missing sample widens the bound of the next step, s.
+# Time without a position that widens the bound of the next step, s.
 _LONGEST_GAP = 0.1
 
 # Time constant of the test for frozen joints, s.
@@ -40,7 +40,7 @@ class PlausibilityBounds:
         5.0, "speed bound of a joint, as a multiple of its velocity limit", 1.0, 1e6
     )
     joint_speed: float = gain(
-        25.0, "speed bound of joints without a velocity limit, rad/s or m/s", 1e-3, 1e6
+        50.0, "largest speed bound of a joint, also of one without limit, rad/s or m/s", 1e-3, 1e6
     )
     base_speed: float = gain(30.0, "bound of the linear speed of a base, m/s", 1e-3, 1e6)
     base_turn: float = gain(20.0, "bound of the angular speed of a base, rad/s", 1e-3, 1e6)
@@ -78,9 +78,8 @@ class PlausibilityBounds:
     def speeds(self, model: VMSModel) -> Array:
         """Return the speed bounds (nv,) of base and joints."""
         limit = model.joints.velocity
-        given = np.isfinite(limit) & (limit > 0.0)
-        joints = np.where(given, self.velocity_factor * np.where(given, limit, 0.0), 0.0)
-        joints = np.where(given, joints, self.joint_speed)
+        joints = np.minimum(self.velocity_factor * limit, self.joint_speed)
+        joints[~(limit > 0.0)] = self.joint_speed
         linear = {0: 0, 3: 2, 6: 3}[model.b]
         base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
         return np.concatenate([base, joints])
@@ -141,8 +140,10 @@ class StatePlausibility:
         self._lower = np.minimum(lower[self._joints], q[self._rows])
         self._upper = np.maximum(upper[self._joints], q[self._rows])
         self._accept(q, np.zeros(self._model.nv) if v is None else v)
-        self._believed, self._seen = q, q
-        self._since = np.zeros(self._model.nv)
+        self._blind = 0.0  # time without a position, s
+        # Motion by the velocities since the position of a joint has last changed: its size, which
+        # the next step may have, and its integral, which fades.
+        self._travelled = np.zeros(self._model.nv)
         self._frozen = np.zeros(self._model.nv)
         self._is_holding, self._good, self._elsewhere = False, 0, 0.0
 
@@ -150,7 +151,8 @@ class StatePlausibility:
         """Return whether the law may act on a state, and what the safe output is to believe.
 
         Args:
-            q: (nq,), v: (nv,) as measured.
+            q: (nq,) as measured.
+            v: (nv,) as measured.
             dt: time since the last call, s.
         """
         timed = 0.0 <= dt <= LONGEST_STEP
@@ -161,26 +163,28 @@ class StatePlausibility:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
         placed = not problem or (sized and self._is_configuration(q))
         continues = False
-        self._since += passed
         if placed:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
-            # A position that is measured less often than the law acts moves in larger steps.
-            time = np.minimum(self._since, max(_LONGEST_GAP, passed))
-            within = np.abs(step) <= self._speed * time + self.bounds.step_tolerance
+            unseen = passed + min(self._blind, _LONGEST_GAP)
+            reach = self._speed * unseen + 2.0 * self._travelled + self.bounds.step_tolerance
+            within = np.abs(step) <= reach
             continues = bool(within.all())
+            self._blind = 0.0
             if not problem and not continues:
                 i = int(within.argmin())
                 problem = f"{self._name(i)} jumped by {step[i]:.4g}"
             elif not problem:
                 problem = self._of_motion(step, v, passed)
+        else:
+            self._blind += passed
         if not problem and not self._is_holding:
             self._accept(q, v)
             return Judgement("", q, v)
         return self._hold(q, v, passed, problem, placed, continues)
 
     def _accept(self, q: Array, v: Array) -> None:
-        self._q, self._v, self._believed, self._seen = q, v, q, q
+        self._q, self._v, self._seen = q, v, q
 
     def _hold(
         self, q: Array, v: Array, dt: float, problem: str, placed: bool, continues: bool
@@ -194,11 +198,12 @@ class StatePlausibility:
             follows = bool((np.abs(moved) <= reach).all())
             rate = moved / dt if dt > 0.0 else None
             self._seen = q
-            if continues or follows:
-                self._believed = q
             if continues:
                 self._q = q
         self._v = self._credible(v, rate, dt)
+        self._travelled = (
+            np.zeros(len(self._v)) if continues else (self._travelled + dt * np.abs(self._v))
+        )
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
         elsewhere = placed and follows and not continues and not self._of_values(q, v)
         self._elsewhere = self._elsewhere + dt if elsewhere else 0.0
@@ -211,7 +216,7 @@ class StatePlausibility:
         if elsewhere and self._elsewhere >= self.bounds.restart_time:
             self.restart(q, v)
             return Judgement("", q, v, restarts=True)
-        return Judgement(problem, self._believed, self._v)
+        return Judgement(problem, self._q, self._v)
 
     def _credible(self, v: Array, rate: Array | None, dt: float) -> Array:
         """Return the velocity that measurement and positions agree on, within the speed bounds."""
@@ -257,10 +262,10 @@ class StatePlausibility:
     def _of_motion(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
         moved = step != 0.0
-        self._since[moved] = 0.0
+        self._travelled += dt * np.abs(v)
         self._frozen *= 1.0 - min(1.0, dt / _FROZEN_TIME)
         self._frozen += dt * v
-        self._frozen[moved] = 0.0
+        self._travelled[moved] = self._frozen[moved] = 0.0
         stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
         if stuck.any():
             return f"{self._names[int(stuck.argmax())]} moves, but its position is frozen"

@@ -76,8 +76,8 @@ class ReferencePlausibility:
         Which of them a law moves, and whether relative to the base, only the law knows.
         """
         d = Evaluation(self._model, q, np.zeros(self._model.nv))
-        tool = d.placement(self._model.end_effector).translation
-        near = (np.zeros(3), self._model.base_pose(q)[:3, 3], np.asarray(tool))
+        tool = d.placement(self._model.end_effector)[:3, 3]
+        near = (np.zeros(3), self._model.base_pose(q)[:3, 3], tool)
         return min(_norm(place - point) for point in near)
 
 

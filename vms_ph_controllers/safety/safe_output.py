@@ -35,7 +35,8 @@ class SafeOutput:
         """Return the safe output.
 
         Args:
-            q: (nq,) and v: (nv,), finite.
+            q: (nq,), finite.
+            v: (nv,), finite.
             dt: time for which the output is held, s.
             resting: efforts that hold the robot at rest; those of gravity compensation if None.
         """
