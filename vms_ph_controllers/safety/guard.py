@@ -1,5 +1,6 @@
 """The guard of a control law: plausible states and references in, bounded efforts out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -60,14 +61,22 @@ class Guard:
         self._states.restart(checked.q, checked.v)
         self._waiting = _NONE
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+    def update(
+        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
+    ) -> Command:
         """Return the command of the law or the safe output; see :meth:`Controller.update`.
 
         Never raises; every number of the efforts is finite, and the torques are within their
         limits.
+
+        Args:
+            state: as measured.
+            reference: what to follow, or a function that returns it for a plausible q (nq,).
+            dt: time since the last update, s.
         """
         seen = self._states.judge(state.q, state.v, dt)
-        self._waiting = _later(self._waiting, reference)
+        asked = reference(seen.q) if callable(reference) else reference
+        self._waiting = _later(self._waiting, asked)
         if seen.reason:
             return self._hold(seen, dt, f"implausible state: {seen.reason}")
         wanted, self._waiting = self._waiting, _NONE
