@@ -158,7 +158,6 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
                              bool continues) noexcept {
   holding_ = true;
   good_ = problem_.empty() ? good_ + 1.0 : 0.0;
-  const bool sized = q.size() == model_.nq() && v.size() == model_.nv();
   bool follows = false;
   if (placed) {
     model_.difference(seen_, q, rate_);
@@ -167,7 +166,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
     seen_ = q;
     if (continues) q_ = q;
   }
-  find_credible(v, sized, placed && dt > 0.0, dt);
+  find_credible(v, placed && dt > 0.0, dt);
   if (continues) {
     travelled_.setZero();
   } else {
@@ -195,9 +194,8 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
 }
 
 /// Find the velocity that measurement and positions agree on, within the speed bounds.
-void StatePlausibility::find_credible(const ConstVector& v, bool sized, bool has_rate,
-                                      double dt) noexcept {
-  const bool finite = sized && v.allFinite();
+void StatePlausibility::find_credible(const ConstVector& v, bool has_rate, double dt) noexcept {
+  const bool finite = v.size() == model_.nv() && v.allFinite();
   if (!finite && !has_rate) {
     // Nothing is measured: the motion that is left if the damping acts as computed.
     v_ /= 1.0 + dt * braking_rate(dt);

@@ -17,6 +17,9 @@ from ..node.input_diagnostics import InputDiagnostics
 from ..node.parameters import declare
 from .disturbances import Disturbances
 
+# Number of torque commands that make a controller; a single one is a push.
+_STREAM = 10
+
 
 class ExternalEfforts:
     """Efforts from ``~/wrench_end_effector``, ``~/wrench_base``, ``~/torque``, and disturbances."""
@@ -31,10 +34,24 @@ class ExternalEfforts:
         self._force: tuple[int, Array, bool] | None = None
         self._base: tuple[int, Array] | None = None
         self._torque: tuple[int, Array] | None = None
+        self._commands = 0
         node.create_subscription(WrenchStamped, "~/wrench_end_effector", self._on_wrench, 10)
         node.create_subscription(JointState, "~/torque", self._on_effort, 10)
         if model.b:
             node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether a controller has commanded torques, and none are in force any more."""
+        if self._commands < _STREAM or self._torque is None:
+            return False
+        silent = self._steady.now().nanoseconds - self._torque[0]
+        return silent > self._timeout * NANOSECONDS
+
+    @property
+    def drives_base(self) -> bool:
+        """Whether wrenches of the base have been commanded."""
+        return self._base is not None
 
     def acting(self, time: float) -> External:
         """Return the efforts that act from simulated time ``time`` (s) on."""
@@ -88,6 +105,7 @@ class ExternalEfforts:
             return
         limits = self._model.joints.effort
         self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
+        self._commands += 1
 
     def _frame(self, message: WrenchStamped) -> str:
         return without_prefix(self._prefix, message.header.frame_id)

@@ -87,7 +87,7 @@ class StatePlausibility {
   bool values_are_plausible(const ConstVector& q, const ConstVector& v, Reason& problem) noexcept;
   bool is_configuration(const ConstVector& q) const noexcept;
   void check_motion(const ConstVector& v, double dt) noexcept;
-  void find_credible(const ConstVector& v, bool sized, bool has_rate, double dt) noexcept;
+  void find_credible(const ConstVector& v, bool has_rate, double dt) noexcept;
   const char* name(Eigen::Index i) const noexcept;
 
   const Model& model_;
