@@ -102,9 +102,7 @@ const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
   still_ += std::max(passed, 0.0);
   if (now == last_) return still_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
-  agreeing_ = agreeing_ > 0 && now > refused_    ? agreeing_ + 1
-              : agreeing_ > 0 && now == refused_ ? agreeing_
-                                                 : 1;
+  agreeing_ = agreeing_ == 0 || now < refused_ ? 1 : agreeing_ + (now > refused_ ? 1 : 0);
   refused_ = now;
   if (agreeing_ < kAgreeing) return "the state is older than the last one";
   last_ = now;
