@@ -4,7 +4,10 @@ As a separate process it subscribes to joint_states and publishes efforts; withi
 the simulator calls it at every step.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -19,6 +22,8 @@ from vms_ph.msg import ControllerState
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
@@ -28,7 +33,8 @@ from .messages.base_motion import from_odometry
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
 from .messages.pairing import StampPairing
-from .node.health import OK, WARN, Health
+from .messages.stamp_gate import StampGate
+from .node.health import ERROR, OK, WARN, Health
 from .node.input_diagnostics import InputDiagnostics
 from .node.managed import ManagedNode
 from .node.parameters import declare, declare_gains
@@ -57,7 +63,11 @@ class ControllerNode(ManagedNode):
         kind: str = declare(self, "controller")
         timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
+        self._state_age: float = declare(self, "state_age")
         self._base_actuated: bool = declare(self, "base_actuated")
+        names = [item.name for item in fields(PlausibilityBounds)]
+        bounds = {name: declare(self, f"plausibility.{name}") for name in names}
+        self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Command | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
@@ -78,11 +88,12 @@ class ControllerNode(ManagedNode):
         state = RobotState(q, v)
         if not self._ready:
             try:
-                self.controller.reset(state)
-            except StateError:
+                self._guard.reset(state)
+            except Exception as error:  # a law of a user may raise anything
+                self._health.report(ERROR, f"the controller cannot start: {error}")
                 return self._no_effort()
             self._ready = True
-        self._command = self.controller.update(state, self._references.take(q), dt)
+        self._command = self._guard.update(state, self._references.take, dt)
         return self._command
 
     def _no_effort(self) -> Command:
@@ -132,13 +143,16 @@ class ControllerNode(ManagedNode):
         self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
+        self._guard = Guard(self.controller, self._allocation, self._base_actuated, self._bounds)
         declare_gains(self, self.controller)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._seen: int | None = None
-        self.create_timer(0.5 * self._state_timeout, self._watch, clock=self._steady)
+        self._refusal = ""
+        self._watching = 0.25 * self._state_timeout
+        self.create_timer(self._watching, self._watch, clock=self._steady)
         self._pairing = StampPairing(("odometry",), self._on_state)
         if model.b:
             self._base_wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
@@ -146,16 +160,34 @@ class ControllerNode(ManagedNode):
             self.create_subscription(
                 Odometry,
                 "odom",
-                lambda m: self._pairing.accompany("odometry", from_stamp(m.header.stamp), m),
+                self._gated("odometry", partial(self._pairing.accompany, "odometry")),
                 qos_profile_sensor_data,
             )
         self.create_subscription(
             JointState,
             "joint_states",
-            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+            self._gated("joint state", self._pairing.lead),
             qos_profile_sensor_data,
         )
         self.begin()
+
+    def _gated(self, what: str, use: Callable[[int, Any], None]) -> Callable[[Any], None]:
+        """Return a callback that passes messages with new stamps on."""
+        gate = StampGate(self._state_age)
+
+        def receive(message: Any) -> None:
+            stamp = from_stamp(message.header.stamp)
+            problem = gate.problem(stamp, self.get_clock().now().nanoseconds)
+            if problem:
+                self._refuse(f"the {what} {problem}")
+            else:
+                use(stamp, message)
+
+        return receive
+
+    def _refuse(self, why: object) -> None:
+        self._refusal = f"; ignored: {why}"
+        self._input_diagnostics.report(why)
 
     def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
         model = self._model
@@ -165,12 +197,12 @@ class ControllerNode(ManagedNode):
             base = None if odometry is None else from_odometry(model, odometry)
             q, v, _ = from_joint_state(model, message, base=base)
         except StateError as error:
-            self._input_diagnostics.report(error)
+            self._refuse(error)
             return
         stamp = from_stamp(message.header.stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
-        self._seen = self._steady.now().nanoseconds
+        self._seen, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
@@ -189,13 +221,15 @@ class ControllerNode(ManagedNode):
         if self._seen is None or not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
-        if silent < self._state_timeout:
+        # The safe output acts when the timeout ends at the latest, not a period of the watch later.
+        if silent + self._watching < self._state_timeout or not self._ready:
             return
         nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        held = self.controller.update(nowhere, Reference(), 0.0)
+        held = self._guard.update(nowhere, lambda q: Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
         self._send(held, stamp)
-        reason = f"no usable state for {silent:.1f} s; holding against gravity"
+        reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
+        reason += self._refusal
         self._publish(replace(held, reason=reason), Header(stamp=stamp))
 
     def _publish(self, command: Command, header: Header) -> None:

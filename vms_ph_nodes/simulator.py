@@ -22,6 +22,7 @@ from .node.health import ERROR, OK, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
+from .robot.brake import Brake
 from .robot.external_efforts import ExternalEfforts
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
@@ -87,6 +88,7 @@ class Simulator(ManagedNode):
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
+        self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         # A group of its own: a request that waits for its steps must not keep others waiting.
@@ -176,7 +178,11 @@ class Simulator(ManagedNode):
 
     def _advance(self, steps: int) -> None:
         simulation = self.simulation
-        simulation.advance(steps, self._external.acting(simulation.time + steps * self.step))
+        external = self._external.acting(simulation.time + steps * self.step)
+        if self._external.is_abandoned and self._loop is None and not self._floor:
+            now, base = simulation.sample(), self._external.drives_base
+            external = self._brake.acting(now.q, now.v, steps * self.step, external, base)
+        simulation.advance(steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._dropped_at < _RECENT

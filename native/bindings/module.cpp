@@ -32,5 +32,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_controller(module);
   bind_decoupled_vms(module);
   bind_task_space(module);
+  bind_guard(module);
   bind_integrators(module);
 }

@@ -11,8 +11,14 @@ using controller_interface::return_type;
 
 namespace {
 
-// Longest plausible time between two updates, s.
-constexpr double kLongest = 1.0;
+vms_ph::PlausibilityBounds bounds_of(const controller_shell::Params& parameters) {
+  const auto& given = parameters.plausibility;
+  vms_ph::PlausibilityBounds bounds;
+#define VMS_PH_FIELD(name, initial, least, most) bounds.name = static_cast<double>(given.name);
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  return bounds;
+}
 
 }  // namespace
 
@@ -40,13 +46,15 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   law_.reset();  // before the model that it refers to
   try {
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    law_ = make(*model_, setup);
+    law_ = std::make_unique<vms_ph::Guard>(*model_, make(*model_, setup), bounds_of(p),
+                                           std::nullopt, p.base_actuated);
     gains_ = std::make_unique<GainParameters>(get_node(), *law_);
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
   }
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+  stamps_ = StampWatch(p.state_timeout);
   references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout);
   telemetry_ = std::make_unique<Telemetry>(get_node(), *model_, p.publish_rate, p.joint_friction);
   printed_.clear();
@@ -91,8 +99,9 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   references_->forget();
   telemetry_->reset();
   gains_->apply(*law_);
+  stamps_.restart();
   if (!law_->reset(state)) {
-    const std::string text = log(*law_);
+    const std::string text = log(law_->law());
     RCLCPP_ERROR(
         get_node()->get_logger(),
         "cannot activate: the state of the robot is not finite, or the law rejected it%s%s",
@@ -144,8 +153,8 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
   const double passed = period.seconds();
-  const double dt = passed >= 0.0 && passed < kLongest ? passed : 1.0 / get_update_rate();
-  const auto& command = law_->update(state, references_->reference(state.q), dt);
+  const bool timed = passed >= 0.0 && passed <= vms_ph::kLongestStep;
+  const auto& command = command_for(state, timed ? passed : 1.0 / get_update_rate());
   write(command);
   // A missing stamp is not replaced by one of another clock, which would count as elapsed time.
   const auto stamp = reader_->stamp();
@@ -153,6 +162,15 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
     telemetry_->add(stamp ? *stamp : builtin_interfaces::msg::Time(time), state, command);
   }
   return return_type::OK;
+}
+
+const vms_ph::Command& ControllerShell::command_for(const vms_ph::RobotState& state,
+                                                    double dt) noexcept {
+  if (const auto stamp = reader_->stamp()) {
+    const char* problem = stamps_.problem(*stamp, dt);
+    if (problem[0] != '\0') return law_->hold(problem, dt);
+  }
+  return law_->update(state, references_->reference(state.q), dt);
 }
 
 void ControllerShell::write(const vms_ph::Command& command) noexcept {
@@ -165,7 +183,7 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 }
 
 void ControllerShell::print_log() {
-  const std::string text = log(*law_);
+  const std::string text = log(law_->law());
   if (text == printed_) return;
   printed_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());

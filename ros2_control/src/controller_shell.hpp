@@ -14,6 +14,7 @@
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
 #include "telemetry.hpp"
+#include "vms_ph_native/guard.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -55,6 +56,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
       const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
+  const vms_ph::Command& command_for(const vms_ph::RobotState& state, double dt) noexcept;
   void write(const vms_ph::Command& command) noexcept;
   void write_zero() noexcept;
   void print_log();
@@ -62,11 +64,12 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::shared_ptr<controller_shell::ParamListener> listener_;
   controller_shell::Params parameters_;
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::Controller> law_;
+  std::unique_ptr<vms_ph::Guard> law_;  ///< plausible states and references only
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
   std::unique_ptr<Telemetry> telemetry_;
+  StampWatch stamps_;
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct Printing {

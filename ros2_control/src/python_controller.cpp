@@ -29,7 +29,8 @@ class PythonController final : public ControllerShell {
     options.period = 1.0 / get_update_rate();
     options.priority = static_cast<int>(p.python_priority);
     auto law = std::make_unique<vms_ph::PythonController>(p.controller, robot, options);
-    return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law));
+    return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law),
+                                                                 robot.base_actuated);
   }
 
   std::string log(const vms_ph::Controller& law) const override {

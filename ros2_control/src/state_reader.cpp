@@ -1,5 +1,6 @@
 #include "state_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +15,12 @@ constexpr int kBaseValues = static_cast<int>(kPosition.size() + kOrientation.siz
 
 // Number of interfaces of a stamp.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Stamps in succession that advance among themselves, after which a clock that was set back is
+// believed.
+constexpr int kAgreeing = 5;
 
 }  // namespace
 
@@ -74,6 +81,34 @@ const vms_ph::RobotState& StateReader::read(
     state_.v.head<6>() = base.tail<6>();
   }
   return state_;
+}
+
+void StampWatch::restart() noexcept {
+  begun_ = false;
+  still_ = 0.0;
+  agreeing_ = 0;
+}
+
+const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
+                                double passed) noexcept {
+  const std::int64_t now = stamp.sec * kSecond + stamp.nanosec;
+  if (!begun_ || now > last_) {
+    begun_ = true;
+    last_ = now;
+    still_ = 0.0;
+    agreeing_ = 0;
+    return "";
+  }
+  still_ += std::max(passed, 0.0);
+  if (now == last_) return still_ < timeout_ ? "" : "the state is old: its stamp does not advance";
+  // A clock that was set back is believed once its stamps advance again.
+  agreeing_ = agreeing_ == 0 || now < refused_ ? 1 : agreeing_ + (now > refused_ ? 1 : 0);
+  refused_ = now;
+  if (agreeing_ < kAgreeing) return "the state is older than the last one";
+  last_ = now;
+  still_ = 0.0;
+  agreeing_ = 0;
+  return "";
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {

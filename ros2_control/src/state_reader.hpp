@@ -22,6 +22,26 @@ std::optional<std::string> other_than_double(const std::vector<Loaned>& interfac
   return std::nullopt;
 }
 
+/// Tells whether the stamps of measured states advance.
+class StampWatch {
+ public:
+  /// @param timeout  time without a new stamp after which the state is old, s.
+  explicit StampWatch(double timeout = 0.1) : timeout_(timeout) {}
+
+  /// Any stamp may come next.
+  void restart() noexcept;
+
+  /// What is wrong with the stamp of a state, measured `passed` (s) after the last one; empty if it
+  /// is new, or repeats for less than the timeout: hardware may be slower than the loop.
+  const char* problem(const builtin_interfaces::msg::Time& stamp, double passed) noexcept;
+
+ private:
+  double timeout_, still_ = 0.0;
+  std::int64_t last_ = 0, refused_ = 0;
+  int agreeing_ = 0;
+  bool begun_ = false;
+};
+
 class StateReader {
  public:
   /// @param base   prefix of the interfaces of a moving base.

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import yaml
 
-from vms_ph_controllers import Command, Reference, RobotState
+from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.safety.guard import Guard
 from vms_ph_dynamics.simulation import External, Sample, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_dynamics.structure.momenta import momenta
@@ -36,10 +37,13 @@ def _simulation(name: str) -> Simulation:
     gains = {k: v for k, v in asked.items() if k in names}
     controller.gains = replace(controller.gains, **gains)
     home = model.configuration(known.home)
-    controller.reset(RobotState(home, np.zeros(model.nv)))
+    guard = Guard(controller, known.allocation(), bool(asked.get("base_actuated", True)))
+    guard.reset(RobotState(home, np.zeros(model.nv)))
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
-        return controller.update(RobotState(q, v), Reference(), dt)
+        command = guard.update(RobotState(q, v), Reference(), dt)
+        assert command.status is not Status.HOLDING, command.reason
+        return command
 
     form = StandardForm(model)
     step = _parameters(name, "simulator")["step"]

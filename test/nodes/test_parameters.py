@@ -1,10 +1,13 @@
 """Nodes declare the parameters of their files, on the installed runtime."""
 
 import ast
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 
+from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_io import share_directory
 from vms_ph_nodes.node.parameter_docs import document
 from vms_ph_nodes.node.parameters import parameters_of
@@ -59,8 +62,23 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     for part in PARTS[node]:
         declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py")
     there = set(parameters_of(node))
-    # The scales are declared in a loop.
-    assert declared == {name for name in there if not name.startswith("scale.")}
+    # The scales and the bounds of plausibility are declared in a loop.
+    in_loops = ("scale.", "plausibility.")
+    assert declared == {name for name in there if not name.startswith(in_loops)}
+
+
+@pytest.mark.parametrize(
+    "path", ["config/parameters/controller.yaml", "ros2_control/parameters/controller_shell.yaml"]
+)
+def test_the_bounds_of_plausibility_are_parameters_of_nodes_and_plugins(path: str) -> None:
+    (whole,) = yaml.safe_load((ROOT / path).read_text()).values()
+    specs = whole["plausibility"]
+    assert list(specs) == [item.name for item in fields(PlausibilityBounds)]
+    for item in fields(PlausibilityBounds):
+        spec = specs[item.name]
+        assert spec["default_value"] == item.default
+        assert spec["description"] == item.metadata["description"]
+        assert spec["validation"]["bounds<>"] == [item.metadata["low"], item.metadata["high"]]
 
 
 def test_the_documentation_of_parameters_is_up_to_date() -> None:

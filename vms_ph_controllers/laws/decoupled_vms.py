@@ -215,7 +215,7 @@ class DecoupledVMSController(Controller):
 
     def safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
-        return self._output.safe
+        return self._output.safe_at(q)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references; values of a wrong shape or not finite are ignored."""

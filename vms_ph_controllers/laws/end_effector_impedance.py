@@ -210,7 +210,7 @@ class EndEffectorImpedance(Controller):
 
     def safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
-        return self._output.safe
+        return self._output.safe_at(q)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the reference; values of a wrong shape or not finite are ignored."""

@@ -239,7 +239,9 @@ class TaskSpaceIDAPBC(Controller):
         self._tank_budget.missed_updates(self._safe_torque)
 
     def safe_output(self, q: Array) -> Command:
-        """Return the last gravity torque; see :meth:`Controller.safe_output`."""
+        """Return the gravity torque; see :meth:`Controller.safe_output`."""
+        if RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
+            return super().safe_output(q)
         return Command(
             np.zeros(0),
             self._safe_torque,

@@ -9,7 +9,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.evaluation import Evaluation
 
-from ..interface import Command, Status, gain
+from ..interface import Command, RobotState, Status, gain
 from .base_actuation import BaseActuation
 from .limits import LimitGains, TorqueLimits
 from .tank_layer import TankLayer
@@ -62,6 +62,7 @@ class OutputStage:
         self._model = model
         self._actuation = BaseActuation(model, allocation, base_actuated)
         self._limits, self._tank = TorqueLimits(model), TankLayer(model)
+        self._rest = np.zeros(model.nv)
 
     @property
     def base_is_actuated(self) -> bool:
@@ -77,7 +78,13 @@ class OutputStage:
         """Restart: torques may jump, the tank is at its initial level."""
         self._limits.restart()
         self._tank.restart()
-        self.safe = self._gravity_compensation(d)
+        self._hold(d)
+
+    def safe_at(self, q: Array) -> Command:
+        """Return the safe output at a configuration (nq,); at the last one if it is no state."""
+        if np.array_equal(q, self._at) or not RobotState(q, self._rest).is_usable(self._model):
+            return self.safe
+        return self._gravity_compensation(Evaluation(self._model, q, self._rest))
 
     def missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
@@ -85,7 +92,7 @@ class OutputStage:
 
     def refuse(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
-        self.safe = self._gravity_compensation(d)
+        self._hold(d)
         self.missed_updates()
         return replace(
             self.safe,
@@ -108,9 +115,12 @@ class OutputStage:
         )
         force = np.concatenate([achieved.wrench, limited.torque])
         self._tank.end_sample(d, force)
-        self.safe = self._gravity_compensation(d)
+        self._hold(d)
         reasons = (granted.reason, achieved.reason, limited.reason)
         return Output(force, "; ".join(filter(None, reasons)))
+
+    def _hold(self, d: Evaluation) -> None:
+        self._at, self.safe = d.q, self._gravity_compensation(d)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""

@@ -50,11 +50,14 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
 
     Raises:
-        StateError: values and names differ in number, or an entry is not finite or above
-            :data:`.finite.LARGEST`.
+        StateError: values and names differ in number, a name is repeated, or an entry is not
+            finite or above :data:`.finite.LARGEST`.
     """
     if len(values) != len(names):
         raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
+    if len(set(names)) != len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise StateError(f"every joint must be named once; {repeated} is repeated")
     result = np.zeros(model.n)
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
@@ -84,7 +87,7 @@ def from_joint_state(
         base: motion of a moving base; at the origin and at rest if None.
 
     Raises:
-        StateError: a joint of the model is missing, or an entry is not finite.
+        StateError: a joint of the model is missing or repeated, or an entry is not finite.
     """
     names = list(message.name)
     missing = [name for name in model.joint_names if name not in names]

@@ -21,6 +21,9 @@ from .effort_bounds import EffortBounds
 # Time after a reset in which commands are discarded that were sent before it, ns.
 _UNDER_WAY = NANOSECONDS // 10
 
+# Number of torque commands that make a controller; a single one is a push.
+_STREAM = 10
+
 
 class ExternalEfforts:
     """Efforts from ``~/wrench_end_effector``, ``~/wrench_base``, ``~/torque``, and disturbances."""
@@ -50,6 +53,20 @@ class ExternalEfforts:
         self._force: tuple[int, Array, bool] | None = None
         self._base: tuple[int, Array] | None = None
         self._torque: tuple[int, Array] | None = None
+        self._commands = 0
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether a controller has commanded torques, and none are in force any more."""
+        if self._commands < _STREAM or self._torque is None:
+            return False
+        silent = self._steady.now().nanoseconds - self._torque[0]
+        return silent > self._timeout * NANOSECONDS
+
+    @property
+    def drives_base(self) -> bool:
+        """Whether wrenches of the base have been commanded."""
+        return self._base is not None
 
     def acting(self, time: float) -> External:
         """Return the efforts that act from simulated time ``time`` (s) on."""
@@ -111,6 +128,7 @@ class ExternalEfforts:
                 "the part of a torque beyond the limits of the joints", "reduced"
             )
         self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
+        self._commands += 1
 
     def _frame(self, message: WrenchStamped) -> str:
         return without_prefix(self._prefix, message.header.frame_id)

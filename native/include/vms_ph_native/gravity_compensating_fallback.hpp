@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/python_controller.hpp"
+#include "vms_ph_native/safe_output.hpp"
 
 namespace vms_ph {
 
@@ -15,9 +15,11 @@ namespace vms_ph {
 /// model: it compensates gravity at the present state and damps the robot to rest.
 class GravityCompensatingFallback final : public Controller {
  public:
-  /// @param model  the robot that the law was made for; must outlive this.
+  /// @param model          the robot that the law was made for; must outlive this.
+  /// @param base_actuated  whether the base has actuators; otherwise the joints alone are damped.
   /// @throws ModelError  the law was made for other joints.
-  GravityCompensatingFallback(const Model& model, std::unique_ptr<PythonController> law);
+  GravityCompensatingFallback(const Model& model, std::unique_ptr<PythonController> law,
+                              bool base_actuated = true);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   const Command& update(const RobotState& state, const Reference& reference,
@@ -34,7 +36,7 @@ class GravityCompensatingFallback final : public Controller {
  private:
   const Model& model_;
   std::unique_ptr<PythonController> law_;
-  Evaluation d_;
+  SafeOutput safe_;
   Command fallback_;
 };
 

@@ -1,0 +1,73 @@
+// The guard of the native laws.
+#include "vms_ph_native/guard.hpp"
+
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/task_space_ida_pbc.hpp"
+
+namespace py = pybind11;
+using vms_ph::Guard;
+using Vector = Eigen::VectorXd;
+
+namespace {
+
+vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
+  vms_ph::PlausibilityBounds bounds;
+#define VMS_PH_FIELD(name, initial, least, most) \
+  if (given.contains(#name)) bounds.name = py::cast<double>(given[#name]);
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  return bounds;
+}
+
+std::unique_ptr<Guard> make(const vms_ph::Model& model, const py::dict& bounds,
+                            const std::optional<vms_ph::Allocation>& allocation,
+                            bool base_actuated) {
+  std::unique_ptr<vms_ph::Controller> law;
+  if (model.b() > 0) {
+    law = std::make_unique<vms_ph::DecoupledVMSController>(model, allocation, base_actuated);
+  } else {
+    law = std::make_unique<vms_ph::TaskSpaceIDAPBC>(model);
+  }
+  return std::make_unique<Guard>(model, std::move(law), bounds_of(bounds), allocation,
+                                 base_actuated);
+}
+
+}  // namespace
+
+void bind_guard(py::module_& module) {
+  py::dict defaults;
+#define VMS_PH_FIELD(name, initial, least, most) \
+  defaults[#name] = py::make_tuple(initial, least, most);
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  module.attr("plausibility_bounds") = defaults;
+  py::class_<Guard>(module, "Guard",
+                    "See vms_ph_controllers.safety.guard; of the decoupled law on a moving base, "
+                    "else of the task-space law.")
+      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
+           py::arg("base_actuated") = true)
+      .def(
+          "reset",
+          [](Guard& guard, const Vector& q, const Vector& v) { return guard.reset({q, v}); },
+          py::arg("q"), py::arg("v"))
+      .def(
+          "update",
+          [](Guard& guard, const Vector& q, const Vector& v,
+             const std::optional<Eigen::Vector3d>& position,
+             const std::optional<Eigen::Vector3d>& velocity,
+             const std::optional<Eigen::Matrix4d>& pose,
+             const std::optional<Eigen::Matrix<double, 6, 1>>& twist,
+             const std::optional<Vector>& joints, double dt) -> vms_ph::Command {
+            vms_ph::Reference reference{position, velocity, pose, twist, {}, joints.has_value()};
+            if (joints) reference.joints = *joints;
+            return guard.update({q, v}, reference, dt);
+          },
+          py::arg("q"), py::arg("v"), py::arg("position"), py::arg("velocity"), py::arg("pose"),
+          py::arg("twist"), py::arg("joints"), py::arg("dt"));
+}

@@ -1,0 +1,58 @@
+// The guard of a control law: plausible states and references in, bounded efforts out.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/safe_output.hpp"
+
+namespace vms_ph {
+
+/// Stands between a host and any law. The law receives plausible states and references only. At any
+/// other state, and where the law returns numbers that are not finite, gravity is compensated and
+/// the motion damped (SafeOutput) with Status::holding. StatePlausibility says when the law acts
+/// again; references that came in between then take effect, unless the law had to be restarted.
+class Guard final : public Controller {
+ public:
+  /// Guard a law for a robot with the actuators of its base; the model must outlive it.
+  ///
+  /// @throws ModelError  a bound out of its range, or an allocation for another kind of base.
+  Guard(const Model& model, std::unique_ptr<Controller> law, const PlausibilityBounds& bounds = {},
+        std::optional<Allocation> allocation = std::nullopt, bool base_actuated = true);
+
+  /// Restart the law, and accept where the robot is.
+  bool reset(const RobotState& state) noexcept override;
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  void missed_updates() noexcept override { law_->missed_updates(); }
+  std::vector<Gain> gains() const override { return law_->gains(); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return law_->set_gain(name, value);
+  }
+
+  /// The safe output, for a host without a new state; `why` is part of its reason.
+  const Command& hold(const char* why, double dt) noexcept;
+
+  const Controller& law() const { return *law_; }
+
+ private:
+  void wait_with(const Reference& reference) noexcept;
+  const Command& safe(const char* what, const char* why, double dt) noexcept;
+  const Command& bounded(const Command& command) noexcept;
+
+  const Model& model_;
+  std::unique_ptr<Controller> law_;
+  StatePlausibility states_;
+  ReferencePlausibility references_;
+  SafeOutput safe_;
+  const Eigen::VectorXd nowhere_, motionless_;
+  Reference waiting_;
+  const Judgement* seen_ = nullptr;
+  Command command_;
+  Reason reason_;
+};
+
+}  // namespace vms_ph

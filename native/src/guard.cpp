@@ -1,0 +1,120 @@
+#include "vms_ph_native/guard.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Time step of the safe output where the measured one cannot be one, s.
+constexpr double kStep = 1e-3;
+
+void forget(Reference& reference) noexcept {
+  reference.position.reset();
+  reference.velocity.reset();
+  reference.pose.reset();
+  reference.twist.reset();
+  reference.has_joints = false;
+}
+
+}  // namespace
+
+Guard::Guard(const Model& model, std::unique_ptr<Controller> law, const PlausibilityBounds& bounds,
+             std::optional<Allocation> allocation, bool base_actuated)
+    : model_(model),
+      law_(std::move(law)),
+      states_(model, bounds),
+      references_(model, bounds),
+      safe_(model, std::move(allocation), base_actuated),
+      nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
+      motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      reason_(1024) {
+  command_.wrench_base = Eigen::VectorXd::Zero(model.b());
+  command_.torque = Eigen::VectorXd::Zero(model.n());
+  waiting_.joints = Eigen::VectorXd::Zero(model.n());
+}
+
+bool Guard::reset(const RobotState& state) noexcept {
+  if (!state.is_usable(model_) || !model_.is_configuration(state.q) || !law_->reset(state)) {
+    return false;
+  }
+  states_.restart(state.q, state.v);
+  forget(waiting_);
+  return true;
+}
+
+const Command& Guard::update(const RobotState& state, const Reference& reference,
+                             double dt) noexcept {
+  seen_ = &states_.judge(state.q, state.v, dt);
+  wait_with(reference);
+  if (seen_->holds()) return safe("implausible state: ", seen_->reason, dt);
+  if (seen_->restarts) {
+    forget(waiting_);
+    if (!law_->reset(state)) return safe("", "the law cannot restart at this state", dt);
+  }
+  references_.check(waiting_, state.q);
+  const Command& command = law_->update(state, waiting_, dt);
+  forget(waiting_);
+  if (command.torque.size() != model_.n() || command.wrench_base.size() != model_.b() ||
+      !command.torque.allFinite() || !command.wrench_base.allFinite()) {
+    return safe("", "the law returned no finite efforts of this robot", dt);
+  }
+  return bounded(command);
+}
+
+const Command& Guard::hold(const char* why, double dt) noexcept {
+  seen_ = &states_.judge(nowhere_, motionless_, dt);
+  return safe("", why, dt);
+}
+
+/// Keep the targets that came while the law did not act; velocities act when they come, or never.
+void Guard::wait_with(const Reference& reference) noexcept {
+  if (reference.position) waiting_.position = reference.position;
+  if (reference.pose) waiting_.pose = reference.pose;
+  if (reference.has_joints && reference.joints.size() == model_.n()) {
+    waiting_.joints = reference.joints;
+    waiting_.has_joints = true;
+  }
+  waiting_.velocity = reference.velocity;
+  waiting_.twist = reference.twist;
+}
+
+const Command& Guard::safe(const char* what, const char* why, double dt) noexcept {
+  reason_.set("%s%s; holding against gravity and damping", what, why);
+  law_->missed_updates();
+  safe_.compute(seen_->q, seen_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep);
+  command_.wrench_base = safe_.wrench_base();
+  command_.torque = safe_.torque();
+  command_.energy = ControlEnergy();
+  command_.status = Status::holding;
+  command_.reason = reason_.text();
+  command_.task_error = 0.0;
+  command_.smallest_singular_value = std::numeric_limits<double>::infinity();
+  command_.authority = 1.0;
+  return command_;
+}
+
+/// Add what was limited and refused to the law's own command.
+const Command& Guard::bounded(const Command& command) noexcept {
+  const Eigen::VectorXd& effort = model_.effort();
+  const bool beyond = (command.torque.cwiseAbs().array() > effort.array()).any();
+  if (!beyond && references_.reason().empty()) return command;
+  command_ = command;
+  reason_.set("%s", command.reason);
+  const auto tell = [this](const char* more) {
+    reason_.add(reason_.empty() ? "%s" : "; %s", more);
+  };
+  if (beyond) {
+    command_.torque = command.torque.cwiseMax(-effort).cwiseMin(effort);
+    tell("torque at its limit");
+  }
+  if (!references_.reason().empty()) tell(references_.reason().text());
+  command_.reason = reason_.text();
+  if (command_.status == Status::ok) command_.status = Status::saturated;
+  return command_;
+}
+
+}  // namespace vms_ph

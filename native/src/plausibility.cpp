@@ -1,0 +1,274 @@
+#include "vms_ph_native/plausibility.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace vms_ph {
+namespace {
+
+// Norms of rotations may deviate by this much: odometry in single precision deviates by 1e-7.
+constexpr double kNormTolerance = 1e-3;
+
+// Distance of a base from the origin at which its position loses its digits, m.
+constexpr double kFarthest = 1e6;
+
+// Time without a position that widens the bound of the next step, s.
+constexpr double kLongestGap = 0.1;
+
+// Time constant of the test for frozen joints, s.
+constexpr double kFrozenTime = 0.5;
+
+// Room for a sentence with the name of any joint.
+std::size_t longest_reason(const Model& model) {
+  std::size_t longest = 0;
+  for (const auto& name : model.joint_names()) longest = std::max(longest, name.size());
+  return longest + 160;
+}
+
+}  // namespace
+
+double braking_rate(double dt) noexcept { return 10.0 / (1.0 + 30.0 * dt); }
+
+void PlausibilityBounds::check() const {
+#define VMS_PH_FIELD(name, initial, least, most)                                          \
+  if (!(name >= least && name <= most)) {                                                 \
+    throw ModelError("the plausibility bound " #name " must be from " #least " to " #most \
+                     "; given: " +                                                        \
+                     std::to_string(name));                                               \
+  }
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+}
+
+VectorV PlausibilityBounds::speeds(const Model& model) const {
+  const int b = model.b(), linear = b == 3 ? 2 : b / 2;
+  VectorV speeds(model.nv());
+  speeds.head(b).setConstant(base_turn);
+  speeds.head(linear).setConstant(base_speed);
+  for (int i = 0; i < model.n(); ++i) {
+    const double limit = model.velocity()[i];
+    speeds[b + i] = limit > 0.0 ? std::min(velocity_factor * limit, joint_speed) : joint_speed;
+  }
+  return speeds;
+}
+
+void PlausibilityBounds::positions(const Model& model, VectorV& lower, VectorV& upper) const {
+  lower = model.lower();
+  upper = model.upper();
+  for (int i = 0; i < model.n(); ++i) {
+    const double range = upper[i] - lower[i];
+    if (!std::isfinite(range)) continue;
+    lower[i] -= position_margin * range;
+    upper[i] += position_margin * range;
+  }
+}
+
+StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBounds& bounds)
+    : model_(model),
+      bounds_((bounds.check(), bounds)),
+      speed_(bounds.speeds(model)),
+      q_(model.neutral_configuration()),
+      v_(VectorV::Zero(model.nv())),
+      problem_(longest_reason(model)),
+      ignored_(longest_reason(model)) {
+  bounds_.positions(model, lower_, upper_);
+  const auto& robot = model.pinocchio();
+  for (std::size_t i = 1; i < robot.joints.size(); ++i) {
+    const auto& joint = robot.joints[i];
+    if (joint.nq() == joint.nv()) continue;
+    const int size = joint.nv() == 6 ? 4 : 2;  // positions come first, the rotation last
+    rotations_.push_back({joint.idx_q() + joint.nq() - size, size});
+  }
+  for (int i = 0; i < model.n(); ++i) {
+    const auto& joint =
+        robot.joints[robot.getJointId(model.joint_names()[static_cast<std::size_t>(i)])];
+    // Joints with two entries have no position limits.
+    if (joint.nq() == 1) limited_.push_back({i, joint.idx_q(), lower_[i], upper_[i]});
+  }
+  step_ = reach_ = rate_ = travelled_ = frozen_ = v_;
+  judgement_.q = q_;
+  judgement_.v = v_;
+  restart(q_, v_);
+}
+
+void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noexcept {
+  for (auto& each : limited_) {
+    each.lower = std::min(lower_[each.joint], q[each.row]);
+    each.upper = std::max(upper_[each.joint], q[each.row]);
+  }
+  accept(q, v);
+  travelled_.setZero();
+  frozen_.setZero();
+  blind_ = good_ = elsewhere_ = 0.0;
+  holding_ = false;
+}
+
+void StatePlausibility::accept(const ConstVector& q, const ConstVector& v) noexcept {
+  q_ = seen_ = judgement_.q = q;
+  v_ = judgement_.v = v;
+}
+
+const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVector& v,
+                                          double dt) noexcept {
+  judgement_.reason = "";
+  judgement_.restarts = false;
+  problem_.clear();
+  const bool timed = dt >= 0.0 && dt <= kLongestStep;
+  const double passed = timed ? dt : 0.0;
+  const bool sized = q.size() == model_.nq() && v.size() == model_.nv();
+  if (sized) {
+    values_are_plausible(q, v, problem_);
+  } else {
+    problem_.set("its size is not that of this robot");
+  }
+  if (!timed && problem_.empty()) {
+    problem_.set("the time step of %.3g s is not between 0 and 1 s", dt);
+  }
+  const bool placed = problem_.empty() || (sized && is_configuration(q));
+  bool continues = false;
+  if (placed) {
+    model_.difference(q_, q, step_);
+    const double unseen = passed + std::min(blind_, kLongestGap);
+    reach_ = unseen * speed_ + 2.0 * travelled_;
+    reach_.array() += bounds_.step_tolerance;
+    Eigen::Index beyond = 0;
+    while (beyond < step_.size() && std::abs(step_[beyond]) <= reach_[beyond]) ++beyond;
+    continues = beyond == step_.size();
+    blind_ = 0.0;
+    if (problem_.empty()) {
+      if (continues) {
+        check_motion(v, passed);
+      } else {
+        problem_.set("%s jumped by %.4g", name(beyond), step_[beyond]);
+      }
+    }
+  } else {
+    blind_ += passed;
+  }
+  if (problem_.empty() && !holding_) {
+    accept(q, v);
+  } else {
+    hold(q, v, passed, placed, continues);
+  }
+  return judgement_;
+}
+
+void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt, bool placed,
+                             bool continues) noexcept {
+  holding_ = true;
+  good_ = problem_.empty() ? good_ + 1.0 : 0.0;
+  bool follows = false;
+  if (placed) {
+    model_.difference(seen_, q, rate_);
+    follows = (rate_.array().abs() <= dt * speed_.array() + bounds_.step_tolerance).all();
+    if (dt > 0.0) rate_ /= dt;
+    seen_ = q;
+    if (continues) q_ = q;
+  }
+  find_credible(v, placed && dt > 0.0, dt);
+  if (continues) {
+    travelled_.setZero();
+  } else {
+    travelled_ += dt * v_.cwiseAbs();
+  }
+  // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
+  const bool elsewhere = placed && follows && !continues && values_are_plausible(q, v, ignored_);
+  elsewhere_ = elsewhere ? elsewhere_ + dt : 0.0;
+  judgement_.q = q_;
+  judgement_.v = v_;
+  if (problem_.empty()) {
+    if (good_ >= bounds_.recovery_samples) {
+      holding_ = false;
+      good_ = 0.0;
+      accept(q, v);
+    } else {
+      judgement_.reason = "the state was implausible a moment ago";
+    }
+  } else if (elsewhere && elsewhere_ >= bounds_.restart_time) {
+    restart(q, v);
+    judgement_.restarts = true;
+  } else {
+    judgement_.reason = problem_.text();
+  }
+}
+
+/// Find the velocity that measurement and positions agree on, within the speed bounds.
+void StatePlausibility::find_credible(const ConstVector& v, bool has_rate, double dt) noexcept {
+  const bool finite = v.size() == model_.nv() && v.allFinite();
+  if (!finite && !has_rate) {
+    // Nothing is measured: the motion that is left if the damping acts as computed.
+    v_ /= 1.0 + dt * braking_rate(dt);
+    return;
+  }
+  for (Eigen::Index i = 0; i < v_.size(); ++i) {
+    const double most = speed_[i], rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
+    double agreed = 0.0;
+    if (!finite || !has_rate) {
+      const double known = finite ? v[i] : rate;
+      agreed = std::abs(known) <= most ? known : 0.0;
+    } else if ((v[i] > 0.0 && rate > 0.0) || (v[i] < 0.0 && rate < 0.0)) {
+      agreed = std::abs(v[i]) < std::abs(rate) ? v[i] : rate;
+    }
+    v_[i] = std::min(std::max(agreed, -most), most);
+  }
+}
+
+bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVector& v,
+                                             Reason& problem) noexcept {
+  problem.clear();
+  if (!std::isfinite(q.sum() + v.sum())) {
+    problem.set("it is not finite");
+    return false;
+  }
+  if (!is_configuration(q)) {
+    problem.set("a rotation is not normalised");
+    return false;
+  }
+  if (model_.b() > 0 && !(q.head(model_.base_size()).cwiseAbs().maxCoeff() <= kFarthest)) {
+    problem.set("the base is farther than %g m from the origin", kFarthest);
+    return false;
+  }
+  for (const auto& each : limited_) {
+    const double position = q[each.row];
+    if (position >= each.lower && position <= each.upper) continue;
+    problem.set("%s at %.4g is outside %.4g to %.4g",
+                model_.joint_names()[static_cast<std::size_t>(each.joint)].c_str(), position,
+                each.lower, each.upper);
+    return false;
+  }
+  for (Eigen::Index i = 0; i < v.size(); ++i) {
+    if (std::abs(v[i]) <= speed_[i]) continue;
+    problem.set("%s moves at %.4g, its bound is %.4g", name(i), v[i], speed_[i]);
+    return false;
+  }
+  return true;
+}
+
+void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
+  frozen_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
+  for (Eigen::Index i = 0; i < v.size(); ++i) {
+    const bool moved = step_[i] != 0.0;
+    travelled_[i] = moved ? 0.0 : travelled_[i] + dt * std::abs(v[i]);
+    frozen_[i] = moved ? 0.0 : frozen_[i] + dt * v[i];
+  }
+  for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
+    if (std::abs(frozen_[i]) <= bounds_.frozen_distance) continue;
+    problem_.set("%s moves, but its position is frozen", name(i));
+    return;
+  }
+}
+
+bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
+  if (!std::isfinite(q.sum())) return false;
+  return std::all_of(rotations_.begin(), rotations_.end(), [&q](const Rotation& each) {
+    return std::abs(q.segment(each.start, each.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
+  });
+}
+
+const char* StatePlausibility::name(Eigen::Index i) const noexcept {
+  if (i < model_.b()) return "the base";
+  return model_.joint_names()[static_cast<std::size_t>(i - model_.b())].c_str();
+}
+
+}  // namespace vms_ph

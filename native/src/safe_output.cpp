@@ -1,0 +1,50 @@
+#include "vms_ph_native/safe_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "vms_ph_native/plausibility.hpp"
+
+namespace vms_ph {
+
+SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation, bool base_actuated)
+    : model_(model),
+      actuation_(model, std::move(allocation), base_actuated),
+      d_(model),
+      base_(VectorB::Zero(model.b())),
+      wrench_(base_),
+      braking_(VectorV::Zero(model.nv())),
+      rest_(VectorV::Zero(model.n())),
+      step_(rest_),
+      torque_(rest_) {}
+
+void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt) noexcept {
+  const int b = model_.b(), n = model_.n();
+  const Eigen::VectorXd& effort = model_.effort();
+  d_.set(q, v);
+  const VectorV& weight = d_.g();
+  braking_.noalias() = -braking_rate(dt) * (d_.M() * v);
+  base_ = actuation_.apply(weight.head(b), weight.head(b));
+  rest_ = weight.tail(n);
+  step_ = braking_.tail(n);
+  if (b > 0) {
+    rest_.noalias() += d_.A().transpose() * (base_ - weight.head(b));
+    const VectorB wanted = base_ + braking_.head(b);
+    wrench_ = actuation_.apply(wanted, base_);
+    // What the base does not apply must not act on the shape either.
+    const VectorB lacking = wrench_ - wanted;
+    step_.noalias() += d_.A().transpose() * lacking;
+  }
+  rest_ = rest_.cwiseMax(-effort).cwiseMin(effort);
+  double share = 1.0;
+  for (Eigen::Index i = 0; i < step_.size(); ++i) {
+    const double size = std::abs(step_[i]);
+    if (size <= 1e-12) continue;
+    share = std::min(share, (step_[i] > 0.0 ? effort[i] - rest_[i] : effort[i] + rest_[i]) / size);
+  }
+  torque_ = rest_ + share * step_;
+  torque_ = torque_.cwiseMax(-effort).cwiseMin(effort);
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,53 @@
+// A guarded law takes no memory from the heap, whatever is measured or wanted, and gives no number
+// that is not finite nor a torque beyond the limits.
+#include <cmath>
+#include <memory>
+
+#include "allocations.hpp"
+#include "arm.hpp"
+#include "check.hpp"
+#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/guard.hpp"
+
+using namespace vms_ph;
+
+int main() {
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  const Model model = Model::from_urdf(kArm, Base::floating);
+  Guard guard(model, std::make_unique<DecoupledVMSController>(model, std::nullopt, true));
+  RobotState home{model.neutral_configuration(), Eigen::VectorXd::Zero(model.nv())};
+  CHECK(guard.reset(home));
+  const double values[] = {nan, infinite, -infinite, 1e155, 1e6, 3.0, 0.5, 0.0};
+  RobotState state = home;
+  Reference none, far;
+  none.joints = far.joints = Eigen::VectorXd::Zero(model.n());
+  far.pose = Eigen::Matrix4d::Identity();
+  far.has_joints = true;
+  int statuses[4] = {0, 0, 0, 0};
+  const long before = allocations();
+  for (int k = 0; k < 20000; ++k) {
+    state.q = home.q;
+    state.v = home.v;
+    double dt = 1e-3;
+    const double value = values[k % 8];
+    const int kind = (k / 40) % 8;
+    // Forty updates in order, then forty with a fault.
+    if ((k / 40) % 2 == 1) {
+      if (kind == 1) state.q[k % model.nq()] = value;
+      if (kind == 3) state.v[k % model.nv()] = value;
+      if (kind == 5) dt = value;
+      if (kind == 7) (*far.pose)(k % 3, 3) = far.joints[k % 2] = value;
+    }
+    const Command& command = k % 100 == 99 ? guard.hold("the state is old", 1e-3)
+                                           : guard.update(state, k % 3 == 0 ? far : none, dt);
+    ++statuses[static_cast<int>(command.status)];
+    CHECK(command.torque.allFinite() && command.wrench_base.allFinite());
+    CHECK((command.torque.cwiseAbs().array() <= model.effort().array()).all());
+  }
+  CHECK(allocations() == before);
+  CHECK(statuses[0] > 1000 && statuses[1] > 100 && statuses[2] > 1000);
+
+  // A size that is not the robot's is held too.
+  const RobotState other{Eigen::VectorXd::Zero(3), Eigen::VectorXd::Zero(1)};
+  CHECK_HAS(guard.update(other, none, 1e-3).reason, "its size is not that of this robot");
+}

@@ -1,0 +1,136 @@
+"""The guard in C++ is that in Python: statuses, reasons and efforts, with failing measurements."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import vms_ph_controllers
+from vms_ph_controllers import Command, Reference, RobotState, Status
+from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.safety.plausibility import PlausibilityBounds
+from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.structure import StandardForm
+from vms_ph_io import robots
+
+from .conftest import native_model
+
+PARITY = 1e-9
+
+Measure = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, float]]
+
+
+def test_the_bounds_are_those_of_python(native: ModuleType) -> None:
+    assert native.plausibility_bounds == {
+        item.name: (item.default, item.metadata["low"], item.metadata["high"])
+        for item in fields(PlausibilityBounds)
+    }
+
+
+def test_a_bound_out_of_its_range_is_refused(native: ModuleType) -> None:
+    model = native_model(native, robots.load("panda"))
+    with pytest.raises(ValueError, match="velocity_factor must be from 1"):
+        native.Guard(model, bounds={"velocity_factor": 0.5})
+
+
+def _faults(rng: np.random.Generator, nv: int) -> list[Measure]:
+    """Measurements as they should not be."""
+    k, j = int(rng.integers(nv)), -1 - int(rng.integers(min(2, nv)))
+    size = float(rng.choice([0.2, 3.0, 1e155])) * float(rng.choice([-1.0, 1.0]))
+
+    def changed(x: np.ndarray, i: int, value: float) -> np.ndarray:
+        x[i] = value
+        return x
+
+    return [
+        lambda q, v: (changed(q, 0, np.nan), v, 1e-3),
+        lambda q, v: (q, changed(v, k, np.inf), 1e-3),
+        lambda q, v: (q, changed(v, k, 1e6), 1e-3),
+        lambda q, v: (changed(q, j, q[j] + size), v, 1e-3),
+        lambda q, v: (changed(q, 0, q[0] + size), v, 1e-3),
+        lambda q, v: (1.1 * q, v, 1e-3),
+        lambda q, v: (q[:-1], v, 1e-3),
+        lambda q, v: (q, np.append(v, 0.0), 1e-3),
+        lambda q, v: (q, v, 3600.0),
+        lambda q, v: (q, v, -0.1),
+        lambda q, v: (q, v, np.inf),
+        lambda q, v: (q, v, 0.0),
+        lambda q, v: (q, 0.0 * v, 1e-3),
+    ]
+
+
+def _reference(rng: np.random.Generator, n: int) -> Reference:
+    size = float(rng.choice([0.1, 0.1, 1.0, 1e3, 1e155, np.nan]))
+    pose = np.eye(4)
+    pose[:3, 3] = size * rng.standard_normal(3)
+    if rng.random() < 0.2:
+        pose[0, 0] = rng.choice([-1.0, 1.4])
+    parts = {
+        "position": size * rng.standard_normal(3),
+        "velocity": size * rng.standard_normal(3),
+        "pose": pose,
+        "twist": size * rng.standard_normal(6),
+        "joints": size * rng.standard_normal(n),
+    }
+    return Reference(**{name: x for name, x in parts.items() if rng.random() < 0.3})
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt", "satellite_panda", "omnidirectional_panda"])
+def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> None:
+    known, rng = robots.get(name), np.random.default_rng(7)
+    model, actuated = known.load(), not name.startswith("satellite")
+    rotors = known.allocation()
+    kind = "TaskSpaceIDAPBC" if name == "panda" else "DecoupledVMSController"
+    bounds = {"restart_time": 0.01, "recovery_samples": 3}
+    parameters = {} if name == "panda" else {"allocation": rotors, "base_actuated": actuated}
+    law = getattr(vms_ph_controllers, kind)(model, **parameters)
+    ours = Guard(law, rotors, actuated, PlausibilityBounds(**bounds))  # type: ignore[arg-type]
+    theirs = native.Guard(
+        native_model(native, model),
+        bounds=bounds,
+        allocation=None
+        if rotors is None
+        else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
+        base_actuated=actuated,
+    )
+    home = model.configuration(known.home)
+    ours.reset(RobotState(home, np.zeros(model.nv)))
+    assert theirs.reset(home, np.zeros(model.nv))
+    told: set[tuple[int, str]] = set()
+    running: list[Measure] = []
+
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
+        if not running and rng.random() < 0.1:
+            faults = _faults(rng, model.nv)
+            fault = faults[int(rng.integers(len(faults)))]
+            running.extend([fault] * int(rng.integers(1, 25)))
+        q, v = q.copy(), v.copy()
+        measured = running.pop()(q, v) if running else (q, v, dt)
+        reference = _reference(rng, model.n) if rng.random() < 0.1 else Reference()
+        one = ours.update(RobotState(measured[0], measured[1]), reference, measured[2])
+        other = theirs.update(
+            measured[0],
+            measured[1],
+            reference.position,
+            reference.velocity,
+            reference.pose,
+            reference.twist,
+            reference.joints,
+            measured[2],
+        )
+        assert (other.status, other.reason) == (one.status, one.reason)
+        told.add((one.status, one.reason.split(";")[0]))
+        size = 1.0 + float(np.abs(np.concatenate([one.wrench_base, one.torque])).max())
+        np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=PARITY * size)
+        np.testing.assert_allclose(other.wrench_base, one.wrench_base, rtol=0, atol=PARITY * size)
+        return one
+
+    simulation = Simulation(StandardForm(model), home, 1e-3, control)
+    push = np.array([1.0, -0.5, 0.3, 0, 0, 0])
+    simulation.advance(1000, External(wrench_end_effector=push, in_tool_axes=False))
+    words = " ".join(reason for _, reason in told)
+    for part in ("finite", "jumped", "size", "time step", "moves at", "a moment ago", "refused"):
+        assert part in words
+    assert {status for status, _ in told} >= {Status.OK, Status.HOLDING, Status.SATURATED}

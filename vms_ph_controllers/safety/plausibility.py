@@ -1,0 +1,294 @@
+"""Whether a measured state can be that of the robot: limits, steps between samples, frozen joints.
+
+The stage corresponds to the checks in robots' own controllers: libfranka's reflexes on positions,
+velocities and discontinuities, the joint limits of ros2_control.
+"""
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from ..interface import gain
+
+# Norms of rotations may deviate by this much: odometry in single precision deviates by 1e-7.
+_NORM_TOLERANCE = 1e-3
+
+# Distance of a base from the origin at which its position loses its digits, m.
+_FARTHEST = 1e6
+
+# Longest plausible time step, s.
+LONGEST_STEP = 1.0
+
+# Time without a position that widens the bound of the next step, s.
+_LONGEST_GAP = 0.1
+
+# Time constant of the test for frozen joints, s.
+_FROZEN_TIME = 0.5
+
+
+@dataclass(frozen=True)
+class PlausibilityBounds:
+    """Bounds of plausible states and references; those of joints derive from the robot's limits."""
+
+    position_margin: float = gain(
+        0.25, "distance beyond the position limits, as a share of their range", 0.0, 100.0
+    )
+    velocity_factor: float = gain(
+        5.0, "speed bound of a joint, as a multiple of its velocity limit", 1.0, 1e6
+    )
+    joint_speed: float = gain(
+        50.0, "largest speed bound of a joint, also of one without limit, rad/s or m/s", 1e-3, 1e6
+    )
+    base_speed: float = gain(30.0, "bound of the linear speed of a base, m/s", 1e-3, 1e6)
+    base_turn: float = gain(20.0, "bound of the angular speed of a base, rad/s", 1e-3, 1e6)
+    step_tolerance: float = gain(
+        0.05, "step between samples beyond speed bound times time, rad or m", 0.0, 1e6
+    )
+    frozen_distance: float = gain(
+        0.2, "motion by the velocity while the position of a joint stays, rad or m", 1e-6, 1e6
+    )
+    recovery_samples: int = field(
+        default=5,
+        metadata={
+            "description": "plausible states in succession until the law acts again",
+            "low": 1,
+            "high": 1_000_000,
+        },
+    )
+    restart_time: float = gain(
+        0.5, "time of consistent states after a jump until the law restarts there, s", 0.0, 1e3
+    )
+    reference_distance: float = gain(
+        100.0, "distance of a reference from the present pose, m", 1e-3, 1e6
+    )
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value, data = getattr(self, item.name), item.metadata
+            low, high = data["low"], data["high"]
+            if not low <= value <= high:
+                raise OptionError(
+                    f"the plausibility bound {item.name} must be from {low:g} to {high:g}; "
+                    f"given: {value}"
+                )
+
+    def speeds(self, model: VMSModel) -> Array:
+        """Return the speed bounds (nv,) of base and joints."""
+        limit = model.joints.velocity
+        joints = np.minimum(self.velocity_factor * limit, self.joint_speed)
+        joints[~(limit > 0.0)] = self.joint_speed
+        linear = {0: 0, 3: 2, 6: 3}[model.b]
+        base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
+        return np.concatenate([base, joints])
+
+    def positions(self, model: VMSModel) -> tuple[Array, Array]:
+        """Return the smallest and the largest joint positions, (n,) each."""
+        lower, upper = model.joints.lower, model.joints.upper
+        limited = np.isfinite(lower) & np.isfinite(upper)
+        margin = np.where(limited, self.position_margin * np.where(limited, upper - lower, 0.0), 0)
+        return lower - margin, upper + margin
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The outcome of a check.
+
+    Attributes:
+        reason: why the law must not act, in words; empty when it may.
+        q: (nq,) configuration of the safe output: the last one that is believed.
+        v: (nv,) velocity of the safe output, within the speed bounds.
+        restarts: whether the law must be reset: the robot is elsewhere than where it was left.
+    """
+
+    reason: str
+    q: Array
+    v: Array
+    restarts: bool = False
+
+
+class StatePlausibility:
+    """Judges every state by itself and by its predecessors, and decides when the law may go on.
+
+    After an implausible state the law acts again once ``recovery_samples`` states in succession
+    continue from the last plausible one. Where the states are consistent among themselves for
+    ``restart_time`` but the robot is elsewhere, as after a simulator was reset, the law restarts at
+    the present pose. A robot outside its position bounds is held until it is back, or until a
+    reset, which accepts the position that it has.
+    """
+
+    def __init__(self, model: VMSModel, bounds: PlausibilityBounds | None = None) -> None:
+        """Serve a robot; bounds are the defaults when None."""
+        self.bounds = PlausibilityBounds() if bounds is None else bounds
+        self._model, self._names = model, model.joint_names
+        self._speed = self.bounds.speeds(model)
+        self._b, rotations = model.b, model.tree.rotations
+        self._rotations = [rotation.entries for rotation in rotations]
+        # Joints with one entry in the configuration; the others have no position limits.
+        turning = {rotation.joint for rotation in rotations}
+        inside = {i for rows in self._rotations for i in range(rows.start, rows.stop)}
+        self._joints = np.array([i for i, n in enumerate(self._names) if n not in turning], int)
+        rows = [i for i in range(model.nq_base, model.nq) if i not in inside]
+        self._rows = np.array(rows, int)
+        self.restart(model.neutral_configuration())
+
+    def restart(self, q: Array, v: Array | None = None) -> None:
+        """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
+        lower, upper = self.bounds.positions(self._model)
+        self._lower = np.minimum(lower[self._joints], q[self._rows])
+        self._upper = np.maximum(upper[self._joints], q[self._rows])
+        self._accept(q, np.zeros(self._model.nv) if v is None else v)
+        self._blind = 0.0  # time without a position, s
+        # Motion by the velocities since the position of a joint has last changed: its size, which
+        # the next step may have, and its integral, which fades.
+        self._travelled = np.zeros(self._model.nv)
+        self._frozen = np.zeros(self._model.nv)
+        self._is_holding, self._good, self._elsewhere = False, 0, 0.0
+
+    def judge(self, q: Array, v: Array, dt: float) -> Judgement:
+        """Return whether the law may act on a state, and what the safe output is to believe.
+
+        Args:
+            q: (nq,) as measured.
+            v: (nv,) as measured.
+            dt: time since the last call, s.
+        """
+        timed = 0.0 <= dt <= LONGEST_STEP
+        passed = dt if timed else 0.0
+        sized = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
+        problem = self._of_values(q, v) if sized else "its size is not that of this robot"
+        if not timed:
+            problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
+        placed = not problem or (sized and self._is_configuration(q))
+        continues = False
+        if placed:
+            q = np.array(q)  # a host may measure into the same array again
+            step = self._model.difference(self._q, q)
+            unseen = passed + min(self._blind, _LONGEST_GAP)
+            reach = self._speed * unseen + 2.0 * self._travelled + self.bounds.step_tolerance
+            within = np.abs(step) <= reach
+            continues = bool(within.all())
+            self._blind = 0.0
+            if not problem and not continues:
+                i = int(within.argmin())
+                problem = f"{self._name(i)} jumped by {step[i]:.4g}"
+            elif not problem:
+                problem = self._of_motion(step, v, passed)
+        else:
+            self._blind += passed
+        if not problem and not self._is_holding:
+            self._accept(q, v)
+            return Judgement("", q, v)
+        return self._hold(q, v, passed, problem, placed, continues)
+
+    def _accept(self, q: Array, v: Array) -> None:
+        self._q, self._v, self._seen = q, v, q
+
+    def _hold(
+        self, q: Array, v: Array, dt: float, problem: str, placed: bool, continues: bool
+    ) -> Judgement:
+        self._is_holding = True
+        self._good = 0 if problem else self._good + 1
+        follows, rate = False, None
+        if placed:
+            moved = self._model.difference(self._seen, q)
+            reach = dt * self._speed + self.bounds.step_tolerance
+            follows = bool((np.abs(moved) <= reach).all())
+            rate = moved / dt if dt > 0.0 else None
+            self._seen = q
+            if continues:
+                self._q = q
+        self._v = self._credible(v, rate, dt)
+        self._travelled = (
+            np.zeros(len(self._v)) if continues else (self._travelled + dt * np.abs(self._v))
+        )
+        # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
+        elsewhere = placed and follows and not continues and not self._of_values(q, v)
+        self._elsewhere = self._elsewhere + dt if elsewhere else 0.0
+        if not problem:
+            if self._good >= self.bounds.recovery_samples:
+                self._is_holding, self._good = False, 0
+                self._accept(q, v)
+                return Judgement("", q, v)
+            return Judgement("the state was implausible a moment ago", q, self._v)
+        if elsewhere and self._elsewhere >= self.bounds.restart_time:
+            self.restart(q, v)
+            return Judgement("", q, v, restarts=True)
+        return Judgement(problem, self._q, self._v)
+
+    def _credible(self, v: Array, rate: Array | None, dt: float) -> Array:
+        """Return the velocity that measurement and positions agree on, within the speed bounds."""
+        finite = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
+        if rate is not None:
+            rate = np.where(np.isfinite(rate), rate, 0.0)
+        if not finite and rate is None:
+            # Nothing is measured: the motion that is left if the damping acts as computed.
+            return self._v / (1.0 + dt * braking_rate(dt))
+        if not finite:
+            assert rate is not None
+            agreed = np.where(np.abs(rate) <= self._speed, rate, 0.0)
+        elif rate is None:
+            agreed = np.where(np.abs(v) <= self._speed, v, 0.0)
+        else:
+            smaller = np.where(np.abs(v) < np.abs(rate), v, rate)
+            agreed = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
+        bounded: Array = np.clip(agreed, -self._speed, self._speed)
+        return bounded
+
+    def _of_values(self, q: Array, v: Array) -> str:
+        """Return what is wrong with the numbers of a state, or an empty string."""
+        if not np.isfinite(q.sum() + v.sum()):
+            return "it is not finite"
+        if not self._is_configuration(q):
+            return "a rotation is not normalised"
+        if self._b and not np.abs(q[: self._model.nq_base]).max() <= _FARTHEST:
+            return f"the base is farther than {_FARTHEST:g} m from the origin"
+        positions = q[self._rows]
+        outside = (positions < self._lower) | (positions > self._upper)
+        if outside.any():
+            i = int(outside.argmax())
+            return (
+                f"{self._names[self._joints[i]]} at {positions[i]:.4g} is outside "
+                f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
+            )
+        fast = np.abs(v) > self._speed
+        if fast.any():
+            i = int(fast.argmax())
+            return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._speed[i]:.4g}"
+        return ""
+
+    def _of_motion(self, step: Array, v: Array, dt: float) -> str:
+        """Return which joint is frozen after a step (nv,), or an empty string."""
+        moved = step != 0.0
+        self._travelled += dt * np.abs(v)
+        self._frozen *= 1.0 - min(1.0, dt / _FROZEN_TIME)
+        self._frozen += dt * v
+        self._travelled[moved] = self._frozen[moved] = 0.0
+        stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
+        if stuck.any():
+            return f"{self._names[int(stuck.argmax())]} moves, but its position is frozen"
+        return ""
+
+    def _is_configuration(self, q: Array) -> bool:
+        # The sum is finite only if all entries are.
+        if not np.isfinite(q.sum()):
+            return False
+        for rows in self._rotations:
+            part = q[rows]
+            if abs(float(part @ part) - 1.0) > 2.0 * _NORM_TOLERANCE:
+                return False
+        return True
+
+    def _name(self, i: int) -> str:
+        return "the base" if i < self._b else self._names[i - self._b]
+
+
+def braking_rate(dt: float) -> float:
+    """Return the rate at which the safe output damps motion at a time step (s), 1/s.
+
+    It is the k of ``(D^-1 + 3 dt M^-1)^-1 = k M`` with ``D = 10 M``, which is stable at any rate
+    and with a sample of delay.
+    """
+    return 10.0 / (1.0 + 30.0 * dt)

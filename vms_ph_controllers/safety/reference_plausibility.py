@@ -1,0 +1,86 @@
+"""Whether a reference can be meant: finite, near the robot, no faster than it may move."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..interface import Reference, usable
+from .plausibility import PlausibilityBounds
+
+_FIELDS = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,)}
+
+
+class ReferencePlausibility:
+    """Removes from a reference what a robot cannot be meant to follow; the last one is kept."""
+
+    def __init__(self, model: VMSModel, bounds: PlausibilityBounds | None = None) -> None:
+        """Serve a robot; bounds are the defaults when None."""
+        self._bounds = PlausibilityBounds() if bounds is None else bounds
+        self._model = model
+        self._lower, self._upper = self._bounds.positions(model)
+        # Unlimited joints may turn often, but a number with digits left must remain.
+        self._lower = np.maximum(self._lower, -1e4)
+        self._upper = np.minimum(self._upper, 1e4)
+        self._shapes = {**_FIELDS, "joints": (model.n,)}
+
+    def checked(self, reference: Reference, q: Array) -> tuple[Reference, str]:
+        """Return the plausible part of a reference, and why the rest is refused, in words.
+
+        Args:
+            reference: as received.
+            q: (nq,) present configuration.
+        """
+        refused: dict[str, str] = {}
+        for name, shape in self._shapes.items():
+            value = getattr(reference, name)
+            if value is None:
+                continue
+            checked = usable(value, shape)
+            problem = "is not finite" if checked is None else self._problem(name, checked, q)
+            if problem:
+                refused[name] = problem
+        if not refused:
+            return reference, ""
+        name, problem = next(iter(refused.items()))
+        kept = replace(reference, **dict.fromkeys(refused))
+        return kept, f"the reference {name} is refused: it {problem}"
+
+    def _problem(self, name: str, value: Array, q: Array) -> str:
+        bounds = self._bounds
+        if name == "joints":
+            outside = (value < self._lower) | (value > self._upper)
+            if not outside.any():
+                return ""
+            return f"is out of bounds at {self._model.joint_names[int(outside.argmax())]}"
+        if name == "pose":
+            turn = value[:3, :3]
+            if not np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 or np.linalg.det(turn) < 0.0:
+                return "has no rotation"
+        if name in ("pose", "position"):
+            place = value[:3, 3] if name == "pose" else value
+            far = self._distance(place, q)
+            most = bounds.reference_distance
+            return "" if far <= most else f"is {far:.3g} m away, the bound is {most:g} m"
+        linear, angular = _norm(value[:3]), _norm(value[3:])
+        if linear <= bounds.base_speed and angular <= bounds.base_turn:
+            return ""
+        return f"is faster than {bounds.base_speed:g} m/s or {bounds.base_turn:g} rad/s"
+
+    def _distance(self, place: Array, q: Array) -> float:
+        """Return the distance (m) to the nearest of base, end effector and origin.
+
+        Which of them a law moves, and whether relative to the base, only the law knows.
+        """
+        d = Evaluation(self._model, q, np.zeros(self._model.nv))
+        tool = d.placement(self._model.end_effector)[:3, 3]
+        near = (np.zeros(3), self._model.base_pose(q)[:3, 3], tool)
+        return min(_norm(place - point) for point in near)
+
+
+def _norm(values: Array) -> float:
+    # hypot does not overflow where the squares would.
+    return float(np.hypot.reduce(values)) if len(values) else 0.0

@@ -1,0 +1,59 @@
+"""The safe output of a moving robot: it holds against gravity and damps the motion."""
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..interface import Command, Status
+from .base_actuation import BaseActuation
+from .plausibility import braking_rate
+
+
+class SafeOutput:
+    """Gravity compensation plus damping, within the limits of joints and base actuators.
+
+    The damping ``-k M v`` of locked motion and shape is ``-(D^-1 + 3 dt M^-1)^-1 v`` with
+    ``D = 10 M``. What exceeds a limit is scaled down as a whole, so that it always takes energy out
+    of the robot.
+    """
+
+    def __init__(
+        self, model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
+    ) -> None:
+        """Serve a robot with the actuators of its base; see :class:`BaseActuation`.
+
+        Raises:
+            ModelError: the allocation is for another kind of base.
+        """
+        self._model = model
+        self._actuation = BaseActuation(model, allocation, base_actuated)
+
+    def at(self, q: Array, v: Array, dt: float, resting: Command | None = None) -> Command:
+        """Return the safe output.
+
+        Args:
+            q: (nq,), finite.
+            v: (nv,), finite.
+            dt: time for which the output is held, s.
+            resting: efforts that hold the robot at rest; those of gravity compensation if None.
+        """
+        d, b = Evaluation(self._model, q, v), self._model.b
+        effort = self._model.joints.effort
+        braking = -braking_rate(dt) * (d.M @ v)
+        if resting is None:
+            base = self._actuation.apply(d.g[:b], d.g[:b]).wrench
+            rest = d.g[b:] + d.A.T @ (base - d.g[:b])
+        else:
+            base, rest = resting.wrench_base, resting.torque
+        rest = np.clip(rest, -effort, effort)
+        wrench = self._actuation.apply(base + braking[:b], base).wrench
+        # What the base does not apply must not act on the shape either.
+        step = braking[b:] + d.A.T @ (wrench - base - braking[:b])
+        room = np.where(step > 0.0, effort - rest, effort + rest)
+        size = np.abs(step)
+        share = min(1.0, float((room[size > 1e-12] / size[size > 1e-12]).min(initial=1.0)))
+        torque = np.clip(rest + share * step, -effort, effort)
+        return Command(wrench, torque, status=Status.HOLDING, reason="holding and damping")
