@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from vms_ph_dynamics.effects.fluid import Fluid, ImmersedBody
 
 
+_LARGEST = 1e12  # in SI units
+
+
 def load_allocation(path: str | Path) -> "Allocation":
     """Return the actuator allocation of the rotors in a file.
 
@@ -115,11 +118,18 @@ def _body(item: Any, what: str, density: float) -> "ImmersedBody":
 
 
 def _vector_of(item: Mapping[str, Any], key: str, size: int, what: str) -> Array:
-    return vector(item[key], size, f"{key} of {what}")
+    return _moderate(vector(item[key], size, f"{key} of {what}"), f"{key} of {what}")
 
 
 def _number(value: Any, name: str) -> float:
-    return float(vector([value], 1, name)[0])
+    return float(_moderate(vector([value], 1, name), name)[0])
+
+
+def _moderate(values: Array, name: str) -> Array:
+    """Reject numbers of which products overflow."""
+    if (abs(values) > _LARGEST).any():
+        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {values.tolist()}")
+    return values
 
 
 def _items(value: Any, name: str) -> Sequence[Any]:

@@ -131,3 +131,13 @@ def test_a_missing_or_unreadable_file_gets_one_clear_sentence(
     file.write_bytes(b"\xff\xfe\x00\xd8")
     with pytest.raises(ModelError, match="not UTF-8 text"):
         load(file)
+
+
+def test_a_number_of_which_a_power_overflows_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "fluid.yaml"
+    file.write_text(
+        "density: 1000.0\nbodies:\n"
+        "  - {link: a, cylinder: {radius: 1e+150, from: [0, 0, 0], to: [0, 0, 1]}}\n"
+    )
+    with pytest.raises(ModelError, match="radius of body 0 must be at most"):
+        load_fluid(file)
