@@ -93,7 +93,7 @@ bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
 
 const Command& DecoupledVMSController::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
-  if (!state.is_usable(model_)) {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
     missed_updates();
     return output_.safe();
   }

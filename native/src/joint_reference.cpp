@@ -1,5 +1,7 @@
 #include "vms_ph_native/joint_reference.hpp"
 
+#include <algorithm>
+
 namespace vms_ph {
 
 JointReference::JointReference(int n)
@@ -22,8 +24,9 @@ void JointReference::go_to(const ConstVector& target) noexcept {
   is_resting_ = false;
 }
 
-void JointReference::advance(double speed, double quickness, double dt) noexcept {
+void JointReference::advance(double speed, double bandwidth, double dt) noexcept {
   if (is_resting_) return;
+  const double quickness = std::min(bandwidth, 1.0 / dt);
   positions_ += dt * rates_;
   rates_ += dt * accelerations_;
   wish_ = (0.5 * quickness * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);

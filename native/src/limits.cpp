@@ -18,6 +18,17 @@ std::size_t longest_reason(const Model& model) {
 TorqueLimits::TorqueLimits(const Model& model)
     : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
 
+double TorqueLimits::share_within(const ConstVector& resting,
+                                  const ConstVector& torque) const noexcept {
+  double share = 1.0;
+  for (Eigen::Index i = 0; i < torque.size(); ++i) {
+    const double step = std::abs(torque[i] - resting[i]);
+    const double room = model_.effort()[i] - std::abs(resting[i]);
+    if (step > room) share = std::min(share, room / step);
+  }
+  return std::max(0.0, share);
+}
+
 const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector& resting,
                                    const ConstVector& rates, double rate, double power,
                                    double dt) noexcept {

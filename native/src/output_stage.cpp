@@ -30,11 +30,16 @@ OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocatio
       tank_(model),
       active_(VectorV::Zero(model.nv())),
       force_(active_),
+      resting_(active_),
+      weight_(active_),
+      brake_(active_),
       reason_(1024) {
   safe_.wrench_base.setZero(b_);
   safe_.torque.setZero(n_);
   safe_.status = Status::holding;
-  safe_.reason = "the state is not finite or does not fit this robot; holding against gravity";
+  safe_.reason =
+      "the state is not finite or does not fit this robot, or the time step is not in (0, 1] s; "
+      "holding against gravity";
   refused_ = safe_;
   refused_.reason =
       "the effort of the law is not finite, because its reference is too large; holding against "
@@ -47,11 +52,7 @@ void OutputStage::restart(Evaluation& d) noexcept {
   hold(d);
 }
 
-void OutputStage::missed_updates() noexcept {
-  force_.head(b_) = safe_.wrench_base;
-  force_.tail(n_) = safe_.torque;
-  tank_.missed_updates(force_);
-}
+void OutputStage::missed_updates() noexcept { tank_.missed_updates(weight_); }
 
 const Command& OutputStage::refuse(Evaluation& d) noexcept {
   hold(d);
@@ -63,27 +64,38 @@ const Command& OutputStage::refuse(Evaluation& d) noexcept {
 
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                                   double dt) noexcept {
-  const VectorV& weight = d.g();
-  const MatrixBN& A = d.A();
-  active_ = wanted - weight;
-  tank_.begin_sample(d, gains.tank_capacity, gains.tank_initial);
-  active_ *= tank_.grant(active_, d.v(), dt);
-  const VectorB wanted_wrench = weight.head(b_) + active_.head(b_);
-  const VectorB& wrench = actuation_.apply(wanted_wrench, weight.head(b_));
-  // The desired shape force, and the compensation of the wrench that the base applies.
-  const VectorB lacking = wrench - weight.head(b_) - active_.head(b_);
-  VectorV torque = weight.tail(n_) + active_.tail(n_);
-  torque.noalias() += A.transpose() * lacking;
-  force_.tail(n_) =
-      limits_.apply(torque, weight.tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
-  force_.head(b_) = wrench;
+  tank_.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt);
+  hold(d);
+  resting_.head(b_) = safe_.wrench_base;
+  resting_.tail(n_) = safe_.torque;
+  achieve(d, wanted, force_);
+  force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
+                                  gains.torque_rate, gains.power, dt);
+  const bool covered = tank_.grant(d, force_, resting_, dt);
   reason_.clear();
   add_reason(tank_.reason());
   add_reason(actuation_.reason());
   add_reason(limits_.reason());
-  tank_.end_sample(d, force_);
-  hold(d);
+  if (!covered) {
+    strongest_brake(d, dt, active_);
+    achieve(d, active_, brake_);
+    const double share = limits_.share_within(resting_.tail(n_), brake_.tail(n_));
+    brake_ = resting_ + share * (brake_ - resting_);
+    tank_.brake(force_, resting_, brake_);
+  }
+  if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
+  tank_.end_sample(d, force_, resting_);
   return force_;
+}
+
+void OutputStage::achieve(Evaluation& d, const VectorV& wanted, VectorV& result) noexcept {
+  const VectorV& weight = d.g();
+  const VectorB& wrench = actuation_.apply(wanted.head(b_), weight.head(b_));
+  // The desired shape force, and the compensation of the wrench that the base applies.
+  const VectorB lacking = wrench - wanted.head(b_);
+  result.tail(n_) = wanted.tail(n_);
+  result.tail(n_).noalias() += d.A().transpose() * lacking;
+  result.head(b_) = wrench;
 }
 
 void OutputStage::add_reason(const Reason& part) noexcept {
@@ -91,7 +103,8 @@ void OutputStage::add_reason(const Reason& part) noexcept {
 }
 
 void OutputStage::hold(Evaluation& d) noexcept {
-  const VectorV& weight = d.g();
+  weight_ = d.g();
+  const VectorV& weight = weight_;
   const VectorB& wrench = actuation_.apply(weight.head(b_), weight.head(b_));
   const VectorB lacking = wrench - weight.head(b_);
   safe_.wrench_base = wrench;

@@ -19,9 +19,10 @@ void PoseReference::go_to(const Pose& target) noexcept {
   is_resting_ = false;
 }
 
-void PoseReference::advance(const Twist* twist, double speed, double turn, double quickness,
+void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
                             double dt) noexcept {
   if (twist == nullptr && is_resting_) return;
+  const double quickness = std::min(bandwidth, 1.0 / dt);
   pose_ = Pose(pose_ * se3::exp(dt * twist_));
   twist_ += dt * acceleration_;
   Twist wish = Twist::Zero();

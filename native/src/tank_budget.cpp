@@ -15,7 +15,8 @@ double covered_authority(double whole, double available) {
 
 }  // namespace
 
-TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), held_(model) {}
+TankBudget::TankBudget(const Model& model)
+    : potential_(model), moved_(model), held_(model), grant_(model) {}
 
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
   potential_ = potential;
@@ -25,8 +26,8 @@ void TankBudget::reset(const ShapedPotential& potential) noexcept {
   tank_.reset();
 }
 
-void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity,
-                              double initial) noexcept {
+void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
+                              double dt) noexcept {
   if (capacity <= 0.0) {
     tank_.reset();
     authority_ = 1.0;
@@ -38,11 +39,21 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
     held_.forget();
   }
   tank_->set_capacity(capacity);
-  tank_->receive(held_.recovered_energy(d, store(d, limit_energy)));
+  tank_->receive(held_.recovered_energy(d, store(d, limit_energy), dt));
+}
+
+void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& resting, double limit_energy,
+                       const TorqueLimits& limits, double dt) noexcept {
+  if (!tank_) return;
+  const double budget = tank_->level() + energy(d.q()) + limit_energy;
+  if (grant_.grant(d, torque, resting, budget, dt)) return;
+  strongest_brake(d, dt, brake_);
+  brake_ = resting + limits.share_within(resting, brake_) * (brake_ - resting);
+  grant_.brake(torque, resting, brake_);
 }
 
 void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-  if (tank_) held_.hold(d, torque, store(d, limit_energy));
+  if (tank_) held_.hold(d, torque, grant_.way(), store(d, limit_energy));
 }
 
 double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {

@@ -78,7 +78,7 @@ bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
 
 const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference& reference,
                                        double dt) noexcept {
-  if (!state.is_usable(model_)) {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
     missed_updates();
     return hold();
   }
@@ -86,7 +86,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains_.limit_margin);
   const double limit_energy = 0.5 * gains_.limit_stiffness * depth_.squaredNorm();
-  tank_budget_.begin_sample(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial);
+  tank_budget_.begin_sample(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial, dt);
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   svd_.compute(jacobian_);
@@ -102,10 +102,11 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const bool cancelled = (options_.cancel_coupling || gains_.cancel_coupling) &&
                          routing_.torque(d_, jacobian_, svd_, jacobian_rate, routed_);
   if (cancelled) wanted_ += routed_;
-  const VectorV& torque =
-      torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
+  torque_ = torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
   safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
-  tank_budget_.end_sample(d_, torque, limit_energy);
+  tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
+  if (!tank_budget_.reason().empty()) torque_limits_.replace(torque_);
+  tank_budget_.end_sample(d_, torque_, limit_energy);
 
   const double potential = tank_budget_.energy(d_.q()) + limit_energy;
   const double kinetic = d_.kinetic_energy();
@@ -118,13 +119,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.damping_task = motion_.eta.dot(damping_task_);
   energy.damping_null = motion_.nu.dot(damping_null_);
   energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
-  energy.clipped_power = (torque - wanted_).dot(d_.v());
+  energy.clipped_power = (torque_ - wanted_).dot(d_.v());
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
   energy.null_to_task = motion_.exchange(d_, svd_, jacobian_rate);
   energy.tank_level = tank ? tank->level() : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy() : 0.0;
   const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
-  command_.torque = torque;
+  command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();
   command_.smallest_singular_value = motion_.smallest;
   command_.authority = tank_budget_.authority();
@@ -137,7 +138,8 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
   command_.reason =
-      "the state is not finite or does not fit this robot; holding the last gravity torque";
+      "the state is not finite or does not fit this robot, or the time step is not in (0, 1] s; "
+      "holding the last gravity torque";
   command_.task_error = 0.0;
   command_.smallest_singular_value = std::numeric_limits<double>::infinity();
   command_.authority = 1.0;
@@ -205,8 +207,11 @@ void TaskSpaceIDAPBC::judge() noexcept {
     command_.status = status;
     command_.reason = reason;
   };
-  if (!torque_limits_.reason().empty())
-    return set(Status::saturated, torque_limits_.reason().text());
+  const Reason &tank = tank_budget_.reason(), &limits = torque_limits_.reason();
+  if (!tank.empty() || !limits.empty()) {
+    reason_.set("%s%s%s", tank.text(), tank.empty() || limits.empty() ? "" : "; ", limits.text());
+    return set(Status::saturated, reason_.text());
+  }
   if (!motion_.is_regular) {
     reason_.set("near a singularity: smallest singular value %.3g", motion_.smallest);
     return set(Status::degraded, reason_.text());

@@ -4,9 +4,10 @@ from .command import Command, ControlEnergy, Status
 from .controller import Controller
 from .gains import gain, switch
 from .reference import Reference, usable
-from .robot_state import RobotState
+from .robot_state import LONGEST_SAMPLE, RobotState, is_usable_step
 
 __all__ = [
+    "LONGEST_SAMPLE",
     "Command",
     "ControlEnergy",
     "Controller",
@@ -14,6 +15,7 @@ __all__ = [
     "RobotState",
     "Status",
     "gain",
+    "is_usable_step",
     "switch",
     "usable",
 ]

@@ -7,6 +7,14 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
+LONGEST_SAMPLE = 1.0
+"""Longest time between updates that laws accept, s."""
+
+
+def is_usable_step(dt: float) -> bool:
+    """Return whether a time between updates, s, is positive and at most :data:`LONGEST_SAMPLE`."""
+    return 0.0 < dt <= LONGEST_SAMPLE
+
 
 @dataclass(frozen=True, slots=True)
 class RobotState:

@@ -17,6 +17,7 @@ from ..interface import (
     RobotState,
     Status,
     gain,
+    is_usable_step,
     usable,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
@@ -130,7 +131,7 @@ class DecoupledVMSController(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        if not state.is_usable(self.model):
+        if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
         b, gains = self.model.b, self.gains

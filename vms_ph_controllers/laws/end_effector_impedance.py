@@ -17,6 +17,7 @@ from ..interface import (
     RobotState,
     Status,
     gain,
+    is_usable_step,
     switch,
     usable,
 )
@@ -125,7 +126,7 @@ class EndEffectorImpedance(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
-        if not state.is_usable(self.model):
+        if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
         model, gains, b = self.model, self.gains, self.model.b

@@ -12,7 +12,16 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_dynamics.hopping import Leg, LegEfforts, LegLaw, LegState
 
-from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status, gain
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    is_usable_step,
+)
 
 KINDS = ("I", "II", "III")
 
@@ -116,7 +125,7 @@ class HoppingController(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and joint torques; see :meth:`Controller.update`."""
-        if not np.isfinite(state.q.sum() + state.v.sum()):
+        if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self.safe_output(state.q)
         leg = self.leg.at(state.q, state.v)
         stance = bool(leg.foot[1] < 0.0)
@@ -146,7 +155,10 @@ class HoppingController(Controller):
     def safe_output(self, q: Array) -> Command:
         """Return zero effort; see :meth:`Controller.safe_output`."""
         return Command(
-            np.zeros(3), self._safe, status=Status.HOLDING, reason="the state is not finite"
+            np.zeros(3),
+            self._safe,
+            status=Status.HOLDING,
+            reason="the state or the time step is not usable",
         )
 
     def _efforts(self, leg: LegState, stance: bool, gains: "HoppingController.Gains") -> LegEfforts:

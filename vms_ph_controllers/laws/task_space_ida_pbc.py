@@ -19,6 +19,7 @@ from ..interface import (
     RobotState,
     Status,
     gain,
+    is_usable_step,
     switch,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
@@ -177,14 +178,14 @@ class TaskSpaceIDAPBC(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the torques for a state; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
-        if not state.is_usable(model):
+        if not (state.is_usable(model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
         d = Evaluation(model, state.q, state.v)
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
         budget = self._tank_budget
-        budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial)
+        budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
         jacobian = self.task.jacobian(d)
         motion = split(d, jacobian, SINGULAR)
@@ -200,8 +201,14 @@ class TaskSpaceIDAPBC(Controller):
         if routed is not None:
             wanted = wanted + routed
         limited = self._torque_limits.apply(wanted, d.g, d.v, gains.torque_rate, gains.power, dt)
-        torque, effort = limited.torque, model.joints.effort
+        effort = model.joints.effort
         self._safe_torque = np.clip(d.g, -effort, effort)
+        granted = budget.grant(
+            d, limited.torque, self._safe_torque, limit_energy, self._torque_limits, dt
+        )
+        torque = granted.force
+        if granted.reason:
+            self._torque_limits.replace(torque)
         budget.end_sample(d, torque, limit_energy)
 
         potential = budget.energy(d.q) + limit_energy
@@ -220,7 +227,8 @@ class TaskSpaceIDAPBC(Controller):
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        status, reason = self._outcome(limited.reason, motion)
+        limits = "; ".join(filter(None, (granted.reason, limited.reason)))
+        status, reason = self._outcome(limits, motion)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
         error = float(np.linalg.norm(self.task.value(d) - goal))
         return Command(
@@ -246,8 +254,8 @@ class TaskSpaceIDAPBC(Controller):
             np.zeros(0),
             self._safe_torque,
             status=Status.HOLDING,
-            reason="the state is not finite or does not fit this robot; holding the last "
-            "gravity torque",
+            reason="the state is not finite or does not fit this robot, or the time step is not in "
+            "(0, 1] s; holding the last gravity torque",
         )
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:

@@ -41,11 +41,13 @@ class PoseReference:
             twist: (6,) to move with, in the axes of the reference; None to approach the target.
             speed: largest linear speed, m/s.
             angular_speed: largest angular speed, rad/s.
-            bandwidth: of the approach to the target and of changes of the speed, 1/s.
+            bandwidth: of the approach to the target and of changes of the speed, 1/s; a higher one
+                than 1 / dt, at which the steps would become unstable, is reduced to it.
             dt: time step, s.
         """
         if twist is None and self.is_resting:
             return
+        bandwidth = min(bandwidth, 1.0 / dt)
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
         if twist is not None:

@@ -44,6 +44,17 @@ class TorqueLimits:
         """Discard the last torque; the next one may jump."""
         self._last = None
 
+    def replace(self, torque: Array) -> None:
+        """Note that other torques (n,) are sent instead of the last ones."""
+        self._last = torque
+
+    def share_within(self, resting: Array, torque: Array) -> float:
+        """Return the share of ``torque - resting`` (n,) that the effort limits admit, in [0, 1]."""
+        step = np.abs(torque - resting)
+        room = self._model.joints.effort - np.abs(resting)
+        beyond = step > room
+        return max(0.0, float((room[beyond] / step[beyond]).min(initial=1.0)))
+
     def apply(
         self, wanted: Array, resting: Array, rates: Array, rate: float, power: float, dt: float
     ) -> Limited:

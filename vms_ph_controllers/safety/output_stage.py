@@ -12,6 +12,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..interface import Command, RobotState, Status, gain
 from .base_actuation import BaseActuation
 from .limits import LimitGains, TorqueLimits
+from .sample_grant import strongest_brake
 from .tank_layer import TankLayer
 
 
@@ -88,7 +89,7 @@ class OutputStage:
 
     def missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
-        self._tank.missed_updates(np.concatenate([self.safe.wrench_base, self.safe.torque]))
+        self._tank.missed_updates(self._weight)
 
     def refuse(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
@@ -102,29 +103,42 @@ class OutputStage:
 
     def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
         """Return the efforts sent to the robot for a desired force (nv,)."""
-        b = self._model.b
-        weight, active = d.g, wanted - d.g
-        self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial)
-        granted = self._tank.grant(active, d.v, dt)
-        active = granted.share * active
-        achieved = self._actuation.apply(weight[:b] + active[:b], weight[:b])
-        shape = active[b:] - d.A.T @ active[:b]
-        torque = weight[b:] + shape + d.A.T @ (achieved.wrench - weight[:b])
-        limited = self._limits.apply(
-            torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
-        )
-        force = np.concatenate([achieved.wrench, limited.torque])
-        self._tank.end_sample(d, force)
+        self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
+        resting = np.concatenate([self.safe.wrench_base, self.safe.torque])
+        achieved = self._achieved(d, wanted)
+        b = self._model.b
+        limited = self._limits.apply(
+            achieved.force[b:], d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt
+        )
+        force = np.concatenate([achieved.force[:b], limited.torque])
+        granted = self._tank.grant(d, force, resting, dt)
+        if granted.reason:
+            force = granted.force
+            if not granted.is_covered:
+                brake = self._achieved(d, strongest_brake(d, dt)).force
+                share = self._limits.share_within(resting[b:], brake[b:])
+                force = self._tank.brake(granted, resting, resting + share * (brake - resting))
+            self._limits.replace(force[b:])
+        self._tank.end_sample(d, force, resting)
         reasons = (granted.reason, achieved.reason, limited.reason)
         return Output(force, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         self._at, self.safe = d.q, self._gravity_compensation(d)
 
+    def _achieved(self, d: Evaluation, wanted: Array) -> Output:
+        """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
+        b = self._model.b
+        weight, active = d.g, wanted - d.g
+        achieved = self._actuation.apply(weight[:b] + active[:b], weight[:b])
+        shape = active[b:] - d.A.T @ active[:b]
+        torque = weight[b:] + shape + d.A.T @ (achieved.wrench - weight[:b])
+        return Output(np.concatenate([achieved.wrench, torque]), achieved.reason)
+
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
-        b = self._model.b
+        b, self._weight = self._model.b, d.g
         wrench = self._actuation.apply(d.g[:b], d.g[:b]).wrench
         torque = d.g[b:] + d.A.T @ (wrench - d.g[:b])
         bound = self._model.joints.effort
@@ -132,5 +146,6 @@ class OutputStage:
             wrench,
             np.clip(torque, -bound, bound),
             status=Status.HOLDING,
-            reason="the state is not finite or does not fit this robot; holding against gravity",
+            reason="the state is not finite or does not fit this robot, or the time step is not in "
+            "(0, 1] s; holding against gravity",
         )

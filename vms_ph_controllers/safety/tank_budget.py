@@ -11,6 +11,8 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..potentials.shaped_potential import ShapedPotential
 from .energy_tank import EnergyTank
 from .held_sample import HeldSample
+from .limits import TorqueLimits
+from .sample_grant import Granted, SampleGrant, strongest_brake
 
 # Number of times a change that the tank does not cover is halved before it is refused.
 _HALVINGS = 4
@@ -39,7 +41,7 @@ class TankBudget:
     was_overdrawn: bool
 
     def __init__(self, model: VMSModel) -> None:
-        self._held = HeldSample(model)
+        self._held, self._grant = HeldSample(model), SampleGrant(model)
         self.reset(ShapedPotential(model, model.neutral_configuration(), 0.0))
 
     def reset(self, potential: ShapedPotential) -> None:
@@ -53,7 +55,7 @@ class TankBudget:
         return self.authority * self.potential.energy(q)
 
     def begin_sample(
-        self, d: Evaluation, limit_energy: float, capacity: float, initial: float
+        self, d: Evaluation, limit_energy: float, capacity: float, initial: float, dt: float
     ) -> None:
         """Add the energy recovered over the sample that ends now.
 
@@ -62,6 +64,7 @@ class TankBudget:
             limit_energy: potential of the joint limits, J.
             capacity: of the tank, J; 0 for no tank.
             initial: level after a reset, J.
+            dt: time since the last update, s.
         """
         if capacity <= 0.0:
             self._remove_tank()
@@ -70,7 +73,7 @@ class TankBudget:
             self.tank = EnergyTank(capacity, initial)
             self._held.forget()
         self.tank.capacity = capacity
-        self.tank.receive(self._held.recovered_energy(d, self._stored(d, limit_energy)))
+        self.tank.receive(self._held.recovered_energy(d, self._stored(d, limit_energy), dt))
 
     def change(self, q: Array, wanted: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.
@@ -102,10 +105,35 @@ class TankBudget:
         self.is_short = share < 1.0 or self.authority < 1.0
         return added
 
+    def grant(
+        self,
+        d: Evaluation,
+        torque: Array,
+        resting: Array,
+        limit_energy: float,
+        limits: TorqueLimits,
+        dt: float,
+    ) -> Granted:
+        """Return the share of a torque (n,) whose work tank and potential cover.
+
+        The spring forces take their work from the potential; what tank and potential hold together
+        is therefore the budget of a sample.
+        """
+        if self.tank is None:
+            return Granted(torque, 1.0, True)
+        budget = self.tank.level + self.energy(d.q) + limit_energy
+        granted = self._grant.grant(d, torque, resting, budget, dt)
+        if granted.is_covered:
+            return granted
+        brake = strongest_brake(d, dt)
+        share = limits.share_within(resting, brake)
+        force = self._grant.brake(granted, resting, resting + share * (brake - resting))
+        return Granted(force, granted.share, False)
+
     def end_sample(self, d: Evaluation, torque: Array, limit_energy: float) -> None:
         """Hold the torque from now on."""
         if self.tank is not None:
-            self._held.hold(d, torque, self._stored(d, limit_energy))
+            self._held.hold(d, torque, self._grant.way, self._stored(d, limit_energy))
 
     def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (n,) acts instead of the held torque."""

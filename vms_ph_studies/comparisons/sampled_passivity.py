@@ -131,7 +131,7 @@ def _check(rate: int, encoder: str, law: str, run: _Run, initial: float) -> Chec
     allowed = initial if has_tank else 0.0
     active, why = run.supplied > allowed + 1e-3, ""
     if active and has_tank:
-        why = "The tank went into debt in the samples before the damping became implicit."
+        why = "The velocities are too coarse to predict the work of a sample."
     elif active:
         why = "Held for a sample, the damping torque accelerates the wrist instead of slowing it."
     elif run.level < 0.0:

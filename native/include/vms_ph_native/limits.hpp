@@ -16,6 +16,12 @@ class TorqueLimits {
   /// Forget the last torque: the next one may jump.
   void restart() noexcept { has_last_ = false; }
 
+  /// Note that other torques (n,) are sent instead of the last ones.
+  void replace(const ConstVector& torque) noexcept { torque_ = torque; }
+
+  /// The share, in [0, 1], of `torque - resting` (n,) that the effort limits admit.
+  double share_within(const ConstVector& resting, const ConstVector& torque) const noexcept;
+
   /// Torques (n,) within the limits.
   ///
   /// @param wanted   (n,) torques of the law.

@@ -59,6 +59,8 @@ class OutputStage {
   const Command& safe() const noexcept { return safe_; }
 
  private:
+  // Write the efforts (nv,) within the limits of the base for desired ones to `result`.
+  void achieve(Evaluation& d, const VectorV& wanted, VectorV& result) noexcept;
   void hold(Evaluation& d) noexcept;
   void add_reason(const Reason& part) noexcept;
 
@@ -67,7 +69,7 @@ class OutputStage {
   BaseActuation actuation_;
   TorqueLimits limits_;
   TankLayer tank_;
-  VectorV active_, force_;
+  VectorV active_, force_, resting_, weight_, brake_;
   Reason reason_;
   Command safe_, refused_;
 };

@@ -7,6 +7,8 @@
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/held_sample.hpp"
+#include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/sample_grant.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 
 namespace vms_ph {
@@ -37,7 +39,9 @@ class TankBudget {
 
   /// Add the energy recovered over the sample that has ended, with the exact work of the held
   /// torque.
-  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial) noexcept;
+  /// @param dt  time since the last update, s.
+  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
+                    double dt) noexcept;
 
   /// Change the potential as far as the tank covers it; return the energy added at q, J.
   /// @param q       present configuration, (nq,).
@@ -58,6 +62,15 @@ class TankBudget {
     }
     return charge(q, *next, before, share);
   }
+
+  /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
+  /// The spring forces take their work from the potential; what tank and potential hold together is
+  /// therefore the budget of a sample.
+  void grant(Evaluation& d, VectorV& torque, const VectorV& resting, double limit_energy,
+             const TorqueLimits& limits, double dt) noexcept;
+
+  /// Why the last share was less than one, in words; empty otherwise.
+  const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
 
   /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
@@ -80,6 +93,9 @@ class TankBudget {
   bool is_short_ = false, was_overdrawn_ = false;
   std::optional<EnergyTank> tank_;
   HeldSample held_;
+  SampleGrant grant_;
+  VectorV brake_;
+  const Reason none_{0};
 };
 
 }  // namespace vms_ph

@@ -7,6 +7,7 @@
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/held_sample.hpp"
 #include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/sample_grant.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
@@ -14,7 +15,8 @@ namespace vms_ph {
 /// Withdraws the energy of a law's efforts from a tank and stores what the law recovers.
 ///
 /// The net work of the held efforts, f^T (q_next - q) less the increase of the robot's potential
-/// energy, is exact, sampling and clipping included. With an empty tank the law can only brake.
+/// energy, is exact, sampling and clipping included. Before a sample its work is predicted, and the
+/// share of the effort is granted that the tank covers; with an empty tank the law can only brake.
 class TankLayer {
  public:
   explicit TankLayer(const Model& model);
@@ -30,24 +32,32 @@ class TankLayer {
   /// @param d         the present state.
   /// @param capacity  of the tank, J; 0 for no tank.
   /// @param initial   level after a reset, J.
-  void begin_sample(Evaluation& d, double capacity, double initial) noexcept;
+  /// @param dt        time since the last update, s.
+  void begin_sample(Evaluation& d, double capacity, double initial, double dt) noexcept;
 
-  /// The share, in [0, 1], of the active efforts (nv,) that the tank covers for one sample.
-  double grant(const VectorV& active, const Eigen::VectorXd& v, double dt) noexcept;
+  /// Reduce an effort (nv,) to the share that the tank covers; return whether it is covered then.
+  /// See SampleGrant.
+  bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double dt) noexcept;
+
+  /// Replace an effort that is not covered by a brake; see SampleGrant.
+  void brake(VectorV& force, const VectorV& resting, const VectorV& strongest) noexcept {
+    grant_.brake(force, resting, strongest);
+  }
 
   /// Why the last share was less than one, in words; empty otherwise.
-  const Reason& reason() const noexcept { return reason_; }
+  const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
 
-  /// Hold the efforts (nv,) from now on.
-  void end_sample(Evaluation& d, const VectorV& force) noexcept;
+  /// Hold the efforts (nv,) from now on; gravity that `resting` leaves is not counted.
+  void end_sample(Evaluation& d, const VectorV& force, const VectorV& resting) noexcept;
 
-  /// Note that the safe output (nv,) acts instead of the held efforts.
-  void missed_updates(const VectorV& safe) noexcept { held_.missed_updates(safe); }
+  /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
+  void missed_updates(const VectorV& weight) noexcept { held_.missed_updates(weight); }
 
  private:
   std::optional<EnergyTank> tank_;
   HeldSample held_;
-  Reason reason_;
+  SampleGrant grant_;
+  const Reason none_{0};
 };
 
 }  // namespace vms_ph

@@ -104,9 +104,9 @@ class TaskSpaceIDAPBC final : public Controller {
   Matrix3V jacobian_;
   TaskSvd svd_;
   SplitMotion motion_;
-  VectorV safe_torque_, positions_, depth_, damping_null_, wanted_, routed_;
+  VectorV safe_torque_, positions_, depth_, damping_null_, wanted_, routed_, torque_;
   Eigen::Vector3d damping_task_;
-  Reason reason_;
+  Reason reason_{1024};
   Command command_;
 };
 

@@ -13,6 +13,7 @@ from vms_ph_io import robots
 
 HOLD = Reference()
 STEP = 2e-3
+NOW = 1e-9  # time between evaluations of the law at one instant, s
 ROBOTS = ("panda", "omnidirectional_panda", "satellite_panda")
 
 
@@ -30,7 +31,7 @@ class Plant:
         self.data = self.pinocchio.createData()
 
     def acceleration(self, q: np.ndarray, v: np.ndarray, push: np.ndarray | float) -> np.ndarray:
-        told = self.law.update(RobotState(q, v), HOLD, 0.0)
+        told = self.law.update(RobotState(q, v), HOLD, NOW)
         self.told = told
         force = np.concatenate([told.wrench_base, told.torque])
         if isinstance(push, np.ndarray):
@@ -58,7 +59,7 @@ class Plant:
         home, twist = reference.pose.copy(), reference.twist.copy()
         reference.pose = home @ SE3().exp(time * twist)
         there = self.model.integrate(q, time * v + 0.5 * time**2 * a)
-        told = self.law.update(RobotState(there, v + time * a), HOLD, 0.0)
+        told = self.law.update(RobotState(there, v + time * a), HOLD, NOW)
         reference.pose, reference.twist = home, twist
         return told.energy.closed_loop_energy
 
@@ -75,7 +76,7 @@ def test_the_energy_falls_by_what_damping_takes(
     one = Plant(name, relative_to_base=relative)
     one.law.reset(RobotState(one.q, one.v))
     one.v = 0.2 * rng.uniform(-1, 1, one.model.nv)
-    before = one.law.update(RobotState(one.q, one.v), HOLD, 0.0).energy
+    before = one.law.update(RobotState(one.q, one.v), HOLD, NOW).energy
     assert before.closed_loop_energy == pytest.approx(
         one.model.evaluate(one.q, one.v).kinetic_energy
     )
@@ -97,7 +98,7 @@ def test_the_rate_of_the_energy_is_what_the_bookkeeping_says(
     for _ in range(10):
         q = one.model.integrate(one.q, 0.05 * rng.uniform(-1, 1, one.model.nv))
         v = 0.2 * rng.uniform(-1, 1, one.model.nv)
-        told = one.law.update(RobotState(q, v), HOLD, 0.0)
+        told = one.law.update(RobotState(q, v), HOLD, NOW)
         force = np.concatenate([told.wrench_base, told.torque])
         a = np.array(pin.aba(one.pinocchio, one.data, q, v, force))
         h = 1e-5
@@ -149,7 +150,7 @@ def test_the_tool_goes_where_it_is_told(name: str) -> None:
     one = Plant(name)
     target = one.tool().copy()
     target[:3, 3] += [0.02, 0.03, -0.02]
-    one.law.update(RobotState(one.q, one.v), Reference(pose=target), 0.0)
+    one.law.update(RobotState(one.q, one.v), Reference(pose=target), NOW)
     dt = 2e-3
     for _ in range(5000):
         told = one.law.update(RobotState(one.q, one.v), HOLD, dt)

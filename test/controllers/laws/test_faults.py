@@ -7,6 +7,7 @@ from vms_ph_controllers import (
     Controller,
     DecoupledVMSController,
     EndEffectorImpedance,
+    HoppingController,
     Reference,
     RobotState,
     Status,
@@ -21,12 +22,47 @@ REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan])
+UNUSABLE_STEPS = [0.0, -1.0, np.nan, np.inf, 1e300, 1.1]
+
+
+@pytest.mark.parametrize("dt", UNUSABLE_STEPS)
 def test_a_time_step_that_is_none_moves_nothing(law: TaskSpaceIDAPBC, dt: float) -> None:
     command = law.update(RobotState(Q0, REST), Reference(position=np.zeros(3)), dt)
     np.testing.assert_array_equal(law.q_star, Q0)
     assert np.isfinite(command.torque).all()
     assert command.energy.reference_power == 0.0
+
+
+@pytest.mark.parametrize("dt", UNUSABLE_STEPS)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (TaskSpaceIDAPBC, "panda"),
+        (EndEffectorImpedance, "satellite_panda"),
+        (DecoupledVMSController, "omnidirectional_panda"),
+        (HoppingController, "revolute_hopper"),
+    ],
+)
+def test_after_a_time_step_that_is_none_a_law_works_on(
+    kind: type[Controller], name: str, dt: float
+) -> None:
+    model = robots.load(name)
+    state = RobotState(model.neutral_configuration(), np.full(model.nv, 0.1))
+    pose = np.eye(4)
+    pose[0, 3] = 0.4
+    reference = Reference(position=pose[:3, 3], pose=pose, joints=np.full(model.n, 0.2))
+    commands = []
+    for steps in ([1e-3, dt, dt, 1e-3], [1e-3, 1e-3]):
+        law = kind(model)
+        law.reset(state)
+        commands.append([law.update(state, reference, step) for step in steps])
+    disturbed, plain = commands
+    for command in disturbed[1:3]:
+        assert command.status is Status.HOLDING
+        assert command.reason
+        assert np.isfinite([*command.wrench_base, *command.torque]).all()
+    np.testing.assert_array_equal(disturbed[3].torque, plain[1].torque)
+    np.testing.assert_array_equal(disturbed[3].wrench_base, plain[1].wrench_base)
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), Q0 + np.inf], ids=["short", "infinite"])

@@ -1,0 +1,83 @@
+"""The promise of the energy tank for the laws in C++, over the random runs of those in Python."""
+
+from dataclasses import fields
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from controllers.support.tank_runs import CASES, run
+
+from vms_ph_controllers import (
+    Command,
+    Controller,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import VMSModel
+
+from .conftest import native_model
+
+
+class Native:
+    """A law in C++ behind the interface of one in Python."""
+
+    def __init__(
+        self,
+        native: ModuleType,
+        kind: type[Controller],
+        model: VMSModel,
+        options: dict[str, Any],
+    ) -> None:
+        self._kind, self._model = kind, model
+        self._robot, given = native_model(native, model), dict(options)
+        rotors = given.pop("allocation", None)
+        if rotors is not None:
+            given["allocation"] = native.Allocation.of_matrix(
+                rotors.matrix, rotors.lower, rotors.upper
+            )
+        self._law = getattr(native, kind.__name__)(self._robot, **given)
+        self._gains: Any = kind.Gains()
+        self._weight = np.zeros(model.nv)
+
+    @property
+    def gains(self) -> Any:
+        return self._gains
+
+    @gains.setter
+    def gains(self, gains: Any) -> None:
+        self._gains = gains
+        self._law.set_gains({each.name: float(getattr(gains, each.name)) for each in fields(gains)})
+
+    def reset(self, state: RobotState) -> None:
+        assert self._law.reset(state.q)
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Any:
+        if np.isfinite(state.q).all():
+            self._weight = self._model.evaluate(state.q, state.v).g
+        given = (
+            (reference.position, reference.velocity)
+            if self._kind is TaskSpaceIDAPBC
+            else (reference.pose, reference.twist, reference.joints)
+        )
+        return self._law.update(state.q, state.v, *given, dt)
+
+    def missed_updates(self) -> None:
+        nowhere = RobotState(np.full(self._model.nq, np.nan), np.zeros(self._model.nv))
+        self.update(nowhere, Reference(), 1e-3)
+
+    def safe_output(self, q: np.ndarray) -> Command:
+        """Return the weight at the last state; runs of bases that cannot hold it end."""
+        b = self._model.b
+        return Command(self._weight[:b], self._weight[b:])
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(4000, marks=pytest.mark.slow)])
+def test_a_law_in_c_gives_at_most_what_the_tank_held(native: ModuleType, count: int) -> None:
+    cases = [case for case in CASES if case[0] is not EndEffectorImpedance]
+    for seed in range(count):
+        account = run(seed, make=lambda *given: Native(native, *given), cases=cases, seconds=0.1)
+        assert account.excess <= 2e-9, (seed, account)
+        assert account.concealed <= 2e-9, (seed, account)

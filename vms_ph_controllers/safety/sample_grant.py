@@ -1,0 +1,140 @@
+"""The largest share of an effort whose work over a whole sample an energy budget covers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from .sample_prediction import Prediction, SamplePrediction
+
+# Number of shares that are tried; each trial corrects the work per share by its prediction.
+_TRIALS = 5
+
+# Largest ratio of a share to the one tried before it.
+_SHRINKING = 0.9
+
+# Part of the momentum that the strongest brake takes out per sample: a third is stable with one
+# sample of delay too.
+_BRAKE = 1.0 / 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """An effort within an energy budget.
+
+    Attributes:
+        force: (nv,); the wanted one itself where the budget covers it.
+        share: of the effort beyond the resting one, in [0, 1].
+        is_covered: whether the budget covers the granted effort; if not, the robot must brake.
+    """
+
+    force: Array
+    share: float
+    is_covered: bool
+
+    @property
+    def reason(self) -> str:
+        """Explanation in words where the share is below one; empty otherwise."""
+        return f"the energy tank covers {self.share:.0%} of the effort" if self.share < 1.0 else ""
+
+
+class SampleGrant:
+    """Grants shares of efforts by their work ``W(s) = W(0) + s a + s^2 b / 2`` over a sample.
+
+    ``a = dt f^T v`` and ``b = dt^2 f^T M^-1 f`` for the effort f beyond the resting one. The share
+    that they give is corrected and decided by the prediction of the whole sample
+    (:class:`SamplePrediction`).
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._prediction = SamplePrediction(model)
+        self._chosen = Prediction(np.inf, np.zeros(model.nv), np.zeros(model.nv))
+
+    @property
+    def way(self) -> Array:
+        """Displacement that is predicted for the last grant, (nv,)."""
+        return self._chosen.way
+
+    def grant(
+        self, d: Evaluation, force: Array, resting: Array, budget: float, dt: float
+    ) -> Granted:
+        """Return the largest share of an effort that the budget covers.
+
+        What braking takes out is not spent in the same sample: an effort that brakes is reduced to
+        ``s = -a / b``, which takes out the most, before it would reverse the motion.
+
+        Args:
+            d: the present state.
+            force: (nv,) wanted effort.
+            resting: (nv,) effort that compensates gravity as far as the actuators can.
+            budget: energy available, J; negative for a debt.
+            dt: duration of the sample, s.
+        """
+        prediction = self._prediction
+        prediction.begin(d, resting - d.g, budget, dt)
+        whole = self._chosen = prediction.of(force)
+        if whole.lack <= 0.0:
+            return Granted(force, 1.0, True)
+        f = force - resting
+        rest = self._rest = self._chosen = prediction.of(resting)
+        share, highest = 0.0, _SHRINKING
+        b = dt * dt * float(f @ (whole.acceleration - rest.acceleration))
+        a = dt * float(f @ (d.v + 0.5 * dt * rest.acceleration))
+        for _ in range(_TRIALS):
+            s = min(_largest(a, b, -rest.lack), highest)
+            if not s > 0.0:
+                break
+            tried = prediction.of(resting + s * f)
+            if tried.lack <= 0.0 or tried.lack < self._chosen.lack:
+                share, self._chosen = s, tried
+            if tried.lack <= 0.0:
+                break
+            a = (tried.lack - rest.lack) / s - 0.5 * s * b
+            highest = _SHRINKING * s
+        granted = resting + share * f if share > 0.0 else resting
+        return Granted(granted, share, self._chosen.lack <= 0.0)
+
+    def brake(self, granted: Granted, resting: Array, strongest: Array) -> Array:
+        """Return the least brake that meets the budget, where the grant does not.
+
+        Args:
+            granted: the grant.
+            resting: (nv,) as before.
+            strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
+        """
+        f, rest, best = strongest - resting, self._rest, self._chosen
+        force, tried = granted.force, self._prediction.of(strongest)
+        if tried.lack < best.lack:
+            force, best = strongest, tried
+        if tried.lack <= 0.0:
+            share = rest.lack / (rest.lack - tried.lack) if np.isfinite(rest.lack) else 1.0
+            for _ in range(_TRIALS):
+                gentle = resting + share * f
+                tried = self._prediction.of(gentle)
+                if tried.lack <= 0.0:
+                    force, best = gentle, tried
+                    break
+                share = 0.5 * (1.0 + share)
+        self._chosen = best
+        return force
+
+
+def strongest_brake(d: Evaluation, dt: float) -> Array:
+    """Return the strongest brake that the tank uses, (nv,): a third of the momentum per sample."""
+    return d.g - (_BRAKE / dt) * d.momentum
+
+
+def _largest(a: float, b: float, room: float) -> float:
+    """Return the largest share s with ``s a + s^2 b / 2`` within the room, J.
+
+    Where a is negative, that is ``room - a^2 / 2 b``, and the least work without room.
+    """
+    if not (b > 0.0 and np.isfinite(a + b)):
+        return 0.0
+    room = max(room, 0.0)
+    if a < 0.0:
+        return (-a + float(np.sqrt(2.0 * b * room))) / b
+    return 2.0 * room / (a + float(np.sqrt(a * a + 2.0 * b * room))) if room > 0.0 else 0.0
