@@ -25,8 +25,12 @@ class OutputGains(LimitGains):
     limit_frequency: float = gain(
         10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
     )
-    tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6)
-    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6)
+    tank_capacity: float = gain(
+        0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, at_once=True
+    )
+    tank_initial: float = gain(
+        1.0, "level of the tank after a reset, J", 0.0, 1e6, at_once=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
