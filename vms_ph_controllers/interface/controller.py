@@ -66,7 +66,7 @@ class Controller(ABC):
         Args:
             state: measured; if an entry is not finite, the safe output is returned.
             reference: what to follow.
-            dt: time since the last update, s.
+            dt: time since the last update, s; zero for the law in continuous time.
         """
 
     def safe_output(self, q: Array) -> Command:

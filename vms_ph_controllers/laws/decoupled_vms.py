@@ -25,7 +25,7 @@ from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp
-from .held_impedance import HeldImpedance, gravity_ahead, horizon
+from .held_impedance import HeldImpedance, brake, horizon
 
 _SE3 = SE3()
 
@@ -165,7 +165,7 @@ class DecoupledVMSController(Controller):
         wanted[b:] -= damping_shape + d.A.T @ damping_base
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
-        sent = wanted + (shaped.gradient - held.spring) + (gravity_ahead(d, h) - d.g)
+        sent = wanted + (shaped.gradient - held.spring) + brake(d, h)
         output = self._output.apply(d, sent, gains, dt)
 
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)

@@ -25,7 +25,7 @@ from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import HeldImpedance, gravity_ahead, horizon
+from .held_impedance import HeldImpedance, brake, horizon
 
 _SE3 = SE3()
 
@@ -162,7 +162,9 @@ class EndEffectorImpedance(Controller):
         null_inertia = d.M - j.T @ inertia @ j
         positions, margin = model.joint_positions(d.q), gains.limit_margin
         depth = self._joint_limits.depth(positions, margin)
-        reached = (depth != 0.0) | (self._joint_limits.depth(positions + h * d.v[b:], margin) != 0.0)
+        reached = (depth != 0.0) | (
+            self._joint_limits.depth(positions + h * d.v[b:], margin) != 0.0
+        )
         wall = gains.limit_frequency**2 * self._limit_stiffness
         base = self._base(d, dt)
         pull = np.concatenate([base.force, wall * depth])
@@ -182,7 +184,7 @@ class EndEffectorImpedance(Controller):
         wanted = d.g - j.T @ force - pull - null_damping
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
-        sent = gravity_ahead(d, h) - held.spring - j.T @ task_damping - null_damping
+        sent = d.g + brake(d, h) - held.spring - j.T @ task_damping - null_damping
         output = self._output.apply(d, sent, gains, dt)
 
         potential = self._tool_potential.value(error, *k) + base.energy

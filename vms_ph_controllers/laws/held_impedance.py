@@ -9,7 +9,7 @@ enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the hor
   h and never more than stops the motion within h;
 - stiffness up to ``M / (2 h^2)`` in every direction, and at the predicted pose, which damps by
   ``h K``;
-- the compensation of gravity at the pose in the middle of the horizon.
+- damping of the motion by as much as the compensation of gravity, held, pumps.
 
 For symmetric M, D and K the linear closed loop is stable for all gains and up to ``delay`` samples
 of delay: for an eigenvector with the quotients ``kappa = dt^2 K / M``, ``gamma = dt D / M`` the
@@ -25,11 +25,10 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 
-
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
 
-# The pose that gravity is compensated at is at most this far ahead, rad or m.
+# The pose at which the weight is looked up is at most this far ahead, rad or m.
 _FARTHEST = 0.5
 
 DAMPING_REDUCED = "damping reduced to what is stable at this rate"
@@ -102,18 +101,24 @@ class HeldImpedance:
         return cls(spring, left, ahead, "; ".join(filter(None, reasons)))
 
 
-def gravity_ahead(d: Evaluation, h: float) -> Array:
-    """Return the generalised gravity (nv,) at the pose in the middle of the horizon.
+def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
+    """Return a force (nv,) that takes out the energy which holding the other forces pumps.
 
-    Held against gravity as it was at the beginning of a sample, an arm that moves upright gains
-    energy.
+    Where the weight of an arm falls as it moves on, the compensation that is held, or arrives
+    late, does more work than the weight; a gyroscopic force (nv,) that is held does work. The
+    force is along the momentum and takes out the work for the whole horizon; it is zero for a
+    motion on which holding dissipates.
     """
     farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
-    if not 0.0 < farthest or not isfinite(farthest):
-        return d.g
-    step = 0.5 * h * min(1.0, _FARTHEST / farthest)
-    model = d.model
-    return Evaluation(model, model.integrate(d.q, step * d.v), np.zeros(model.nv)).g
+    kinetic = 2.0 * d.kinetic_energy
+    if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
+        return np.zeros(len(d.v))
+    model, step = d.model, 0.5 * h * min(1.0, _FARTHEST / farthest)
+    ahead = Evaluation(model, model.integrate(d.q, step * d.v), np.zeros(model.nv)).g
+    pumped = max(0.0, -float(d.v @ (ahead - d.g)))
+    if gyroscopic is not None:
+        pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
+    return -min(pumped / kinetic, 1.0 / h) * d.momentum
 
 
 def _is_positive(matrix: Array) -> bool:

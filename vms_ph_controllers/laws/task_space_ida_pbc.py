@@ -29,7 +29,7 @@ from ..safety.limits import LimitGains, TorqueLimits
 from ..safety.tank_budget import TankBudget
 from .energy_routing import EnergyRouting, TargetCoupling
 from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import HeldImpedance, gravity_ahead, horizon
+from .held_impedance import HeldImpedance, brake, horizon
 from .split_motion import SplitMotion, damping_matrix, exchange, split
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
@@ -212,8 +212,8 @@ class TaskSpaceIDAPBC(Controller):
         damping_null = gains.damping_null * (motion.null_map @ held.velocity)
         damping = jacobian.T @ damping_task + motion.null_map.T @ damping_null + held.ahead
         wanted = d.g - spring - damping
-        sent = gravity_ahead(d, h) - held.spring - damping
         routed = self._routed(d, dt)
+        sent = d.g + brake(d, h, routed) - held.spring - damping
         if routed is not None:
             wanted, sent = wanted + routed, sent + routed
         limited = self._torque_limits.apply(sent, d.g, d.v, gains.torque_rate, gains.power, dt)

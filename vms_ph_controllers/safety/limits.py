@@ -25,7 +25,10 @@ class LimitGains:
         0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6, at_once=True
     )
     delay: float = gain(
-        1.0, "largest delay from measurement to effort at which damping is stable, samples", 0.0, 3.0
+        1.0,
+        "largest delay from measurement to effort at which damping is stable, samples",
+        0.0,
+        3.0,
     )
 
 

@@ -28,9 +28,7 @@ class OutputGains(LimitGains):
     tank_capacity: float = gain(
         0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, at_once=True
     )
-    tank_initial: float = gain(
-        1.0, "level of the tank after a reset, J", 0.0, 1e6, at_once=True
-    )
+    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6, at_once=True)
 
 
 @dataclass(frozen=True, slots=True)
