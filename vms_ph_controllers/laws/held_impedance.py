@@ -24,7 +24,6 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
-
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
 

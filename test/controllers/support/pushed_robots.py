@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from dynamics.conftest import random_tree
 
 from vms_ph_controllers import (
     Controller,
@@ -17,8 +18,6 @@ from vms_ph_controllers import (
 )
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-
-from dynamics.conftest import random_tree
 
 HOLD = Reference()
 LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
