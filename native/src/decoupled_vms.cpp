@@ -173,7 +173,8 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
   return potential_.follow(error);
 }
 
-DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error, double h) noexcept {
+DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error,
+                                                              double h) noexcept {
   const DecoupledVmsGains& gains = ramp_.now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;

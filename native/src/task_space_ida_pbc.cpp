@@ -188,11 +188,9 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
   if (weighed_place_ != minimum.place || weighed_task_ != gains.task_stiffness ||
       weighed_null_ != gains.null_stiffness || weighed_share_ != share || weighed_rest_ != rest) {
     const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
-    const Eigen::Matrix3d stiffness =
-        options_.task_stiffness.value_or(gains.task_stiffness * unit);
+    const Eigen::Matrix3d stiffness = options_.task_stiffness.value_or(gains.task_stiffness * unit);
     at_minimum_.set(minimum.q, rest_);
-    weighed_.matrix =
-        weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
+    weighed_.matrix = weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
     weighed_.matrix *= share;
     weighed_.matrix.diagonal().array() += rest;
     ++weighed_.name;

@@ -165,7 +165,7 @@ def joint_limits(loop: Loop, size: int) -> None:
 
 def out_of_reach(loop: Loop, size: int) -> None:
     start = loop.position
-    loop.law.set_gains(reference_speed=2.0, stiffness=200.0)
+    loop.law.set_gains(reference_speed=2.0, stiffness=60.0)
     loop.run(2 * size, dt=0.01, position=3.0 * start / np.linalg.norm(start))
     loop.run(size, dt=0.01, velocity=np.array([1.0, 0.0, 1.0]))
     loop.run(2 * size, dt=0.01, position=start)
