@@ -21,11 +21,11 @@ def campaign(cases: range, damped: bool, seconds: float) -> None:
 
 
 def test_a_pushed_robot_comes_to_rest_at_corners_with_damping() -> None:
-    campaign(range(5), True, 1.0)
+    campaign(range(5), True, 0.5)
 
 
 def test_a_pushed_robot_gains_no_energy_at_corners_without_damping() -> None:
-    campaign(range(5), False, 1.0)
+    campaign(range(5), False, 0.5)
 
 
 @pytest.mark.slow

@@ -124,11 +124,17 @@ def test_at_short_steps_the_efforts_are_those_of_continuous_time(
     np.testing.assert_allclose(errors / steps, errors[-1] / steps[-1], rtol=0.05)
 
 
-@pytest.mark.parametrize("kind", [TaskSpaceIDAPBC, EndEffectorImpedance])
-def test_strong_damping_of_the_null_space_stops_a_push_at_one_kilohertz(
-    panda: VMSModel, kind: type[TaskSpaceIDAPBC]
+@pytest.mark.parametrize(
+    ("kind", "gains"),
+    [
+        (TaskSpaceIDAPBC, {"damping_null": 100.0}),
+        (EndEffectorImpedance, {"damping": 1000.0, "damping_rotation": 100.0}),
+    ],
+)
+def test_strong_damping_stops_a_push_at_one_kilohertz(
+    panda: VMSModel, kind: type[TaskSpaceIDAPBC], gains: dict[str, float]
 ) -> None:
-    law = kind(panda, gains=kind.Gains(damping_null=100.0))
+    law = kind(panda, gains=kind.Gains(**gains))
     law.reset(RobotState(Q0, REST))
     arm = Sampled(panda, law, Q0, np.linalg.solve(panda.evaluate(Q0, REST).M, np.full(7, 5e-4)))
     start = panda.evaluate(arm.q, arm.v).kinetic_energy
