@@ -228,6 +228,8 @@ class DecoupledVMSController(Controller):
         self, d: Evaluation, shaped: "_Shaped", base: float, shape: float, e: Array, h: float
     ) -> HeldImpedance:
         """Return what is held of springs and damping, at rates of the base and of the shape."""
+        if h <= 0.0:
+            return HeldImpedance.continuous(shaped.gradient, e)
         b = self.model.b
         damping = np.zeros_like(d.M)
         damping[:b] = base * d.M[:b]

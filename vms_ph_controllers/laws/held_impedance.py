@@ -56,6 +56,11 @@ class HeldImpedance:
     reason: str
 
     @classmethod
+    def continuous(cls, gradient: Array, velocity: Array) -> "HeldImpedance":
+        """Return the spring and damping of continuous time, which nothing holds."""
+        return cls(gradient, velocity, np.zeros(len(velocity)), "")
+
+    @classmethod
     def of(
         cls,
         mass: Array,
@@ -78,7 +83,7 @@ class HeldImpedance:
             drift: (nv,) damping force at the velocity of the reference.
         """
         if h <= 0.0:
-            return cls(gradient, velocity, np.zeros(len(velocity)), "")
+            return cls.continuous(gradient, velocity)
         spring, reduced = gradient, False
         most = 0.5 / (h * h)
         if not _is_positive(most * mass - stiffness):
@@ -108,6 +113,8 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     force is along the momentum and takes out the work for the whole horizon; it is zero for a
     motion on which holding dissipates.
     """
+    if h <= 0.0:
+        return np.zeros(len(d.v))
     farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     kinetic = 2.0 * d.kinetic_energy
     if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
