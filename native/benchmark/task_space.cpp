@@ -51,7 +51,7 @@ Contender contender(const std::string& name, const Model& model, const std::vect
 Contenders task_space(const Model& model) {
   if (model.base() != Base::fixed || model.n() < PositionTask::kDimension) return {};
   const auto gain = [](const char* name, double value) { return Gain{name, "", value, 0, 0}; };
-  const std::vector<Gain> all = {gain("cancel_coupling", 1),  gain("implicit_damping", 1),
+  const std::vector<Gain> all = {gain("cancel_coupling", 1),  gain("stiffness", 1000),
                                  gain("task_stiffness", 300), gain("tank_capacity", 1),
                                  gain("torque_rate", 1000),   gain("power", 50)};
   return {contender("TaskSpaceIDAPBC in C++", model, {}, false),

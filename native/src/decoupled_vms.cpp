@@ -67,7 +67,10 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       positions_(VectorV::Zero(n_)),
       v_ref_(VectorV::Zero(model.nv())),
       a_ref_(v_ref_),
-      wanted_(v_ref_) {
+      wanted_(v_ref_),
+      sent_(v_ref_),
+      held_(model),
+      reason_(2048) {
   command_.wrench_base.setZero(b_);
   command_.torque.setZero(n_);
   DecoupledVmsGains::table();  // constructed here, so that setting a gain later does not allocate
@@ -87,6 +90,7 @@ bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
   model_.joint_positions(q, positions_);
   joints_.restart(positions_);
   output_.restart(d_);
+  ramp_.restart(gains_);
   begun_ = false;
   return true;
 }
@@ -98,51 +102,65 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
     return output_.safe();
   }
   d_.set(state.q, state.v);
+  const DecoupledVmsGains& gains = ramp_.follow(gains_, dt);
+  const double h = horizon(dt, gains.delay);
   follow(reference, dt);
   const Pose error = se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
   const bool turned = switched(error);
   model_.joint_positions(state.q, positions_);
-  const Shaped potential = shaped(error);
+  const Shaped potential = shaped(error, h);
   reference_motion(error);
 
   const VectorV e = d_.v() - v_ref_;
   VectorB locked = e.head(b_);
   locked.noalias() += d_.A() * e.tail(n_);
-  const double damping_of_base = 2.0 * gains_.damping_ratio * gains_.frequency_base * active_;
-  const double damping_of_shape = 2.0 * gains_.damping_ratio * gains_.frequency_shape;
+  const double damping_of_base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+  const double damping_of_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   const VectorB momentum_base = d_.M_b() * locked;
   const VectorV momentum_shape = d_.M_hat_m() * e.tail(n_);
-  const VectorB damping_base = damping_of_base * momentum_base;
-  const VectorV damping_shape = damping_of_shape * momentum_shape;
+  hold(potential, damping_of_base, damping_of_shape, e, h);
+  const VectorV& left = held_.velocity;
+  VectorB left_locked = left.head(b_);
+  left_locked.noalias() += d_.A() * left.tail(n_);
+  const VectorB damping_base = damping_of_base * (d_.M_b() * left_locked);
+  const VectorV damping_shape = damping_of_shape * (d_.M_hat_m() * left.tail(n_));
 
   wanted_ = d_.g();
   if (!is_resting()) {
     wanted_.noalias() += d_.M() * a_ref_;
     wanted_.noalias() += d_.C() * v_ref_;
   }
-  wanted_.head(b_) -= potential.base + damping_base;
+  wanted_ -= potential.gradient + held_.ahead;
+  wanted_.head(b_) -= damping_base;
   // The damping of the locked motion also acts on the joints; its potential does not.
-  wanted_.tail(n_) -= potential.shape + damping_shape;
+  wanted_.tail(n_) -= damping_shape;
   wanted_.tail(n_).noalias() -= d_.A().transpose() * damping_base;
   if (!wanted_.allFinite()) return output_.refuse(d_);
-  const VectorV& force = output_.apply(d_, wanted_, gains_, dt);
+  sent_ = wanted_ + potential.gradient - held_.spring;
+  sent_ += held_.brake(d_, h);
+  const VectorV& force = output_.apply(d_, sent_, gains, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.kinetic_base = 0.5 * locked.dot(momentum_base);
   energy.kinetic_shape = 0.5 * e.tail(n_).dot(momentum_shape);
   energy.shaped_potential = potential.energy;
   energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential.energy;
-  energy.damping_base = damping_base.dot(locked);
-  energy.damping_shape = damping_shape.dot(e.tail(n_));
+  energy.damping_base = damping_base.dot(locked) + held_.ahead.head(b_).dot(e.head(b_));
+  energy.damping_shape = damping_shape.dot(e.tail(n_)) + held_.ahead.tail(n_).dot(e.tail(n_));
   energy.clipped_power = (force - wanted_).dot(e);
   energy.tank_level = output_.tank_level();
   command_.wrench_base = force.head(b_);
   command_.torque = force.tail(n_);
   const bool saturated = !output_.reason().empty();
   command_.status = saturated ? Status::saturated : Status::ok;
-  command_.reason = saturated ? output_.reason().text()
-                    : turned  ? "attitude error past half a turn: its correction is reversed"
-                              : "";
+  reason_.clear();
+  const auto add = [this](const char* part) {
+    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
+  };
+  add(output_.reason().text());
+  add(held_.reason());
+  if (turned) add("attitude error past half a turn: its correction is reversed");
+  command_.reason = reason_.text();
   command_.task_error = error.topRightCorner<3, 1>().norm();
   return command_;
 }
@@ -155,23 +173,48 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
   return potential_.follow(error);
 }
 
-DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error) noexcept {
-  const double squared = active_ * gains_.frequency_base * gains_.frequency_base;
+DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error,
+                                                              double h) noexcept {
+  const DecoupledVmsGains& gains = ramp_.now();
+  const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
-  const VectorV k_shape = (gains_.frequency_shape * gains_.frequency_shape) * shape_inertia_;
-  const VectorV k_limit = (gains_.limit_frequency * gains_.limit_frequency) * shape_inertia_;
+  const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
+  const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
   VectorV away = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
     if (!continuous_[static_cast<std::size_t>(i)]) continue;
     away[i] -= kFullTurn * std::nearbyint(away[i] / kFullTurn);
   }
-  const VectorV depth = joint_limits_.depth(positions_, gains_.limit_margin);
+  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
+  const VectorV soon = positions_ + h * d_.v().tail(n_);
+  const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
   Shaped result;
   result.energy = potential_.value(error, k_position, k_rotation) +
                   0.5 * k_shape.dot(away.cwiseAbs2()) + 0.5 * k_limit.dot(depth.cwiseAbs2());
-  result.base = components(potential_.gradient(error, k_position, k_rotation));
-  result.shape = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
+  result.gradient.resize(model_.nv());
+  result.gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
+  result.gradient.tail(n_) = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
+  Twist k_base;
+  k_base << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  result.stiffness.resize(model_.nv());
+  result.stiffness.head(b_) = components(k_base);
+  result.stiffness.tail(n_) = k_shape;
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    // Springs at limits that are about to act count as well.
+    if (depth[i] != 0.0 || ahead[i] != 0.0) result.stiffness[b_ + i] += k_limit[i];
+  }
   return result;
+}
+
+/// Compute what is held of springs and damping, at rates of the base and of the shape.
+void DecoupledVMSController::hold(const Shaped& potential, double base, double shape,
+                                  const VectorV& e, double h) noexcept {
+  damping_ = base * d_.M();
+  damping_.bottomRightCorner(n_, n_) = shape * d_.M_hat_m();
+  damping_.bottomRightCorner(n_, n_).noalias() += base * (d_.A().transpose() * d_.M_bm());
+  stiffness_.setZero(model_.nv(), model_.nv());
+  stiffness_.diagonal() = potential.stiffness;
+  held_.compute(d_.M(), damping_, stiffness_, potential.gradient, e, h);
 }
 
 /// Advance the references; a target that is not finite is ignored.
@@ -181,9 +224,10 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
     joints_.go_to(reference.joints);
   }
   const bool moving = reference.twist && reference.twist->allFinite();
-  base_.advance(moving ? &*reference.twist : nullptr, gains_.base_speed, gains_.base_turn,
-                gains_.frequency_base, dt);
-  joints_.advance(gains_.joint_speed, gains_.frequency_shape, dt);
+  const DecoupledVmsGains& gains = ramp_.now();
+  base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
+                gains.frequency_base, dt);
+  joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
 }
 
 /// Write velocity and acceleration of the reference in the frame of the base to v_ref_ and a_ref_.

@@ -156,7 +156,9 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
   jacobian_.setZero();
-  pinocchio::computeFrameJacobian(model_.pinocchio(), data_, q_origin_, frame, axes, jacobian_);
+  pinocchio::computeJointJacobians(model_.pinocchio(), data_, ConstVector(q_origin_));
+  pinocchio::updateFramePlacement(model_.pinocchio(), data_, frame);
+  pinocchio::getFrameJacobian(model_.pinocchio(), data_, frame, axes, jacobian_);
   return jacobian_;
 }
 

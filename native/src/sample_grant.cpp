@@ -36,6 +36,10 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& resting, d
                         double dt) noexcept {
   reason_.clear();
   share_ = 1.0;
+  if (dt == 0.0) {
+    chosen_.way.setZero();
+    return true;
+  }
   prediction_.begin(d, resting - d.g(), budget, dt);
   prediction_.predict(force, chosen_);
   if (chosen_.lack <= 0.0) return true;

@@ -35,6 +35,14 @@ double ShapedPotential::energy(const ConstVector& q) const noexcept {
 
 VectorV ShapedPotential::gradient(const ConstVector& q) const noexcept { return weighted(away(q)); }
 
+void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcept {
+  if (is_number_) {
+    stiffness.diagonal().array() += share * number_;
+  } else {
+    stiffness += share * weight_.matrix;
+  }
+}
+
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
   if (place_ != other.place_ || is_number_ != other.is_number_) return false;
   return is_number_ ? number_ == other.number_ : weight_.name == other.weight_.name;

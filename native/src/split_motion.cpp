@@ -48,15 +48,11 @@ void SplitMotion::compute(Evaluation& d, const Matrix3V& jacobian, const TaskSvd
   kinetic_null = 0.5 * d.momentum().dot(nu);
 }
 
-VectorV SplitMotion::damped_velocity(Evaluation& d, const Matrix3V& jacobian, double damping_task,
-                                     double damping_null, double dt) const noexcept {
-  MatrixV damped = d.M();
-  damped += (dt * damping_task) * (jacobian.transpose() * jacobian);
-  damped += (dt * damping_null) * (null_map.transpose() * null_map);
-  const Eigen::LLT<MatrixV> factor(damped);
-  VectorV w = d.momentum();
-  factor.solveInPlace(w);
-  return w;
+MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
+                                    double damping_null) const noexcept {
+  MatrixV damping = damping_task * (jacobian.transpose() * jacobian);
+  damping += damping_null * (null_map.transpose() * null_map);
+  return damping;
 }
 
 double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,

@@ -6,8 +6,10 @@ const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
   using Gains = TaskSpaceGains;
   static const GainTable<Gains> fields{
       {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &Gains::torque_rate,
-       0.0, 1e6},
-      {"power", "largest power into the joints, W; 0: no limit", &Gains::power, 0.0, 1e6},
+       0.0, 1e6, true},
+      {"power", "largest power into the joints, W; 0: no limit", &Gains::power, 0.0, 1e6, true},
+      {"delay", "largest delay from measurement to effort at which damping is stable, samples",
+       &Gains::delay, 0.0, 3.0},
       {"stiffness", "W = stiffness * I, N m/rad", &Gains::stiffness, 0.0, 1000.0},
       {"damping_task", "D_t = damping_task * I, N s/m", &Gains::damping_task, 0.0, 500.0},
       {"damping_null", "D_nu = damping_null * I, N m s/rad", &Gains::damping_null, 0.0, 500.0},
@@ -23,12 +25,10 @@ const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
        &Gains::limit_margin, 0.0, 0.5},
       {"cancel_coupling", "replace the gyroscopic coupling of task and null space by zero",
        &Gains::cancel_coupling},
-      {"implicit_damping",
-       "damp the velocity at the end of the sample: for low rates and light joints",
-       &Gains::implicit_damping},
       {"tank_capacity", "capacity of the energy tank, J; 0: no tank", &Gains::tank_capacity, 0.0,
-       100.0},
-      {"tank_initial", "level of the tank after a reset, J", &Gains::tank_initial, 0.0, 100.0},
+       100.0, true},
+      {"tank_initial", "level of the tank after a reset, J", &Gains::tank_initial, 0.0, 100.0,
+       true},
   };
   return fields;
 }

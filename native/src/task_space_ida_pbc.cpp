@@ -44,6 +44,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
     : model_(checked(model)),
       task_(model, options.frame),
       gains_(gains),
+      ramp_(gains),
       options_(checked(options, model)),
       routing_(task_, kSingular),
       joint_limits_(model),
@@ -54,6 +55,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       at_minimum_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
       wanted_potential_(model),
+      held_(model),
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
       routed_(VectorV::Zero(model.n())) {
@@ -72,6 +74,10 @@ bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   safe_torque_ = d.g();
   routing_.anchor(d);
   torque_limits_.restart();
+  ramp_.restart(gains_);
+  cancelling_.restart();
+  by_task_.restart();
+  by_task_.follow(has_task_stiffness(), 0.0);
   tank_budget_.reset(potential(minimum_.now()));
   return true;
 }
@@ -83,26 +89,33 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     return hold();
   }
   d_.set(state.q, state.v);
+  const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
+  const double h = horizon(dt, gains.delay);
   model_.joint_positions(d_.q(), positions_);
-  depth_ = joint_limits_.depth(positions_, gains_.limit_margin);
-  const double limit_energy = 0.5 * gains_.limit_stiffness * depth_.squaredNorm();
-  tank_budget_.begin_sample(d_, limit_energy, gains_.tank_capacity, gains_.tank_initial, dt);
+  depth_ = joint_limits_.depth(positions_, gains.limit_margin);
+  const double limit_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();
+  tank_budget_.begin_sample(d_, limit_energy, gains.tank_capacity, gains.tank_initial, dt);
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   svd_.compute(jacobian_);
   motion_.compute(d_, jacobian_, svd_, kSingular);
-  damp(dt);
+  spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
+  spring_ += gains.limit_stiffness * depth_;
+  damp(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
-  wanted_ = d_.g();
-  wanted_ -= tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
-  wanted_.noalias() -= jacobian_.transpose() * damping_task_;
-  wanted_.noalias() -= motion_.null_map.transpose() * damping_null_;
-  wanted_ -= gains_.limit_stiffness * depth_;
-  const bool cancelled = (options_.cancel_coupling || gains_.cancel_coupling) &&
-                         routing_.torque(d_, jacobian_, svd_, jacobian_rate, routed_);
-  if (cancelled) wanted_ += routed_;
-  torque_ = torque_limits_.apply(wanted_, d_.g(), d_.v(), gains_.torque_rate, gains_.power, dt);
+  const double share = cancelling_.follow(options_.cancel_coupling || gains_.cancel_coupling, dt);
+  const bool cancelled =
+      share > 0.0 && routing_.torque(d_, jacobian_, svd_, jacobian_rate, routed_);
+  if (cancelled) routed_ *= share;
+  wanted_ = d_.g() - spring_ - damping_;
+  sent_ = d_.g() + held_.brake(d_, h, cancelled ? &routed_ : nullptr);
+  sent_ -= held_.spring + damping_;
+  if (cancelled) {
+    wanted_ += routed_;
+    sent_ += routed_;
+  }
+  torque_ = torque_limits_.apply(sent_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
   safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
   tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
   if (!tank_budget_.reason().empty()) torque_limits_.replace(torque_);
@@ -117,7 +130,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.kinetic_task = kinetic - motion_.kinetic_null;
   energy.kinetic_null = motion_.kinetic_null;
   energy.damping_task = motion_.eta.dot(damping_task_);
-  energy.damping_null = motion_.nu.dot(damping_null_);
+  energy.damping_null = motion_.nu.dot(damping_null_) + d_.v().dot(held_.ahead);
   energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
   energy.clipped_power = (torque_ - wanted_).dot(d_.v());
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
@@ -138,7 +151,7 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
   command_.reason =
-      "the state is not finite or does not fit this robot, or the time step is not in (0, 1] s; "
+      "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
       "holding the last gravity torque";
   command_.task_error = 0.0;
   command_.smallest_singular_value = std::numeric_limits<double>::infinity();
@@ -148,8 +161,10 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
 
 // Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
+  const TaskSpaceGains& gains = ramp_.now();
+  by_task_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
-      minimum_.propose(reference, dt, gains_.reference_speed, gains_.limit_margin);
+      minimum_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
   const Minimum* moved = &candidate;
   const double put_in =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
@@ -162,44 +177,53 @@ double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
-  const bool by_task = gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
+  const TaskSpaceGains& gains = ramp_.now();
+  const double share = by_task_.share(), rest = (1.0 - share) * gains.stiffness;
   if (options_.weight) {
     wanted_potential_.set(minimum, given_);
     return wanted_potential_;
   }
-  if (!by_task) {
-    wanted_potential_.set(minimum, gains_.stiffness);
+  if (share == 0.0) {
+    wanted_potential_.set(minimum, gains.stiffness);
     return wanted_potential_;
   }
-  // The weight changes with the minimum and with two gains only.
-  if (weighed_place_ != minimum.place || weighed_task_ != gains_.task_stiffness ||
-      weighed_null_ != gains_.null_stiffness) {
+  if (weighed_place_ != minimum.place || weighed_task_ != gains.task_stiffness ||
+      weighed_null_ != gains.null_stiffness || weighed_share_ != share || weighed_rest_ != rest) {
     const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
-    const Eigen::Matrix3d stiffness =
-        options_.task_stiffness.value_or(gains_.task_stiffness * unit);
+    const Eigen::Matrix3d stiffness = options_.task_stiffness.value_or(gains.task_stiffness * unit);
     at_minimum_.set(minimum.q, rest_);
-    weighed_.matrix =
-        weight_of_task_stiffness(task_, at_minimum_, stiffness, gains_.null_stiffness);
+    weighed_.matrix = weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
+    weighed_.matrix *= share;
+    weighed_.matrix.diagonal().array() += rest;
     ++weighed_.name;
     weighed_place_ = minimum.place;
-    weighed_task_ = gains_.task_stiffness;
-    weighed_null_ = gains_.null_stiffness;
+    weighed_task_ = gains.task_stiffness;
+    weighed_null_ = gains.null_stiffness;
+    weighed_share_ = share;
+    weighed_rest_ = rest;
   }
   wanted_potential_.set(minimum, weighed_);
   return wanted_potential_;
 }
 
-// The damping forces of task and null space.
-void TaskSpaceIDAPBC::damp(double dt) noexcept {
-  if (dt > 0.0 && (gains_.implicit_damping || tank_budget_.was_overdrawn())) {
-    const VectorV w =
-        motion_.damped_velocity(d_, jacobian_, gains_.damping_task, gains_.damping_null, dt);
-    damping_task_ = gains_.damping_task * (jacobian_ * w);
-    damping_null_ = gains_.damping_null * (motion_.null_map * w);
-    return;
+// The spring and damping forces that are held; `spring_` is the gradient of the potential.
+void TaskSpaceIDAPBC::damp(double h) noexcept {
+  const TaskSpaceGains& gains = ramp_.now();
+  damping_matrix_ = motion_.damping_matrix(jacobian_, gains.damping_task, gains.damping_null);
+  const VectorV positions = positions_ + h * d_.v();
+  const VectorV ahead = joint_limits_.depth(positions, gains.limit_margin);
+  stiffness_.setZero(model_.n(), model_.n());
+  tank_budget_.potential().add_weight(tank_budget_.authority(), stiffness_);
+  for (Eigen::Index i = 0; i < depth_.size(); ++i) {
+    // Springs at limits that are about to act count as well.
+    if (depth_[i] != 0.0 || ahead[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
   }
-  damping_task_ = gains_.damping_task * motion_.eta;
-  damping_null_ = gains_.damping_null * motion_.nu;
+  held_.compute(d_.M(), damping_matrix_, stiffness_, spring_, d_.v(), h);
+  damping_task_ = gains.damping_task * (jacobian_ * held_.velocity);
+  damping_null_ = gains.damping_null * (motion_.null_map * held_.velocity);
+  damping_ = held_.ahead;
+  damping_.noalias() += jacobian_.transpose() * damping_task_;
+  damping_.noalias() += motion_.null_map.transpose() * damping_null_;
 }
 
 void TaskSpaceIDAPBC::judge() noexcept {
@@ -228,7 +252,7 @@ void TaskSpaceIDAPBC::judge() noexcept {
     return set(Status::degraded,
                "the minimum cannot follow the reference: holding the closest reachable one");
   }
-  set(Status::ok, "");
+  set(Status::ok, held_.reason());
 }
 
 }  // namespace vms_ph

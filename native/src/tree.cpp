@@ -3,8 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include <pinocchio/algorithm/joint-configuration.hpp>
-
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {
@@ -50,7 +48,7 @@ Tree::Tree(const Model& model, bool gravity)
       nq_(model.nq()),
       field_(Vector3d::Zero()),
       fall_(Vector3d::Zero()),
-      neutral_(pinocchio::neutral(model.pinocchio())) {
+      neutral_(model.neutral_configuration()) {
   const auto& m = model.pinocchio();
   // The positions of a moving base count along the axes of its mount.
   for (int i = 0; gravity && i < 3; ++i) {

@@ -20,14 +20,12 @@ struct Setting {
 
 // What is switched on and off on the way, in turn.
 const std::vector<Setting> settings = {
-    {"cancel_coupling", 1.0},  {"tank_capacity", 0.5},
-    {"torque_rate", 500.0},    {"power", 2.0},
-    {"task_stiffness", 300.0}, {"implicit_damping", 1.0},
-    {"null_stiffness", 20.0},  {"tank_capacity", 0.0},
-    {"task_stiffness", 0.0},   {"implicit_damping", 0.0},
-    {"tank_capacity", 0.01},   {"power", 0.0},
-    {"stiffness", 300.0},      {"torque_rate", 0.0},
-    {"cancel_coupling", 0.0},  {"stiffness", 30.0},
+    {"cancel_coupling", 1.0}, {"tank_capacity", 0.5},    {"torque_rate", 500.0},
+    {"power", 2.0},           {"task_stiffness", 300.0}, {"damping_null", 500.0},
+    {"null_stiffness", 20.0}, {"tank_capacity", 0.0},    {"task_stiffness", 0.0},
+    {"delay", 0.0},           {"tank_capacity", 0.01},   {"power", 0.0},
+    {"stiffness", 1000.0},    {"torque_rate", 0.0},      {"cancel_coupling", 0.0},
+    {"stiffness", 30.0},
 };
 
 // Slow motions around postures of all kinds, one after the other; a few states are none.

@@ -129,9 +129,9 @@ def a_tank_in_debt_at_a_low_rate(loop: Loop, size: int) -> None:
     loop.run(2 * size, dt=0.02, push=1.0)
 
 
-def implicit_damping(loop: Loop, size: int) -> None:
+def gains_beyond_the_rate(loop: Loop, size: int) -> None:
     start = loop.position
-    loop.law.set_gains(implicit_damping=1.0, damping_null=40.0, damping_task=200.0)
+    loop.law.set_gains(damping_null=40.0, damping_task=200.0, stiffness=600.0, delay=2.0)
     loop.v = 0.5 * loop.rng.uniform(-1.0, 1.0, loop.model.nv)
     loop.run(2 * size, dt=0.005, position=np.add(start, [0.02, 0.0, 0.03]))
 
@@ -165,7 +165,7 @@ def joint_limits(loop: Loop, size: int) -> None:
 
 def out_of_reach(loop: Loop, size: int) -> None:
     start = loop.position
-    loop.law.set_gains(reference_speed=2.0, stiffness=200.0)
+    loop.law.set_gains(reference_speed=2.0, stiffness=60.0)
     loop.run(2 * size, dt=0.01, position=3.0 * start / np.linalg.norm(start))
     loop.run(size, dt=0.01, velocity=np.array([1.0, 0.0, 1.0]))
     loop.run(2 * size, dt=0.01, position=start)
@@ -174,13 +174,13 @@ def out_of_reach(loop: Loop, size: int) -> None:
 def near_singular(loop: Loop, size: int) -> None:
     """Through postures in which the Jacobian loses rank, and at them."""
     singular = least_regular(loop.model, loop.q, loop.rng)
-    loop.law.set_gains(cancel_coupling=1.0, implicit_damping=1.0, stiffness=2.0)
+    loop.law.set_gains(cancel_coupling=1.0, delay=0.0, stiffness=2.0)
     for k in range(size):
         away = 10.0 ** -(5 * k % 14) * loop.rng.uniform(-1.0, 1.0, loop.model.nv)
         q = loop.model.integrate(singular, away)
         if k % 5 == 0:
             loop.law.reset(q)
-            loop.law.set_gains(implicit_damping=float(k % 2), task_stiffness=50.0 * (k % 3))
+            loop.law.set_gains(delay=float(k % 2), task_stiffness=50.0 * (k % 3))
         v = 0.3 * loop.rng.uniform(-1.0, 1.0, loop.model.nv)
         loop.ask(q, v, velocity=np.full(3, 0.1))
 
@@ -232,7 +232,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     cancelled_coupling,
     a_tank_that_runs_empty,
     a_tank_in_debt_at_a_low_rate,
-    implicit_damping,
+    gains_beyond_the_rate,
     limited_torques,
     joint_limits,
     out_of_reach,

@@ -101,7 +101,7 @@ def test_everything_that_can_be_told_has_been_compared(
         "power at its limit of 0.2 W",
         "rate of torque at its limit",
         "torque at its limit",
-        "the state is not finite or does not fit this robot, or the time step is not in (0, 1] s",
+        "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s",
     }
 
 

@@ -30,9 +30,9 @@ class ControlEnergy:
         kinetic_task, kinetic_null: its kinetic part, split by the task.
         kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
         damping_task, damping_null, damping_base, damping_shape: power dissipated by the injected
-            damping; never negative.
+            damping; their sum is never negative.
         reference_power: power supplied by a moving reference or by gains that changed.
-        clipped_power: power changed by the limits.
+        clipped_power: power changed by the limits, also those of a sampled stiffness.
         routing_power: power of the energy routing; zero up to rounding.
         null_to_task: power from null-space energy to task energy, by inertia alone.
         tank_level: energy in the tank; zero without a tank, negative when it is overdrawn.
@@ -67,7 +67,7 @@ class Command:
         torque: (n,) N m or N.
         energy: the energy record.
         status: the outcome.
-        reason: explanation of the status in words; empty when the status is OK.
+        reason: explanation of the status in words; empty when there is nothing to report.
         task_error: distance between task and reference, m.
         smallest_singular_value: of the task Jacobian.
         authority: share of the shaped potential in force, in [0, 1]; below one where the energy

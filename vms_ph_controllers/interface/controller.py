@@ -66,7 +66,8 @@ class Controller(ABC):
         Args:
             state: measured; if an entry is not finite, the safe output is returned.
             reference: what to follow.
-            dt: time since the last update, s; outside (0, 1] the safe output is returned.
+            dt: time since the last update, s; zero for the law in continuous time. Outside [0, 1]
+                the safe output is returned.
         """
 
     def safe_output(self, q: Array) -> Command:

@@ -12,8 +12,11 @@ LONGEST_SAMPLE = 1.0
 
 
 def is_usable_step(dt: float) -> bool:
-    """Return whether a time between updates, s, is positive and at most :data:`LONGEST_SAMPLE`."""
-    return 0.0 < dt <= LONGEST_SAMPLE
+    """Return whether a time between updates, s, is in [0, :data:`LONGEST_SAMPLE`].
+
+    Zero stands for the law in continuous time.
+    """
+    return 0.0 <= dt <= LONGEST_SAMPLE
 
 
 @dataclass(frozen=True, slots=True)

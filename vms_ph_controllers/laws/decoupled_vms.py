@@ -25,6 +25,8 @@ from ..potentials.pose_potential import PosePotential
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
+from .gain_ramp import GainRamp
+from .held_impedance import HeldImpedance, brake, horizon
 
 _SE3 = SE3()
 
@@ -98,7 +100,7 @@ class DecoupledVMSController(Controller):
         self.gains = self._checked_gains(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
-        self._potential = PosePotential()
+        self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._active = 1.0 if self._output.base_is_actuated else 0.0
         self._components = _COMPONENTS[model.base]
@@ -127,6 +129,7 @@ class DecoupledVMSController(Controller):
         self._base.restart(self.model.base_pose(d.q))
         self._joints.restart(self.model.joint_positions(d.q))
         self._output.restart(d)
+        self._ramp.restart(self.gains)
         self._begun = False
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -134,31 +137,37 @@ class DecoupledVMSController(Controller):
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
-        b, gains = self.model.b, self.gains
+        b, gains = self.model.b, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
+        h = horizon(dt, gains.delay)
         self._follow(reference, dt)
         error = _SE3.inverse(self._base.pose) @ self.model.base_pose(d.q)
         switched = self._switched(error)
         motion = self._reference_motion(error, d.v)
         e = d.v - motion.velocity
         locked = e[:b] + d.A @ e[b:]
-        shaped = self._shaped(error, self.model.joint_positions(d.q))
-        damping_base = self._active * (
-            2.0 * gains.damping_ratio * gains.frequency_base * (d.M_b @ locked)
-        )
-        damping_shape = 2.0 * gains.damping_ratio * gains.frequency_shape * (d.M_hat_m @ e[b:])
+        positions = self.model.joint_positions(d.q)
+        shaped = self._shaped(error, positions, positions + h * d.v[b:])
+        rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
+        rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
+        held = self._held(d, shaped, rate_base, rate_shape, e, h)
+        left = held.velocity
+        damping_base = rate_base * (d.M_b @ (left[:b] + d.A @ left[b:]))
+        damping_shape = rate_shape * (d.M_hat_m @ left[b:])
 
         wanted = (
             d.g.copy()
             if self._is_resting
             else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
         )
-        wanted[:b] -= shaped.base + damping_base
+        wanted -= shaped.gradient + held.ahead
+        wanted[:b] -= damping_base
         # The damping of the locked motion also acts on the joints; its potential does not.
-        wanted[b:] -= shaped.shape + damping_shape + d.A.T @ damping_base
+        wanted[b:] -= damping_shape + d.A.T @ damping_base
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
-        output = self._output.apply(d, wanted, gains, dt)
+        sent = wanted + (shaped.gradient - held.spring) + brake(d, h)
+        output = self._output.apply(d, sent, gains, dt)
 
         kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
         kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
@@ -167,8 +176,8 @@ class DecoupledVMSController(Controller):
             shaped_potential=shaped.energy,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
-            damping_base=float(damping_base @ locked),
-            damping_shape=float(damping_shape @ e[b:]),
+            damping_base=float(damping_base @ locked + held.ahead[:b] @ e[:b]),
+            damping_shape=float(damping_shape @ e[b:] + held.ahead[b:] @ e[b:]),
             clipped_power=float((output.force - wanted) @ e),
             tank_level=self._output.tank_level,
         )
@@ -178,7 +187,7 @@ class DecoupledVMSController(Controller):
             output.force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            output.reason or turned,
+            "; ".join(filter(None, (output.reason, held.reason, turned))),
             task_error=float(np.sqrt(error[:3, 3] @ error[:3, 3])),
         )
 
@@ -192,8 +201,8 @@ class DecoupledVMSController(Controller):
             self._potential.restart(error)
         return self._potential.follow(error)
 
-    def _shaped(self, error: Array, positions: Array) -> "_Shaped":
-        gains = self.gains
+    def _shaped(self, error: Array, positions: Array, ahead: Array) -> "_Shaped":
+        gains = self._ramp.now
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
@@ -208,7 +217,27 @@ class DecoupledVMSController(Controller):
         energy += 0.5 * float(k_limit @ (depth * depth))
         wrench = self._potential.gradient(error, k_position, k_rotation)
         shape = k_shape * offset + k_limit * depth
-        return _Shaped(energy, wrench[self._components], shape)
+        reached = (depth != 0.0) | (self._joint_limits.depth(ahead, gains.limit_margin) != 0.0)
+        k_base = np.repeat([k_position, k_rotation], 3)[self._components]
+        return _Shaped(
+            energy,
+            np.concatenate([wrench[self._components], shape]),
+            np.concatenate([k_base, k_shape + np.where(reached, k_limit, 0.0)]),
+        )
+
+    def _held(
+        self, d: Evaluation, shaped: "_Shaped", base: float, shape: float, e: Array, h: float
+    ) -> HeldImpedance:
+        """Return what is held of springs and damping, at rates of the base and of the shape."""
+        if h <= 0.0:
+            return HeldImpedance.continuous(shaped.gradient, e)
+        b = self.model.b
+        damping = np.zeros_like(d.M)
+        damping[:b] = base * d.M[:b]
+        damping[b:, :b] = damping[:b, b:].T
+        damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
+        stiffness = np.diag(shaped.stiffness)
+        return HeldImpedance.of(d.M, damping, stiffness, shaped.gradient, e, h)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -220,7 +249,7 @@ class DecoupledVMSController(Controller):
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references; values of a wrong shape or not finite are ignored."""
-        gains = self.gains
+        gains = self._ramp.now
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
             self._base.go_to(pose)
@@ -257,8 +286,8 @@ class _Motion:
 
 @dataclass(frozen=True, slots=True)
 class _Shaped:
-    """The shaped potential: its energy, J, and its gradients (b,) and (n,)."""
+    """The shaped potential: its energy, J, its gradient (nv,) and its stiffnesses (nv,)."""
 
     energy: float
-    base: Array
-    shape: Array
+    gradient: Array
+    stiffness: Array

@@ -25,6 +25,8 @@ from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
+from .gain_ramp import GainRamp, SwitchRamp
+from .held_impedance import HeldImpedance, brake, horizon
 
 _SE3 = SE3()
 
@@ -103,7 +105,8 @@ class EndEffectorImpedance(Controller):
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
         self._tool_potential, self._base_potential = PosePotential(), PosePotential()
-        self._tool = PoseReference()
+        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._holding, self._attached = SwitchRamp(), SwitchRamp()
         self._components = _COMPONENTS[model.base]
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -123,17 +126,23 @@ class EndEffectorImpedance(Controller):
         )
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._output.restart(d)
+        self._ramp.restart(self.gains)
+        self._holding.restart()
+        self._attached.restart()
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
-        model, gains, b = self.model, self.gains, self.model.b
+        model, gains, b = self.model, self._ramp.follow(self.gains, dt), self.model.b
         d = Evaluation(model, state.q, state.v)
-        if gains.relative_to_base != self._relative:
+        h = horizon(dt, gains.delay)
+        # Spring and damping fade out before the frame is changed, and in again.
+        if gains.relative_to_base != self._relative and self._attached.share == 0.0:
             self._relative = gains.relative_to_base
             self._tool.restart(self._tool_pose(d))
+        attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
         self._follow(reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
@@ -142,25 +151,42 @@ class EndEffectorImpedance(Controller):
             j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
         wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
         error_rate = j @ d.v - wanted_twist
-        k = (gains.stiffness, gains.stiffness_rotation)
+        k = (attached * gains.stiffness, attached * gains.stiffness_rotation)
         spring = self._tool_potential.gradient(error, *k)
-        damping = np.repeat([gains.damping, gains.damping_rotation], 3)
-        force = spring + damping * error_rate
+        stiffness = np.repeat(k, 3)
+        damping = attached * np.repeat([gains.damping, gains.damping_rotation], 3)
 
         inverse = np.linalg.solve(d.M, j.T)
         inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
-        momentum = d.M @ d.v
         task_momentum = inertia @ (j @ d.v)
-        null_momentum = momentum - j.T @ task_momentum
-        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
+        drift = h * stiffness * wanted_twist
+        null_inertia = d.M - j.T @ inertia @ j
+        positions, margin = model.joint_positions(d.q), gains.limit_margin
+        depth = self._joint_limits.depth(positions, margin)
+        reached = (depth != 0.0) | (
+            self._joint_limits.depth(positions + h * d.v[b:], margin) != 0.0
+        )
         wall = gains.limit_frequency**2 * self._limit_stiffness
-        base = self._base(d)
-        wanted = d.g - j.T @ force - gains.damping_null * null_momentum
-        wanted[:b] -= base.force
-        wanted[b:] -= wall * depth
+        base = self._base(d, dt)
+        pull = np.concatenate([base.force, wall * depth])
+        pull_stiffness = np.concatenate([base.stiffness, np.where(reached, wall, 0.0)])
+        held = HeldImpedance.of(
+            d.M,
+            (j.T * damping) @ j + gains.damping_null * null_inertia,
+            (j.T * stiffness) @ j + np.diag(pull_stiffness),
+            j.T @ (spring - drift) + pull,
+            d.v,
+            h,
+            j.T @ (damping * wanted_twist),
+        )
+        task_damping = damping * (j @ held.velocity - wanted_twist)
+        force = spring + task_damping - drift
+        null_damping = gains.damping_null * (null_inertia @ held.velocity) + held.ahead
+        wanted = d.g - j.T @ force - pull - null_damping
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
-        output = self._output.apply(d, wanted, gains, dt)
+        sent = d.g + brake(d, h) - held.spring - j.T @ task_damping - null_damping
+        output = self._output.apply(d, sent, gains, dt)
 
         potential = self._tool_potential.value(error, *k) + base.energy
         potential += 0.5 * float(wall @ (depth * depth))
@@ -170,8 +196,8 @@ class EndEffectorImpedance(Controller):
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=d.kinetic_energy - kinetic_task,
-            damping_task=float(error_rate @ (damping * error_rate)),
-            damping_null=gains.damping_null * float(d.v @ null_momentum),
+            damping_task=float(error_rate @ (task_damping - drift)),
+            damping_null=float(d.v @ null_damping),
             reference_power=-float(force @ wanted_twist),
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
@@ -181,7 +207,7 @@ class EndEffectorImpedance(Controller):
             output.force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            output.reason,
+            "; ".join(filter(None, (output.reason, held.reason))),
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=float(np.linalg.svd(j, compute_uv=False)[-1]),
         )
@@ -193,17 +219,20 @@ class EndEffectorImpedance(Controller):
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 
-    def _base(self, d: Evaluation) -> "_Held":
+    def _base(self, d: Evaluation, dt: float) -> "_Held":
         """Return the potential that holds the base."""
-        gains = self.gains
-        if not (gains.hold_base and self._output.base_is_actuated):
-            return _Held(0.0, np.zeros(self.model.b))
+        gains = self._ramp.now
+        held = self._holding.follow(gains.hold_base and self._output.base_is_actuated, dt)
+        if held == 0.0:
+            return _Held(0.0, np.zeros(self.model.b), np.zeros(self.model.b))
         error = _SE3.inverse(self._base_home) @ self.model.base_pose(d.q)
         self._base_potential.follow(error)
-        k_position, k_rotation = (gains.frequency_base**2 * i for i in self._base_stiffness)
+        frequency = gains.frequency_base
+        k_position, k_rotation = (held * frequency**2 * i for i in self._base_stiffness)
         gradient = self._base_potential.gradient(error, k_position, k_rotation)
         energy = self._base_potential.value(error, k_position, k_rotation)
-        return _Held(energy, gradient[self._components])
+        stiffness = np.repeat([k_position, k_rotation], 3)
+        return _Held(energy, gradient[self._components], stiffness[self._components])
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -215,7 +244,7 @@ class EndEffectorImpedance(Controller):
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the reference; values of a wrong shape or not finite are ignored."""
-        gains, tool = self.gains, self._tool
+        gains, tool = self._ramp.now, self._tool
         target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
         if reference.pose is None and position is not None:
             target = tool.pose.copy()
@@ -231,7 +260,8 @@ class EndEffectorImpedance(Controller):
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The potential that holds the base: its energy, J, and its gradient (b,)."""
+    """The potential that holds the base: its energy, J, gradient (b,) and stiffnesses (b,)."""
 
     energy: float
     force: Array
+    stiffness: Array

@@ -22,6 +22,8 @@ from ..interface import (
     gain,
     is_usable_step,
 )
+from .gain_ramp import GainRamp
+from .held_impedance import horizon
 
 KINDS = ("I", "II", "III")
 
@@ -40,7 +42,8 @@ class HoppingController(Controller):
     aligned with the locked velocity (controller III); controller I has no polar law.
 
     The regulated energy is kinetic energy + gravity + radial spring. The sampled :meth:`update`
-    assumes stance while the foot is below zero; in continuous time use :attr:`law`.
+    assumes stance while the foot is below zero, and damps the velocity that its damping leaves, as
+    in :class:`.held_impedance.HeldImpedance`; in continuous time use :attr:`law`.
     """
 
     @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class HoppingController(Controller):
         length: float = gain(0.1411, "desired r_cf, m", 0.001, 10.0)
         angle: float = gain(0.0, "desired leg or frame angle, rad", -pi, pi)
         energy: float = gain(2.8382, "desired energy, J", 0.0, 1e4)
+        delay: float = gain(
+            1.0,
+            "largest delay from measurement to effort at which damping is stable, samples",
+            0.0,
+            3.0,
+        )
 
     gains: Gains
 
@@ -93,7 +102,7 @@ class HoppingController(Controller):
         self.leg = Leg(model, foot)
         self.gains = self._checked_gains(gains)
         self.kind = kind
-        self._safe = np.zeros(model.n)
+        self._safe, self._ramp = np.zeros(model.n), GainRamp(self.gains)
 
     @property
     def law(self) -> LegLaw:
@@ -120,8 +129,9 @@ class HoppingController(Controller):
         return b1 - x * b2
 
     def reset(self, state: RobotState) -> None:
-        """Check the state; the law has no memory."""
+        """Check the state, and take the gains as they are."""
         self.model.evaluate(state.q, state.v)
+        self._ramp.restart(self.gains)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and joint torques; see :meth:`Controller.update`."""
@@ -129,7 +139,8 @@ class HoppingController(Controller):
             return self.safe_output(state.q)
         leg = self.leg.at(state.q, state.v)
         stance = bool(leg.foot[1] < 0.0)
-        efforts = self._efforts(leg, stance, self.gains)
+        gains = self._ramp.follow(self.gains, dt)
+        efforts = self._efforts(leg, stance, gains, horizon(dt, gains.delay))
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])
@@ -149,7 +160,7 @@ class HoppingController(Controller):
             energy,
             Status.SATURATED if saturated else Status.OK,
             "a joint is at its limit" if saturated else "",
-            task_error=abs(leg.length - self.gains.length),
+            task_error=abs(leg.length - gains.length),
         )
 
     def safe_output(self, q: Array) -> Command:
@@ -161,11 +172,14 @@ class HoppingController(Controller):
             reason="the state or the time step is not usable",
         )
 
-    def _efforts(self, leg: LegState, stance: bool, gains: "HoppingController.Gains") -> LegEfforts:
+    def _efforts(
+        self, leg: LegState, stance: bool, gains: "HoppingController.Gains", h: float = 0.0
+    ) -> LegEfforts:
         offset, speed = leg.length - gains.length, leg.length_rate
         stored = 0.5 * gains.radial_stiffness * offset * offset
         spring = -gains.radial_stiffness * offset
-        damping = (gains.stance_damping if stance else gains.flight_damping) * speed
+        damping = gains.stance_damping if stance else gains.flight_damping
+        damping *= speed / (1.0 + h * damping * _mobility(leg, leg.J_length, h))
         regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
         force = (spring - damping + regulator) * leg.J_length
         polar = polar_damping = turning = 0.0
@@ -176,6 +190,7 @@ class HoppingController(Controller):
                 row = np.append([0.0, 0.0, 1.0], self._connection(leg))
                 error, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
             polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * turning
+            polar_damping /= 1.0 + h * gains.polar_damping * _mobility(leg, row, h)
             force = force + (polar - polar_damping) * row
             stored += 0.5 * gains.polar_stiffness * error * error
         flows = (
@@ -213,3 +228,8 @@ class HoppingController(Controller):
         fit = Chebyshev.interpolate(connection, 80, domain=[low, high])
         series = fit.integ(lbnd=0.0).trim(1e-16).coef
         return 0.5 * (low + high), 0.5 * (high - low), [float(c) for c in series[::-1]]
+
+
+def _mobility(leg: LegState, row: Array, h: float) -> float:
+    """Return ``J M^-1 J^T`` of a Jacobian row (nv,); in continuous time it is not needed."""
+    return float(row @ np.linalg.solve(leg.M, row)) if h > 0.0 else 0.0

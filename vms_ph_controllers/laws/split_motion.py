@@ -80,18 +80,10 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     )
 
 
-def damped_velocity(
-    d: Evaluation, motion: SplitMotion, damping_task: float, damping_null: float, dt: float
-) -> Array:
-    """Return the velocity after one sample of implicit damping, (nv,).
-
-    ``(M + dt D) w = M v`` with ``D = J^T D_t J + N^T D_nu N``. Damping w instead of v, as an
-    implicit scheme does, never overshoots: ``D v`` held over the sample makes a joint oscillate if
-    its inertia is below ``dt D / 2``.
-    """
+def damping_matrix(motion: SplitMotion, damping_task: float, damping_null: float) -> Array:
+    """Return ``D = J^T D_t J + N^T D_nu N``, (nv,nv)."""
     j, n = motion.J, motion.null_map
-    damping = damping_task * (j.T @ j) + damping_null * (n.T @ n)
-    return np.asarray(np.linalg.solve(d.M + dt * damping, d.momentum))
+    return np.asarray(damping_task * (j.T @ j) + damping_null * (n.T @ n))
 
 
 def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:

@@ -29,7 +29,9 @@ from ..safety.energy_tank import EnergyTank
 from ..safety.limits import LimitGains, TorqueLimits
 from ..safety.tank_budget import TankBudget
 from .energy_routing import EnergyRouting, TargetCoupling
-from .split_motion import SplitMotion, damped_velocity, exchange, split
+from .gain_ramp import GainRamp, SwitchRamp
+from .held_impedance import HeldImpedance, brake, horizon
+from .split_motion import SplitMotion, damping_matrix, exchange, split
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
 # configuration. The law contains no inverse of J and stays finite and passive.
@@ -50,8 +52,7 @@ class TaskSpaceIDAPBC(Controller):
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
     (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
     tank. Where the tank does not cover it, the reference stops and the potential is scaled down
-    (``Command.authority``); once sampling has overdrawn the tank, damping is implicit until the
-    next reset.
+    (``Command.authority``). Damping and stiffness are those of :class:`HeldImpedance`.
 
     Faults are reported in the status: for a state that is not finite the last gravity torque is
     returned (HOLDING); a reference that is not finite is ignored (HOLDING); in a singular posture
@@ -84,11 +85,12 @@ class TaskSpaceIDAPBC(Controller):
         cancel_coupling: bool = switch(
             False, "replace the gyroscopic coupling of task and null space by zero"
         )
-        implicit_damping: bool = switch(
-            False, "damp the velocity at the end of the sample: for low rates and light joints"
+        tank_capacity: float = gain(
+            0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0, at_once=True
         )
-        tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0)
-        tank_initial: float = gain(0.5, "level of the tank after a reset, J", 0.0, 100.0)
+        tank_initial: float = gain(
+            0.5, "level of the tank after a reset, J", 0.0, 100.0, at_once=True
+        )
 
     gains: Gains
 
@@ -145,8 +147,10 @@ class TaskSpaceIDAPBC(Controller):
         self._torque_limits = TorqueLimits(model)
         self._governor = ReferenceGovernor(model, self.task, SINGULAR)
         self._tank_budget = TankBudget(model)
-        self._by_task: ShapedPotential | None = None
-        self._key = (0.0, 0.0)
+        self._ramp = GainRamp(self.gains)
+        self._cancelling, self._by_task = SwitchRamp(), SwitchRamp()
+        self._weighted: ShapedPotential | None = None
+        self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
     @property
@@ -173,15 +177,21 @@ class TaskSpaceIDAPBC(Controller):
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
         self._torque_limits.restart()
+        self._ramp.restart(self.gains)
+        self._cancelling.restart()
+        self._by_task.restart()
+        self._by_task.follow(self._has_task_stiffness, 0.0)
         self._tank_budget.reset(self._potential(self._governor.now))
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the torques for a state; see :meth:`Controller.update`."""
-        model, gains = self.model, self.gains
+        model = self.model
         if not (state.is_usable(model) and is_usable_step(dt)):
             self.missed_updates()
             return self.safe_output(state.q)
         d = Evaluation(model, state.q, state.v)
+        gains = self._ramp.follow(self.gains, dt)
+        h = horizon(dt, gains.delay)
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
         budget = self._tank_budget
@@ -190,17 +200,24 @@ class TaskSpaceIDAPBC(Controller):
         jacobian = self.task.jacobian(d)
         motion = split(d, jacobian, SINGULAR)
         spring = budget.authority * budget.potential.gradient(d.q)
-        eta, nu = motion.eta, motion.nu
-        if dt > 0.0 and (gains.implicit_damping or budget.was_overdrawn):
-            w = damped_velocity(d, motion, gains.damping_task, gains.damping_null, dt)
-            eta, nu = jacobian @ w, motion.null_map @ w
-        damping_task, damping_null = gains.damping_task * eta, gains.damping_null * nu
-        wanted = d.g - spring - jacobian.T @ damping_task - motion.null_map.T @ damping_null
-        wanted = wanted - gains.limit_stiffness * depth
-        routed = self._routed(d)
+        spring = spring + gains.limit_stiffness * depth
+        held = HeldImpedance.of(
+            d.M,
+            damping_matrix(motion, gains.damping_task, gains.damping_null),
+            self._stiffness(d, depth, h),
+            spring,
+            d.v,
+            h,
+        )
+        damping_task = gains.damping_task * (jacobian @ held.velocity)
+        damping_null = gains.damping_null * (motion.null_map @ held.velocity)
+        damping = jacobian.T @ damping_task + motion.null_map.T @ damping_null + held.ahead
+        wanted = d.g - spring - damping
+        routed = self._routed(d, dt)
+        sent = d.g + brake(d, h, routed) - held.spring - damping
         if routed is not None:
-            wanted = wanted + routed
-        limited = self._torque_limits.apply(wanted, d.g, d.v, gains.torque_rate, gains.power, dt)
+            wanted, sent = wanted + routed, sent + routed
+        limited = self._torque_limits.apply(sent, d.g, d.v, gains.torque_rate, gains.power, dt)
         effort = model.joints.effort
         self._safe_torque = np.clip(d.g, -effort, effort)
         granted = budget.grant(
@@ -219,7 +236,7 @@ class TaskSpaceIDAPBC(Controller):
             kinetic_task=d.kinetic_energy - motion.kinetic_null,
             kinetic_null=motion.kinetic_null,
             damping_task=float(motion.eta @ damping_task),
-            damping_null=float(motion.nu @ damping_null),
+            damping_null=float(motion.nu @ damping_null + d.v @ held.ahead),
             reference_power=supplied / dt if dt > 0.0 else 0.0,
             clipped_power=float((torque - wanted) @ d.v),
             routing_power=0.0 if routed is None else float(routed @ d.v),
@@ -228,7 +245,7 @@ class TaskSpaceIDAPBC(Controller):
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
         limits = "; ".join(filter(None, (granted.reason, limited.reason)))
-        status, reason = self._outcome(limits, motion)
+        status, reason = self._outcome(limits, held.reason, motion)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
         error = float(np.linalg.norm(self.task.value(d) - goal))
         return Command(
@@ -255,12 +272,13 @@ class TaskSpaceIDAPBC(Controller):
             self._safe_torque,
             status=Status.HOLDING,
             reason="the state is not finite or does not fit this robot, or the time step is not in "
-            "(0, 1] s; holding the last gravity torque",
+            "[0, 1] s; holding the last gravity torque",
         )
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""
-        gains, governor = self.gains, self._governor
+        gains, governor = self._ramp.now, self._governor
+        self._by_task.follow(self._has_task_stiffness, dt)
         candidate = governor.propose(reference, dt, gains.reference_speed, gains.limit_margin)
         moved = candidate
 
@@ -275,29 +293,46 @@ class TaskSpaceIDAPBC(Controller):
 
     def _potential(self, minimum: Minimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
-        gains = self.gains
-        by_task = gains.task_stiffness > 0.0 or self._task_stiffness is not None
+        gains, share = self._ramp.now, self._by_task.share
         if self._weight is not None:
             return ShapedPotential(self.model, minimum.q, self._weight)
-        if not by_task:
+        if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
-        # The weight depends on the minimum and on two gains only.
-        key = (gains.task_stiffness, gains.null_stiffness)
-        if self._by_task is None or self._by_task.q_star is not minimum.q or self._key != key:
+        # The weight depends on the minimum, on these gains and on how far they are switched.
+        rest = (1.0 - share) * gains.stiffness
+        key = (gains.task_stiffness, gains.null_stiffness, share, rest)
+        if self._weighted is None or self._weighted.q_star is not minimum.q or self._key != key:
             stiffness = self._task_stiffness
             if stiffness is None:
                 stiffness = gains.task_stiffness * np.eye(3)
             at = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
             weight = weight_of_task_stiffness(self.task, at, stiffness, gains.null_stiffness)
-            self._by_task, self._key = ShapedPotential(self.model, minimum.q, weight), key
-        return self._by_task
+            weight = share * weight + rest * np.eye(self.model.n)
+            self._weighted, self._key = ShapedPotential(self.model, minimum.q, weight), key
+        return self._weighted
 
-    def _routed(self, d: Evaluation) -> Array | None:
-        if self._target_coupling is None and not (self._cancel or self.gains.cancel_coupling):
-            return None
-        return self._routing.torque(d, self._target_coupling)
+    @property
+    def _has_task_stiffness(self) -> bool:
+        return self.gains.task_stiffness > 0.0 or self._task_stiffness is not None
 
-    def _outcome(self, limited: str, motion: SplitMotion) -> tuple[Status, str]:
+    def _stiffness(self, d: Evaluation, depth: Array, h: float) -> Array:
+        """Return the Hessian (n,n) of the potential in force, with limits that are about to act."""
+        weight, n = self._tank_budget.potential.weight, self.model.n
+        ahead = self._joint_limits.depth(
+            self.model.joint_positions(d.q) + h * d.v, self._ramp.now.limit_margin
+        )
+        whole = weight * np.eye(n) if isinstance(weight, float) else weight
+        limits = np.where((depth != 0.0) | (ahead != 0.0), self._ramp.now.limit_stiffness, 0.0)
+        return self._tank_budget.authority * whole + np.diag(limits)
+
+    def _routed(self, d: Evaluation, dt: float) -> Array | None:
+        if self._target_coupling is not None:
+            return self._routing.torque(d, self._target_coupling)
+        share = self._cancelling.follow(self._cancel or self.gains.cancel_coupling, dt)
+        routed = self._routing.torque(d, None) if share > 0.0 else None
+        return None if routed is None else share * routed
+
+    def _outcome(self, limited: str, held: str, motion: SplitMotion) -> tuple[Status, str]:
         if limited:
             return Status.SATURATED, limited
         if not motion.is_regular:
@@ -315,7 +350,7 @@ class TaskSpaceIDAPBC(Controller):
                 Status.DEGRADED,
                 "the minimum cannot follow the reference: holding the closest reachable one",
             )
-        return Status.OK, ""
+        return Status.OK, held
 
 
 def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:

@@ -15,9 +15,21 @@ class LimitGains:
     """The limits that a user sets, for all laws."""
 
     torque_rate: float = gain(
-        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6
+        0.0,
+        "largest rate of change of a torque, N m/s; 0: no limit",
+        0.0,
+        1e6,
+        at_once=True,
     )
-    power: float = gain(0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6)
+    power: float = gain(
+        0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6, at_once=True
+    )
+    delay: float = gain(
+        1.0,
+        "largest delay from measurement to effort at which damping is stable, samples",
+        0.0,
+        3.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

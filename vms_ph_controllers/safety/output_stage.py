@@ -26,8 +26,10 @@ class OutputGains(LimitGains):
     limit_frequency: float = gain(
         10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
     )
-    tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6)
-    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6)
+    tank_capacity: float = gain(
+        0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, at_once=True
+    )
+    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6, at_once=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +149,5 @@ class OutputStage:
             np.clip(torque, -bound, bound),
             status=Status.HOLDING,
             reason="the state is not finite or does not fit this robot, or the time step is not in "
-            "(0, 1] s; holding against gravity",
+            "[0, 1] s; holding against gravity",
         )

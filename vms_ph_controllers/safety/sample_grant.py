@@ -51,7 +51,7 @@ class SampleGrant:
 
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
-        self._chosen = Prediction(np.inf, np.zeros(model.nv), np.zeros(model.nv))
+        self._still = self._chosen = Prediction(0.0, np.zeros(model.nv), np.zeros(model.nv))
 
     @property
     def way(self) -> Array:
@@ -71,8 +71,11 @@ class SampleGrant:
             force: (nv,) wanted effort.
             resting: (nv,) effort that compensates gravity as far as the actuators can.
             budget: energy available, J; negative for a debt.
-            dt: duration of the sample, s.
+            dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
+        if dt == 0.0:
+            self._chosen = self._still
+            return Granted(force, 1.0, True)
         prediction = self._prediction
         prediction.begin(d, resting - d.g, budget, dt)
         whole = self._chosen = prediction.of(force)

@@ -17,8 +17,8 @@ class Model;
 /// Longest time between updates that laws accept, s.
 constexpr double kLongestSample = 1.0;
 
-/// Whether a time between updates, s, is positive and at most kLongestSample.
-constexpr bool is_usable_step(double dt) noexcept { return 0.0 < dt && dt <= kLongestSample; }
+/// Whether a time between updates, s, is in [0, kLongestSample]; zero stands for continuous time.
+constexpr bool is_usable_step(double dt) noexcept { return 0.0 <= dt && dt <= kLongestSample; }
 
 struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
@@ -113,7 +113,7 @@ class Controller {
   /// The command for a state.
   ///
   /// @param state      measured; if an entry is not finite, the safe output is returned.
-  /// @param dt         time since the last update, s; outside (0, 1] the safe output is returned.
+  /// @param dt         time since the last update, s; outside [0, 1] the safe output is returned.
   /// @returns a record that stays valid, and unchanged, until the next call.
   virtual const Command& update(const RobotState& state, const Reference& reference,
                                 double dt) noexcept = 0;

@@ -1,6 +1,7 @@
 // The gains of a law in one table: names, descriptions and bounds.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -13,8 +14,13 @@ namespace vms_ph {
 template <class Record>
 struct GainField {
   GainField(const char* its_name, const char* what, double Record::* member, double least,
-            double most)
-      : name(its_name), description(what), number(member), low(least), high(most) {}
+            double most, bool is_limit = false)
+      : name(its_name),
+        description(what),
+        number(member),
+        low(least),
+        high(most),
+        at_once(is_limit) {}
   GainField(const char* its_name, const char* what, bool Record::* member)
       : name(its_name), description(what), flag(member) {}
   template <class Base>
@@ -24,16 +30,30 @@ struct GainField {
         number(field.number),
         flag(field.flag),
         low(field.low),
-        high(field.high) {}
+        high(field.high),
+        at_once(field.at_once) {}
 
   double of(const Record& record) const noexcept {
     return flag ? static_cast<double>(record.*flag) : record.*number;
+  }
+
+  /// Move this member of a record towards that of another by at most a share of its range.
+  void follow(Record& now, const Record& target, double share) const noexcept {
+    if (flag) {
+      now.*flag = target.*flag;
+    } else if (at_once) {
+      now.*number = target.*number;
+    } else {
+      const double step = share * (high - low), was = now.*number;
+      now.*number = std::min(std::max(target.*number, was - step), was + step);
+    }
   }
 
   const char *name, *description;
   double Record::* number = nullptr;
   bool Record::* flag = nullptr;
   double low = 0.0, high = 1.0;
+  bool at_once = false;  ///< whether a change acts at once, as limits do
 };
 
 /// The gains in the order in which hosts show them. A default-made record holds the defaults.

@@ -15,7 +15,7 @@ namespace vms_ph {
 /// The gains of the output stage.
 struct OutputGains {
   double limit_margin = 0.05, limit_frequency = 10.0;
-  double torque_rate = 0.0, power = 0.0;
+  double torque_rate = 0.0, power = 0.0, delay = 1.0;
   double tank_capacity = 0.0, tank_initial = 1.0;
 
   static const GainTable<OutputGains>& table();

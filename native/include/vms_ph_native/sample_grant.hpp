@@ -23,7 +23,7 @@ class SampleGrant {
   /// @param force    (nv,) wanted effort; unchanged where the budget covers it.
   /// @param resting  (nv,) effort that compensates gravity as far as the actuators can.
   /// @param budget   energy available, J; negative for a debt.
-  /// @param dt       duration of the sample, s.
+  /// @param dt       duration of the sample, s; without one, in continuous time, no work is held.
   bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double budget,
              double dt) noexcept;
 

@@ -42,6 +42,9 @@ class ShapedPotential {
   /// W (q - q*), (n,) N m.
   VectorV gradient(const ConstVector& q) const noexcept;
 
+  /// Add a share of W to a matrix (n,n).
+  void add_weight(double share, MatrixV& stiffness) const noexcept;
+
   /// Whether two potentials have the same minimum and weight by identifier; values are not
   /// compared.
   bool is_same(const ShapedPotential& other) const noexcept;

@@ -23,11 +23,9 @@ class SplitMotion {
   void compute(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
                double singular_below) noexcept;
 
-  /// The velocity after one sample of implicit damping, (nv,): (M + dt D) w = M v with
-  /// D = J^T D_t J + N^T D_nu N. Damping w instead of v never overshoots: D v held over the sample
-  /// makes a joint oscillate if its inertia is below dt D / 2.
-  VectorV damped_velocity(Evaluation& d, const Matrix3V& jacobian, double damping_task,
-                          double damping_null, double dt) const noexcept;
+  /// D = J^T D_t J + N^T D_nu N, (nv,nv).
+  MatrixV damping_matrix(const Matrix3V& jacobian, double damping_task,
+                         double damping_null) const noexcept;
 
   /// The power from null-space to task energy by inertia alone, W:
   /// pi^T Jdot n - u^T C n with v = u + n and M u = J^T pi. Zero near a singularity, where the

@@ -6,7 +6,9 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/gain_table.hpp"
+#include "vms_ph_native/held_impedance.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/position_task.hpp"
@@ -23,8 +25,8 @@ struct TaskSpaceGains {
   double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, reference_speed = 0.2;
   double task_stiffness = 0.0, null_stiffness = 10.0;
   double limit_stiffness = 100.0, limit_margin = 0.05;
-  bool cancel_coupling = false, implicit_damping = false;
-  double torque_rate = 0.0, power = 0.0;
+  bool cancel_coupling = false;
+  double torque_rate = 0.0, power = 0.0, delay = 1.0;
   double tank_capacity = 0.0, tank_initial = 0.5;
 
   static const GainTable<TaskSpaceGains>& table();
@@ -79,12 +81,17 @@ class TaskSpaceIDAPBC final : public Controller {
   const Command& hold() noexcept;
   double follow(const Reference& reference, double dt) noexcept;
   const ShapedPotential& potential(const Minimum& minimum) noexcept;
-  void damp(double dt) noexcept;
+  void damp(double h) noexcept;
+  bool has_task_stiffness() const noexcept {
+    return gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
+  }
   void judge() noexcept;
 
   const Model& model_;
   const PositionTask task_;
   TaskSpaceGains gains_;
+  GainRamp<TaskSpaceGains> ramp_;
+  SwitchRamp cancelling_, by_task_;
   const TaskSpaceOptions options_;
   EnergyRouting routing_;
   JointLimitPotential joint_limits_;
@@ -94,17 +101,21 @@ class TaskSpaceIDAPBC final : public Controller {
   Evaluation d_, at_minimum_;
   Eigen::VectorXd rest_;
 
-  // The weight of a task stiffness, with the minimum and gains that it was computed for.
+  // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
+  // the share of the other stiffness.
   Weight given_, weighed_;
   std::uint64_t weighed_place_ = 0;
-  double weighed_task_ = 0.0, weighed_null_ = 0.0;
+  double weighed_task_ = 0.0, weighed_null_ = 0.0, weighed_share_ = 0.0, weighed_rest_ = 0.0;
   ShapedPotential wanted_potential_;
 
   // Of one update.
   Matrix3V jacobian_;
   TaskSvd svd_;
   SplitMotion motion_;
-  VectorV safe_torque_, positions_, depth_, damping_null_, wanted_, routed_, torque_;
+  HeldImpedance held_;
+  MatrixV damping_matrix_, stiffness_;
+  VectorV safe_torque_, positions_, depth_, spring_, damping_null_, damping_, wanted_, sent_,
+      routed_, torque_;
   Eigen::Vector3d damping_task_;
   Reason reason_{1024};
   Command command_;

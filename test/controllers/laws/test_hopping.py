@@ -92,7 +92,7 @@ def test_the_sampled_law_finds_out_by_itself_whether_the_leg_stands(
     controller = HoppingController(leg_robot)
     for height, stance in ((0.3, False), (0.05, True)):
         s = states(controller, height, rng)
-        command = controller.update(s, Reference(), 1e-3)
+        command = controller.update(s, Reference(), 0.0)
         wanted = controller.law.efforts(controller.leg.at(s.q, s.v), stance).force
         limit = leg_robot.joints.effort
         np.testing.assert_allclose(command.wrench_base, wanted[:3])
@@ -102,6 +102,23 @@ def test_the_sampled_law_finds_out_by_itself_whether_the_leg_stands(
     assert safe.status is Status.HOLDING
     assert not safe.torque.any()
     assert not safe.wrench_base.any()
+
+
+def test_strong_damping_held_for_a_sample_does_not_reverse_the_speed_of_the_leg(
+    leg_robot: VMSModel, rng: np.random.Generator
+) -> None:
+    controller = HoppingController(leg_robot)
+    controller.gains = controller.Gains(
+        radial_stiffness=0.0, flight_damping=1e4, energy_gain=0.0, delay=0.0
+    )
+    for dt in (1e-3, 1e-2):
+        s = states(controller, 0.3, rng)
+        leg = controller.leg.at(s.q, s.v)
+        damping = controller.update(s, Reference(), dt).energy.damping_task / leg.length_rate
+        after = leg.length_rate - dt * damping * leg.J_length @ np.linalg.solve(leg.M, leg.J_length)
+        assert 0.0 < after / leg.length_rate < 0.1
+    explicit = controller.update(s, Reference(), 0.0).energy.damping_task
+    assert explicit == pytest.approx(1e4 * leg.length_rate**2)
 
 
 def test_a_torque_beyond_the_limit_is_clipped_and_said(

@@ -104,26 +104,20 @@ def test_damping_fills_the_tank_to_its_capacity(panda: VMSModel) -> None:
     assert max(levels) == pytest.approx(0.3)
 
 
-def test_a_debt_is_paid_by_weakening_the_potential(panda: VMSModel) -> None:
-    # At 100 Hz these gains make up energy; the tank gives the spring up rather than go on.
+def test_gains_beyond_a_low_rate_give_no_more_than_the_spring_holds(panda: VMSModel) -> None:
+    # Held as they are, these gains would give a hundred times as much at 100 Hz.
     gains = {"stiffness": 400.0, "damping_task": 2.0, "damping_null": 0.5}
     tanked = Sampled(
         panda, held(panda, **gains, tank_capacity=1.0, tank_initial=0.1), Q0 + 0.02, REST, 10
     )
     plain = Sampled(panda, held(panda, **gains), Q0 + 0.02, REST, 10)
     start = 0.5 * 400.0 * 7 * 0.02**2
-    most = 0.0
     for _ in range(50):
-        tanked.run(0.02)
-        most = max(most, tanked.work)
-    plain.run(1.0)
-    assert plain.work > 100.0 * start
-    assert tanked.commands[-1].energy.unaccounted_energy > 0.1
-    assert min(c.authority for c in tanked.commands) < 0.5
-    # All it gave is what spring and tank held, and the debt of the worst sample.
-    debt = -min(c.energy.tank_level for c in tanked.commands)
-    assert 0.0 < debt < 0.1
-    assert most <= start + 0.1 + debt + 1e-9  # what 50 samples round
+        for loop in (tanked, plain):
+            loop.run(0.02)
+            assert loop.work <= start
+    assert "stiffness reduced" in plain.commands[-1].reason
+    assert panda.evaluate(plain.q, plain.v).kinetic_energy < 1e-3 * start
 
 
 def test_the_tank_can_be_switched_on_and_off_while_running(panda: VMSModel) -> None:

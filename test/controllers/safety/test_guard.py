@@ -217,12 +217,10 @@ def test_a_faster_robot_than_its_bound_is_braked_until_it_is_slower() -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("period", [1, 4, 10, 20])
 def test_ordinary_loops_raise_no_alarm_even_at_50_hz(name: str, period: int) -> None:
-    gains = {"implicit_damping": True} if name == "panda" else {}
     jitter = np.random.default_rng(3).uniform(0.3, 1.9, 4000)
     robot = Guarded(
         name,
         period=period,
-        gains=gains,
         fault=lambda k, q, v, dt: (q, v, dt * jitter[k]),
     )
     push = (

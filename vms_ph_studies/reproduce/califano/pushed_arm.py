@@ -160,4 +160,6 @@ class _Loop:
         return Ports(self.commands[-1].torque, None, wrench)
 
     def _command(self, x: PHState) -> Command:
-        return self._law(RobotState(x.q, self._form.velocity(x)), self._step)
+        # Evaluated in every stage, the law is that in continuous time.
+        dt = self._step if self._held else 0.0
+        return self._law(RobotState(x.q, self._form.velocity(x)), dt)

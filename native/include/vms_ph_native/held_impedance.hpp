@@ -1,0 +1,53 @@
+// Damping and stiffness of a sampled law that are stable at its rate, for all gains.
+#pragma once
+
+#include <Eigen/Eigenvalues>
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// The horizon h = (1 + 2 delay) dt, s; zero, the law in continuous time, without a valid dt.
+double horizon(double dt, double delay) noexcept;
+
+/// Spring and damping that may be held for a sample; the rule is described in
+/// vms_ph_controllers/laws/held_impedance.py.
+class HeldImpedance {
+ public:
+  explicit HeldImpedance(const Model& model);
+
+  /// Compute what a law holds for a sample. All matrices are (nv,nv) and symmetric.
+  ///
+  /// @param damping    D, positive semidefinite.
+  /// @param stiffness  K, an upper bound of the Hessian of the potential, positive semidefinite.
+  /// @param gradient   (nv,) of the potential.
+  /// @param velocity   (nv,) of the robot, or its error.
+  /// @param h          the horizon, s.
+  void compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
+               const VectorV& gradient, const VectorV& velocity, double h) noexcept;
+
+  /// A force (nv,) along the momentum that takes out the energy which holding the compensation of
+  /// gravity, and a gyroscopic force (nv,) if there is one, pumps within the horizon.
+  const VectorV& brake(Evaluation& d, double h, const VectorV* gyroscopic = nullptr) noexcept;
+
+  VectorV spring;    ///< (nv,) gradient of the potential, reduced where the stiffness is
+  VectorV velocity;  ///< w (nv,), to be multiplied by the damping
+  VectorV ahead;     ///< (nv,) additional spring force at the predicted pose, h K w
+
+  /// What was reduced, in words; empty when nothing was.
+  const char* reason() const noexcept { return reason_; }
+
+ private:
+  void reduce(const MatrixV& mass, double most) noexcept;
+
+  Evaluation ahead_;
+  Eigen::VectorXd q_ahead_;
+  MatrixV stiffness_, whole_, modes_;
+  VectorV brake_;
+  Eigen::SelfAdjointEigenSolver<MatrixV> eigen_;
+  bool is_reduced_ = false;
+  const char* reason_ = "";
+};
+
+}  // namespace vms_ph

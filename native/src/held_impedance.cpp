@@ -1,0 +1,111 @@
+#include "vms_ph_native/held_impedance.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+namespace vms_ph {
+namespace {
+
+// Share of the damping power, and least power (W), from which a reduction is reported.
+constexpr double kNoticeable = 0.5, kLeastPower = 1e-3;
+
+// The pose at which the weight is looked up is at most this far ahead, rad or m.
+constexpr double kFarthest = 0.5;
+
+}  // namespace
+
+double horizon(double dt, double delay) noexcept {
+  return dt > 0.0 ? (1.0 + 2.0 * delay) * std::min(dt, 1.0) : 0.0;
+}
+
+HeldImpedance::HeldImpedance(const Model& model)
+    : spring(VectorV::Zero(model.nv())),
+      velocity(spring),
+      ahead(spring),
+      ahead_(model),
+      q_ahead_(Eigen::VectorXd::Zero(model.nq())),
+      brake_(spring) {}
+
+void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
+                            const VectorV& gradient, const VectorV& its_velocity,
+                            double h) noexcept {
+  spring = gradient;
+  velocity = its_velocity;
+  is_reduced_ = false;
+  reason_ = "";
+  if (!(h > 0.0)) {
+    ahead.setZero(velocity.size());
+    return;
+  }
+  const double most = 0.5 / (h * h);
+  stiffness_ = stiffness;
+  whole_ = most * mass - stiffness_;
+  if (Eigen::LLT<MatrixV>(whole_).info() != Eigen::Success) reduce(mass, most);
+  whole_ = damping + h * stiffness_;
+  whole_ *= h;
+  whole_ += mass;
+  const VectorV held = damping * velocity;
+  const double wanted = velocity.dot(held);
+  VectorV left = mass * velocity;
+  const Eigen::LLT<MatrixV> factor(whole_);
+  factor.solveInPlace(left);
+  // D is symmetric: the power of D w is w against D v.
+  const bool slowed = wanted > kLeastPower && left.dot(held) < kNoticeable * wanted;
+  velocity = left;
+  ahead.noalias() = h * (stiffness_ * velocity);
+  if (slowed) {
+    reason_ = is_reduced_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
+                            "what is stable at this rate"
+                          : "damping reduced to what is stable at this rate";
+  } else if (is_reduced_) {
+    reason_ = "stiffness reduced to what is stable at this rate";
+  }
+}
+
+// Reduce the stiffness to `most` times the mass matrix, in every direction.
+void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
+  const Eigen::LLT<MatrixV> factor(mass);
+  factor.matrixL().solveInPlace(stiffness_);
+  stiffness_.transposeInPlace();
+  factor.matrixL().solveInPlace(stiffness_);
+  eigen_.compute(stiffness_);
+  if (eigen_.info() != Eigen::Success) {  // no direction is known: no spring is held
+    stiffness_.setZero();
+    spring.setZero();
+    is_reduced_ = true;
+    return;
+  }
+  const VectorV& values = eigen_.eigenvalues();
+  is_reduced_ = values.maxCoeff() > most;
+  factor.matrixL().solveInPlace(spring);
+  VectorV along = eigen_.eigenvectors().transpose() * spring;
+  along = along.cwiseProduct((most * values.cwiseMax(most).cwiseInverse()).eval());
+  modes_ = eigen_.eigenvectors();
+  modes_ = factor.matrixL() * modes_;
+  spring.noalias() = modes_ * along;
+  const VectorV kept = values.cwiseMax(0.0).cwiseMin(most);
+  stiffness_.noalias() = modes_ * kept.asDiagonal() * modes_.transpose();
+}
+
+const VectorV& HeldImpedance::brake(Evaluation& d, double h, const VectorV* gyroscopic) noexcept {
+  brake_.setZero(d.v().size());
+  const double farthest = 0.5 * h * d.v().cwiseAbs().maxCoeff();
+  const double kinetic = 2.0 * d.kinetic_energy();
+  if (!(farthest > 0.0 && std::isfinite(farthest) && kinetic > 0.0)) return brake_;
+  const double step = 0.5 * h * std::min(1.0, kFarthest / farthest);
+  const VectorV way = step * d.v();
+  d.model().integrate(d.q(), way, q_ahead_);
+  ahead_.set(q_ahead_, brake_);
+  double pumped = std::max(0.0, -d.v().dot(ahead_.g() - d.g()));
+  if (gyroscopic) {
+    VectorV turned = *gyroscopic;
+    const Eigen::LLT<MatrixV> factor(d.M());
+    factor.solveInPlace(turned);
+    pumped += 0.5 * h * gyroscopic->dot(turned);
+  }
+  brake_ = -std::min(pumped / kinetic, 1.0 / h) * d.momentum();
+  return brake_;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,65 @@
+"""Gains that follow their changes without a step in the effort."""
+
+from dataclasses import fields, replace
+from typing import Any, Generic, TypeVar
+
+G = TypeVar("G", bound=Any)
+
+# Time in which a gain crosses the whole range between its bounds, s.
+CROSSING = 1.0
+
+
+class GainRamp(Generic[G]):
+    """The gains in force: each moves to the value set at most its whole range in :data:`CROSSING`.
+
+    After a restart the next values are taken as they are: no effort depends on earlier ones.
+    """
+
+    def __init__(self, gains: G) -> None:
+        self.restart(gains)
+
+    def restart(self, gains: G) -> None:
+        """Take these gains, and the next ones, as they are."""
+        self.now, self._begun = gains, False
+
+    def follow(self, target: G, dt: float) -> G:
+        """Move towards the gains set, for a time step in s, and return those in force."""
+        if not self._begun or target == self.now:
+            self.now, self._begun = target, True
+            return target
+        share = _share(dt)
+        moved = {}
+        for item in fields(target):
+            value = getattr(target, item.name)
+            if not item.metadata["at_once"]:
+                step = share * (item.metadata["high"] - item.metadata["low"])
+                value = _approach(getattr(self.now, item.name), value, step)
+            moved[item.name] = value
+        self.now = replace(target, **moved)
+        return self.now
+
+
+class SwitchRamp:
+    """The share, in [0, 1], of a part of a law that is switched on or off."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Take the next position of the switch as it is."""
+        self.share, self._begun = 0.0, False
+
+    def follow(self, on: bool, dt: float) -> float:
+        """Move towards one or zero, for a time step in s, and return the share."""
+        target = 1.0 if on else 0.0
+        step = _share(dt) if self._begun else 1.0
+        self.share, self._begun = _approach(self.share, target, step), True
+        return self.share
+
+
+def _share(dt: float) -> float:
+    return min(dt / CROSSING, 1.0) if dt > 0.0 else 0.0
+
+
+def _approach(now: float, target: float, step: float) -> float:
+    return min(max(target, now - step), now + step)

@@ -1,0 +1,135 @@
+"""Damping and stiffness of a sampled law that are stable at its rate, for all gains.
+
+An effort is held for a sample ``dt`` and arrives up to ``delay`` samples late, so it acts on a
+motion that has gone on. Held as they are, a damping D above ``2 M / dt`` reverses a velocity and
+enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the horizon
+``h = (1 + 2 delay) dt`` the law instead applies
+
+- damping to the velocity w that it leaves: ``D w = D (M + h D)^-1 M v``, which is ``D v`` for small
+  h and never more than stops the motion within h;
+- stiffness up to ``M / (2 h^2)`` in every direction, and at the predicted pose, which damps by
+  ``h K``;
+- damping of the motion by as much as the compensation of gravity, held, pumps.
+
+For symmetric M, D and K the linear closed loop is stable for all gains and up to ``delay`` samples
+of delay: for an eigenvector with the quotients ``kappa = dt^2 K / M``, ``gamma = dt D / M`` the
+characteristic polynomial is ``z^d (z - 1)^2 + (kappa/2 + gamma) z + kappa/2 - gamma``.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+# Share of the damping power, and least power (W), from which a reduction is reported.
+_NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
+
+# The pose at which the weight is looked up is at most this far ahead, rad or m.
+_FARTHEST = 0.5
+
+DAMPING_REDUCED = "damping reduced to what is stable at this rate"
+STIFFNESS_REDUCED = "stiffness reduced to what is stable at this rate"
+
+
+def horizon(dt: float, delay: float) -> float:
+    """Return ``h = (1 + 2 delay) dt``, s; zero, the law in continuous time, without a valid dt."""
+    return (1.0 + 2.0 * delay) * min(dt, 1.0) if dt > 0.0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldImpedance:
+    """Spring and damping that may be held for a sample.
+
+    Attributes:
+        spring: (nv,) gradient of the potential, reduced where the stiffness is.
+        velocity: w (nv,), to be multiplied by the damping.
+        ahead: (nv,) additional spring force at the predicted pose, ``h K w``.
+        reason: what was reduced, in words; empty when nothing was.
+    """
+
+    spring: Array
+    velocity: Array
+    ahead: Array
+    reason: str
+
+    @classmethod
+    def continuous(cls, gradient: Array, velocity: Array) -> "HeldImpedance":
+        """Return the spring and damping of continuous time, which nothing holds."""
+        return cls(gradient, velocity, np.zeros(len(velocity)), "")
+
+    @classmethod
+    def of(
+        cls,
+        mass: Array,
+        damping: Array,
+        stiffness: Array,
+        gradient: Array,
+        velocity: Array,
+        h: float,
+        drift: Array | float = 0.0,
+    ) -> "HeldImpedance":
+        """Return what a law holds for a sample.
+
+        Args:
+            mass: M (nv,nv).
+            damping: D (nv,nv), symmetric and positive semidefinite, as are the stiffnesses.
+            stiffness: K (nv,nv), an upper bound of the Hessian of the potential.
+            gradient: (nv,) of the potential.
+            velocity: (nv,) of the robot, or its error.
+            h: the horizon, s.
+            drift: (nv,) damping force at the velocity of the reference.
+        """
+        if h <= 0.0:
+            return cls.continuous(gradient, velocity)
+        spring, reduced = gradient, False
+        most = 0.5 / (h * h)
+        if not _is_positive(most * mass - stiffness):
+            factor = np.linalg.cholesky(mass)
+            half = np.linalg.solve(factor, stiffness)
+            values, vectors = np.linalg.eigh(np.linalg.solve(factor, half.T))
+            modes = factor @ vectors
+            share = most / np.maximum(values, most)
+            spring = modes @ (share * np.linalg.solve(modes, gradient))
+            stiffness = (modes * np.clip(values, 0.0, most)) @ modes.T
+            reduced = bool(share.min() < 1.0)
+        whole = damping + h * stiffness
+        left = np.linalg.solve(mass + h * whole, mass @ velocity + h * drift)
+        wanted = float(velocity @ (damping @ velocity - drift))
+        given = float(velocity @ (damping @ left - drift))
+        slowed = wanted > _LEAST_POWER and given < _NOTICEABLE * wanted
+        reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
+        ahead = h * (stiffness @ left)
+        return cls(spring, left, ahead, "; ".join(filter(None, reasons)))
+
+
+def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
+    """Return a force (nv,) that takes out the energy which holding the other forces pumps.
+
+    Where the weight of an arm falls as it moves on, the compensation that is held, or arrives
+    late, does more work than the weight; a gyroscopic force (nv,) that is held does work. The
+    force is along the momentum and takes out the work for the whole horizon; it is zero for a
+    motion on which holding dissipates.
+    """
+    if h <= 0.0:
+        return np.zeros(len(d.v))
+    farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
+    kinetic = 2.0 * d.kinetic_energy
+    if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
+        return np.zeros(len(d.v))
+    model, step = d.model, 0.5 * h * min(1.0, _FARTHEST / farthest)
+    ahead = Evaluation(model, model.integrate(d.q, step * d.v), np.zeros(model.nv)).g
+    pumped = max(0.0, -float(d.v @ (ahead - d.g)))
+    if gyroscopic is not None:
+        pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
+    return -min(pumped / kinetic, 1.0 / h) * d.momentum
+
+
+def _is_positive(matrix: Array) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
