@@ -281,8 +281,8 @@ void mistakes_are_reported_in_one_sentence() {
   still.period = 0.0;
   refused("users_own.Spring", arm(), still, "must be a time above zero");
   PythonOptions hasty = patient();
-  hasty.load_timeout = 0.0;
-  refused("users_own.Spring", arm(), hasty, "it took longer than");
+  hasty.load_timeout = 0.05;
+  refused("users_own.SlowToLoad", arm(), hasty, "it took longer than");
   PythonController law("users_own.OneTorqueForAll", arm(), patient());
   CHECK(law.reset(at(0.3, 0.0)));
   CHECK(holds(law.update(at(0.3, 0.0), Reference(), 0.001), at(0.3, 0.0)));

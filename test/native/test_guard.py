@@ -120,7 +120,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
             reference.joints,
             measured[2],
         )
-        assert (other.status, other.reason) == (one.status, one.reason)
+        assert (other.status, other.reason) == (one.status, one.reason), (one.reason, measured)
         told.add((one.status, one.reason.split(";")[0]))
         size = 1.0 + float(np.abs(np.concatenate([one.wrench_base, one.torque])).max())
         np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=PARITY * size)

@@ -136,7 +136,7 @@ class DecoupledVMSController(Controller):
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
-            return self.safe_output(state.q)
+            return self._output.safe
         b, gains = self.model.b, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)

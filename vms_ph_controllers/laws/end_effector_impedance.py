@@ -134,7 +134,7 @@ class EndEffectorImpedance(Controller):
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             self.missed_updates()
-            return self.safe_output(state.q)
+            return self._output.safe
         model, gains, b = self.model, self._ramp.follow(self.gains, dt), self.model.b
         d = Evaluation(model, state.q, state.v)
         h = horizon(dt, gains.delay)

@@ -188,7 +188,7 @@ class TaskSpaceIDAPBC(Controller):
         model = self.model
         if not (state.is_usable(model) and is_usable_step(dt)):
             self.missed_updates()
-            return self.safe_output(state.q)
+            return self._held()
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay)
@@ -267,6 +267,9 @@ class TaskSpaceIDAPBC(Controller):
         """Return the gravity torque; see :meth:`Controller.safe_output`."""
         if RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
             return super().safe_output(q)
+        return self._held()
+
+    def _held(self) -> Command:
         return Command(
             np.zeros(0),
             self._safe_torque,

@@ -31,7 +31,7 @@ class JointReference:
         """Advance by one time step; see :meth:`PoseReference.advance`."""
         if self.is_resting:
             return
-        bandwidth = min(bandwidth, 1.0 / dt)
+        bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
         self.positions = self.positions + dt * self.rates
         self.rates = self.rates + dt * self.accelerations
         wanted = np.clip(0.5 * bandwidth * (self._target - self.positions), -speed, speed)

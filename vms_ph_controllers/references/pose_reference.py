@@ -47,7 +47,7 @@ class PoseReference:
         """
         if twist is None and self.is_resting:
             return
-        bandwidth = min(bandwidth, 1.0 / dt)
+        bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
         if twist is not None:

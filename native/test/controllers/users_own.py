@@ -106,6 +106,14 @@ class NoNumberBeyondOne(Spring):
             return Command(command.wrench_base, command.torque * np.sqrt(1.0 - state.q[0]))
 
 
+class SlowToLoad(Spring):
+    """Takes half a second to be constructed."""
+
+    def __init__(self, model):
+        time.sleep(0.5)
+        super().__init__(model)
+
+
 class OneTorqueForAll(Spring):
     """Gives a single torque, whatever the number of joints."""
 

@@ -1,5 +1,7 @@
 """Input that no law can use: states, time steps, references and gains."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,28 @@ def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(kind: type[Contro
             np.testing.assert_allclose(force, weight, atol=1e-12)
     controller.reset(rest)
     assert controller.update(rest, HOLD, 1e-3).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (TaskSpaceIDAPBC, "panda"),
+        (EndEffectorImpedance, "satellite_panda"),
+        (DecoupledVMSController, "omnidirectional_panda"),
+        (HoppingController, "revolute_hopper"),
+    ],
+)
+@pytest.mark.parametrize("capacity", [0.0, 1.0])
+def test_a_time_step_of_zero_is_the_law_in_continuous_time(
+    kind: type[Controller], name: str, capacity: float
+) -> None:
+    model = robots.load(name)
+    state = RobotState(model.neutral_configuration(), np.full(model.nv, 0.1))
+    law = kind(model)
+    if hasattr(law.gains, "tank_capacity"):
+        law.gains = replace(law.gains, tank_capacity=capacity)
+    law.reset(state)
+    first = law.update(state, Reference(), 0.0)
+    soon = law.update(state, Reference(), 1e-9)
+    assert first.status is not Status.HOLDING
+    np.testing.assert_allclose(first.torque, soon.torque, rtol=1e-4, atol=1e-4)
