@@ -129,7 +129,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
 
     simulation = Simulation(StandardForm(model), home, 1e-3, control)
     push = np.array([1.0, -0.5, 0.3, 0, 0, 0])
-    simulation.advance(1000, External(wrench_end_effector=push, in_tool_axes=False))
+    simulation.advance(600, External(wrench_end_effector=push, in_tool_axes=False))
     words = " ".join(reason for _, reason in told)
     for part in ("finite", "jumped", "size", "time step", "moves at", "a moment ago", "refused"):
         assert part in words
