@@ -50,7 +50,16 @@ def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
 # Keys of rosdep for modules of other names, and modules that docs/interoperability.md says to get
 # from PyPI or that only a checkout has.
 _KEYS = {"yaml": "python3-yaml", "urdf_parser_py": "urdfdom_py", "tf2_ros": "tf2_ros_py"}
-_FROM_PYPI = {"rosbags", "mcap", "lz4", "zstandard", "viser", "websockets", "trimesh", "mujoco"}  # some by others
+_FROM_PYPI = {
+    "rosbags",
+    "mcap",
+    "lz4",
+    "zstandard",
+    "viser",
+    "websockets",
+    "trimesh",
+    "mujoco",
+}  # some by others
 _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
 
 
