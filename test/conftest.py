@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     # Only the first worker of pytest-xdist starts processes; what computes gives way to them.
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
-        os.nice(5)
+        os.nice(15)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
