@@ -83,17 +83,14 @@ def test_another_process_calls_the_model_server(demo: Demo, start: Start) -> Non
 
 
 def test_the_topics_are_published_at_one_hundred_hertz(demo: Demo, start: Start) -> None:
-    seen = []
-    for _ in range(4):  # what was missed while other processes started is caught up first
-        hz = start("topic", "hz", "/joint_states", "--seconds", "6")
-        assert hz.wait(30) == 0
-        rates = [float(r) for r in re.findall(r"average rate: ([\d.]+)", hz.output)]
-        assert len(rates) >= 3
-        seen.append(float(np.median(rates)))
-        # A stall of 0.2 s of a busy machine at one end of the window changes the rate by 3 %.
-        if abs(seen[-1] - 100.0) <= 5.0:
-            return
-    pytest.fail(f"never 100 Hz, but {seen}")
+    echo = start("topic", "echo", "/joint_states")
+    echo.await_count("\n---", 150)
+    echo.interrupt()
+    found = re.findall(r"stamp:\s+sec: (\d+)\s+nanosec: (\d+)", echo.output)
+    stamps = np.array([float(sec) + 1e-9 * float(nanosec) for sec, nanosec in found])
+    assert len(stamps) >= 150
+    # In the time of the simulation: how fast a loaded machine is, only a benchmark can say.
+    assert np.median(np.diff(stamps)) == pytest.approx(0.01, abs=1e-6)
 
 
 STRANGER = """
