@@ -52,6 +52,7 @@ void bind_guard(py::module_& module) {
       .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
            py::arg("base_actuated") = true)
+      .def("set_gain", &Guard::set_gain, py::arg("name"), py::arg("value"))
       .def(
           "reset",
           [](Guard& guard, const Vector& q, const Vector& v) { return guard.reset({q, v}); },

@@ -78,6 +78,18 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
 }
 
 bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
+  if (!hold(q)) return false;
+  output_.restart(d_);
+  return true;
+}
+
+bool DecoupledVMSController::resume(const RobotState& state) noexcept {
+  if (!hold(state.q)) return false;
+  output_.resume(d_);
+  return true;
+}
+
+bool DecoupledVMSController::hold(const Eigen::VectorXd& q) noexcept {
   if (!model_.is_configuration(q)) return false;
   v_ref_.setZero();
   d_.set(q, v_ref_);
@@ -89,7 +101,6 @@ bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
   base_.restart(model_.base_pose(q).toHomogeneousMatrix());
   model_.joint_positions(q, positions_);
   joints_.restart(positions_);
-  output_.restart(d_);
   ramp_.restart(gains_);
   begun_ = false;
   return true;

@@ -53,7 +53,7 @@ const Command& Guard::update(const RobotState& state, const Reference& reference
   if (seen_->holds()) return safe("implausible state: ", seen_->reason, dt);
   if (seen_->restarts) {
     forget(waiting_);
-    if (!law_->reset(state)) return safe("", "the law cannot restart at this state", dt);
+    if (!law_->resume(state)) return safe("", "the law cannot restart at this state", dt);
   }
   references_.check(waiting_, state.q);
   const Command& command = law_->update(state, waiting_, dt);

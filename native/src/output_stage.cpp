@@ -50,8 +50,13 @@ OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocatio
 }
 
 void OutputStage::restart(Evaluation& d) noexcept {
-  limits_.restart();
   tank_.restart();
+  resume(d);
+}
+
+void OutputStage::resume(Evaluation& d) noexcept {
+  limits_.restart();
+  tank_.forget_sample();
   hold(d);
 }
 

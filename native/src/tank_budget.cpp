@@ -19,11 +19,15 @@ TankBudget::TankBudget(const Model& model)
     : potential_(model), moved_(model), held_(model), grant_(model) {}
 
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
+  tank_.reset();
+  resume(potential);
+}
+
+void TankBudget::resume(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
-  is_short_ = was_overdrawn_ = false;
+  is_short_ = false;
   held_.forget();
-  tank_.reset();
 }
 
 void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
@@ -31,7 +35,7 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
   if (capacity <= 0.0) {
     tank_.reset();
     authority_ = 1.0;
-    is_short_ = was_overdrawn_ = false;
+    is_short_ = false;
     return;
   }
   if (!tank_) {
@@ -78,7 +82,6 @@ bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
 
 double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
                           double share) noexcept {
-  was_overdrawn_ |= tank_->level() < -kRoundingEnergy;
   potential_ = next;
   const double whole = next.energy(q);
   authority_ = covered_authority(whole, before + tank_->level());

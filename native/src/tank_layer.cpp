@@ -6,8 +6,10 @@ TankLayer::TankLayer(const Model& model) : held_(model), grant_(model) {}
 
 void TankLayer::restart() noexcept {
   tank_.reset();
-  held_.forget();
+  forget_sample();
 }
+
+void TankLayer::forget_sample() noexcept { held_.forget(); }
 
 void TankLayer::begin_sample(Evaluation& d, double capacity, double initial, double dt) noexcept {
   if (capacity <= 0.0) {

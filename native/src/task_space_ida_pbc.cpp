@@ -69,6 +69,18 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
 }
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
+  if (!hold_at(q_star)) return false;
+  tank_budget_.reset(potential(minimum_.now()));
+  return true;
+}
+
+bool TaskSpaceIDAPBC::resume(const RobotState& state) noexcept {
+  if (!hold_at(state.q)) return false;
+  tank_budget_.resume(potential(minimum_.now()));
+  return true;
+}
+
+bool TaskSpaceIDAPBC::hold_at(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
   Evaluation& d = minimum_.restart(q_star);
   safe_torque_ = d.g();
@@ -78,7 +90,6 @@ bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   cancelling_.restart();
   by_task_.restart();
   by_task_.follow(has_task_stiffness(), 0.0);
-  tank_budget_.reset(potential(minimum_.now()));
   return true;
 }
 

@@ -1,7 +1,7 @@
 """The guard in C++ is that in Python: statuses, reasons and efforts, with failing measurements."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import ModuleType
 
 import numpy as np
@@ -95,6 +95,10 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
         else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
         base_actuated=actuated,
     )
+    # A tank whose level has changed shows that continuing at another pose does not refill it.
+    law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.5)
+    assert theirs.set_gain("tank_capacity", 1.0)
+    assert theirs.set_gain("tank_initial", 0.5)
     home = model.configuration(known.home)
     ours.reset(RobotState(home, np.zeros(model.nv)))
     assert theirs.reset(home, np.zeros(model.nv))
@@ -121,6 +125,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
             measured[2],
         )
         assert (other.status, other.reason) == (one.status, one.reason), (one.reason, measured)
+        assert other.energy.tank_level == pytest.approx(one.energy.tank_level, abs=1e-9)
         told.add((one.status, one.reason.split(";")[0]))
         size = 1.0 + float(np.abs(np.concatenate([one.wrench_base, one.torque])).max())
         np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=PARITY * size)

@@ -59,6 +59,17 @@ class Controller(ABC):
             StateError: the state does not fit the model.
         """
 
+    def resume(self, state: RobotState) -> None:
+        """Continue at another pose than that of the last update, and hold it.
+
+        A law with an energy tank keeps its level, which :meth:`reset` sets to the initial one. By
+        default this is :meth:`reset`.
+
+        Raises:
+            StateError: the state does not fit the model.
+        """
+        self.reset(state)
+
     @abstractmethod
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command for a state.

@@ -114,12 +114,19 @@ class DecoupledVMSController(Controller):
         """Hold the present pose; see :meth:`Controller.reset`."""
         self.set_minimum(state.q)
 
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._output.resume(self._hold(state.q))
+
     def set_minimum(self, q: Array) -> None:
         """Set the minimum of the shaped energy to a configuration (nq,) at once.
 
         Raises:
             StateError: it is not a configuration of the model.
         """
+        self._output.restart(self._hold(q))
+
+    def _hold(self, q: Array) -> Evaluation:
         d = self.model.evaluate(q, np.zeros(self.model.nv))
         angular = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)
@@ -128,9 +135,9 @@ class DecoupledVMSController(Controller):
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._base.restart(self.model.base_pose(d.q))
         self._joints.restart(self.model.joint_positions(d.q))
-        self._output.restart(d)
         self._ramp.restart(self.gains)
         self._begun = False
+        return d
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""

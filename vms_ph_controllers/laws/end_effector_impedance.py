@@ -112,6 +112,13 @@ class EndEffectorImpedance(Controller):
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
+        self._output.restart(self._hold(state))
+
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._output.resume(self._hold(state))
+
+    def _hold(self, state: RobotState) -> Evaluation:
         model, b = self.model, self.model.b
         d = model.evaluate(state.q, np.zeros(model.nv))
         self._base_home = model.base_pose(d.q)
@@ -125,10 +132,10 @@ class EndEffectorImpedance(Controller):
             (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
         )
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
-        self._output.restart(d)
         self._ramp.restart(self.gains)
         self._holding.restart()
         self._attached.restart()
+        return d
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""

@@ -167,12 +167,21 @@ class TaskSpaceIDAPBC(Controller):
         """Hold the present pose; see :meth:`Controller.reset`."""
         self.set_minimum(state.q)
 
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._hold(state.q)
+        self._tank_budget.resume(self._potential(self._governor.now))
+
     def set_minimum(self, q_star: Array) -> None:
         """Set the minimum of the shaped potential to a configuration (nq,), [D (36)].
 
         Raises:
             StateError: it is not a configuration of the model.
         """
+        self._hold(q_star)
+        self._tank_budget.reset(self._potential(self._governor.now))
+
+    def _hold(self, q_star: Array) -> None:
         d = self._governor.restart(q_star)
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
@@ -181,7 +190,6 @@ class TaskSpaceIDAPBC(Controller):
         self._cancelling.restart()
         self._by_task.restart()
         self._by_task.follow(self._has_task_stiffness, 0.0)
-        self._tank_budget.reset(self._potential(self._governor.now))
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the torques for a state; see :meth:`Controller.update`."""

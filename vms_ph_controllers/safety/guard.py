@@ -83,7 +83,7 @@ class Guard:
         asked, refused = self._references.checked(_NONE if seen.restarts else wanted, state.q)
         try:
             if seen.restarts:
-                self.law.reset(state)
+                self.law.resume(state)
             command = self.law.update(state, asked, dt)
             finite = np.isfinite(command.torque.sum() + command.wrench_base.sum())
         except Exception as error:  # a law of a user may raise anything

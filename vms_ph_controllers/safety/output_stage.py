@@ -79,8 +79,13 @@ class OutputStage:
 
     def restart(self, d: Evaluation) -> None:
         """Restart: torques may jump, the tank is at its initial level."""
-        self._limits.restart()
         self._tank.restart()
+        self.resume(d)
+
+    def resume(self, d: Evaluation) -> None:
+        """Continue at another pose: torques may jump, the tank keeps its level."""
+        self._limits.restart()
+        self._tank.forget_sample()
         self._hold(d)
 
     def safe_at(self, q: Array) -> Command:
@@ -127,7 +132,7 @@ class OutputStage:
         return Output(force, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
-        self._at, self.safe = d.q, self._gravity_compensation(d)
+        self._at, self._weight, self.safe = d.q, d.g, self._gravity_compensation(d)
 
     def _achieved(self, d: Evaluation, wanted: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
@@ -140,7 +145,7 @@ class OutputStage:
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
-        b, self._weight = self._model.b, d.g
+        b = self._model.b
         wrench = self._actuation.apply(d.g[:b], d.g[:b]).wrench
         torque = d.g[b:] + d.A.T @ (wrench - d.g[:b])
         bound = self._model.joints.effort

@@ -32,13 +32,11 @@ class TankBudget:
         authority: in [0, 1]; one without a tank.
         tank: the tank, or None.
         is_short: whether the last change was not fully covered by the tank.
-        was_overdrawn: whether sampling has ever overdrawn the tank since the reset.
     """
 
     tank: EnergyTank | None
     authority: float
     is_short: bool
-    was_overdrawn: bool
 
     def __init__(self, model: VMSModel) -> None:
         self._held, self._grant = HeldSample(model), SampleGrant(model)
@@ -46,8 +44,13 @@ class TankBudget:
 
     def reset(self, potential: ShapedPotential) -> None:
         """Restart with a potential; a tank begins at its initial level."""
-        self.potential = potential
         self._remove_tank()
+        self.resume(potential)
+
+    def resume(self, potential: ShapedPotential) -> None:
+        """Continue with a potential at its minimum; a tank keeps its level."""
+        self.potential = potential
+        self.authority, self.is_short = 1.0, False
         self._held.forget()
 
     def energy(self, q: Array) -> float:
@@ -96,7 +99,6 @@ class TankBudget:
             new = wanted(share)
             if self._is_covered(new, q, before, tank.available):
                 break
-        self.was_overdrawn |= tank.level < -_ROUNDING
         self.potential = new
         whole = new.energy(q)
         self.authority = _authority(whole, before + tank.level)
@@ -141,7 +143,7 @@ class TankBudget:
 
     def _remove_tank(self) -> None:
         self.tank = None
-        self.authority, self.is_short, self.was_overdrawn = 1.0, False, False
+        self.authority, self.is_short = 1.0, False
 
     def _stored(self, d: Evaluation, limit_energy: float) -> float:
         # The torque compensates gravity, so the gravitational energy comes from the controller.

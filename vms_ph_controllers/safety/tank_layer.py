@@ -26,6 +26,10 @@ class TankLayer:
     def restart(self) -> None:
         """Restart with a tank at its initial level."""
         self._tank: EnergyTank | None = None
+        self.forget_sample()
+
+    def forget_sample(self) -> None:
+        """Keep the level, and account for nothing that happened since the last update."""
         self._held.forget()
 
     @property

@@ -110,6 +110,11 @@ class Controller {
   /// Clear all history and hold the present pose; false for a state that is not one of the robot.
   virtual bool reset(const RobotState& state) noexcept = 0;
 
+  /// Continue at another pose than that of the last update, and hold it; false as for reset().
+  ///
+  /// A law with an energy tank keeps its level, which reset() sets to the initial one.
+  virtual bool resume(const RobotState& state) noexcept { return reset(state); }
+
   /// The command for a state.
   ///
   /// @param state      measured; if an entry is not finite, the safe output is returned.

@@ -42,6 +42,7 @@ class DecoupledVMSController final : public Controller {
 
   /// Hold the present pose; only the configuration of the state is used.
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
+  bool resume(const RobotState& state) noexcept override;
 
   /// Set the minimum of the shaped energy to a configuration (nq,) at once; false, without any
   /// change, if it is not a configuration of the robot.
@@ -57,6 +58,7 @@ class DecoupledVMSController final : public Controller {
   }
 
  private:
+  bool hold(const Eigen::VectorXd& q) noexcept;
   struct Shaped {
     double energy;
     VectorV gradient, stiffness;  // (nv,), the stiffness diagonal

@@ -41,6 +41,9 @@ class OutputStage {
   /// Restart: torques may jump, the tank is at its initial level.
   void restart(Evaluation& d) noexcept;
 
+  /// Continue at another pose: torques may jump, the tank keeps its level.
+  void resume(Evaluation& d) noexcept;
+
   /// Note that the safe output has acted since the last update.
   void missed_updates() noexcept;
 

@@ -28,11 +28,12 @@ class TankBudget {
   /// Whether the last change was not fully covered by the tank.
   bool is_short() const noexcept { return is_short_; }
 
-  /// Whether sampling has ever overdrawn the tank since the reset.
-  bool was_overdrawn() const noexcept { return was_overdrawn_; }
 
   /// Restart with a potential; a tank begins at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
+
+  /// Continue with a potential at its minimum; a tank keeps its level.
+  void resume(const ShapedPotential& potential) noexcept;
 
   /// The potential in force at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept { return authority_ * potential_.energy(q); }
@@ -90,7 +91,7 @@ class TankBudget {
 
   ShapedPotential potential_, moved_;
   double authority_ = 1.0;
-  bool is_short_ = false, was_overdrawn_ = false;
+  bool is_short_ = false;
   std::optional<EnergyTank> tank_;
   HeldSample held_;
   SampleGrant grant_;

@@ -24,6 +24,9 @@ class TankLayer {
   /// Restart with a tank at its initial level.
   void restart() noexcept;
 
+  /// Keep the level, and account for nothing that happened since the last update.
+  void forget_sample() noexcept;
+
   /// Energy in the tank, J; zero without a tank.
   double level() const noexcept { return tank_ ? tank_->level() : 0.0; }
 

@@ -62,6 +62,7 @@ class TaskSpaceIDAPBC final : public Controller {
                            const TaskSpaceOptions& options = {});
 
   bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
+  bool resume(const RobotState& state) noexcept override;
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   void missed_updates() noexcept override { tank_budget_.missed_updates(safe_torque_); }
@@ -79,6 +80,7 @@ class TaskSpaceIDAPBC final : public Controller {
 
  private:
   const Command& hold() noexcept;
+  bool hold_at(const ConstVector& q_star) noexcept;
   double follow(const Reference& reference, double dt) noexcept;
   const ShapedPotential& potential(const Minimum& minimum) noexcept;
   void damp(double h) noexcept;

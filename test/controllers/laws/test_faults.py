@@ -24,6 +24,12 @@ REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
 
 
+LAWS = [
+    (TaskSpaceIDAPBC, "panda"),
+    (EndEffectorImpedance, "satellite_panda"),
+    (DecoupledVMSController, "omnidirectional_panda"),
+    (HoppingController, "revolute_hopper"),
+]
 UNUSABLE_STEPS = [-1.0, np.nan, np.inf, 1e300, 1.1]
 
 
@@ -36,15 +42,7 @@ def test_a_time_step_that_is_none_moves_nothing(law: TaskSpaceIDAPBC, dt: float)
 
 
 @pytest.mark.parametrize("dt", UNUSABLE_STEPS)
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (TaskSpaceIDAPBC, "panda"),
-        (EndEffectorImpedance, "satellite_panda"),
-        (DecoupledVMSController, "omnidirectional_panda"),
-        (HoppingController, "revolute_hopper"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name"), LAWS)
 def test_after_a_time_step_that_is_none_a_law_works_on(
     kind: type[Controller], name: str, dt: float
 ) -> None:
@@ -116,15 +114,7 @@ def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(kind: type[Contro
     assert controller.update(rest, HOLD, 1e-3).status is Status.OK
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (TaskSpaceIDAPBC, "panda"),
-        (EndEffectorImpedance, "satellite_panda"),
-        (DecoupledVMSController, "omnidirectional_panda"),
-        (HoppingController, "revolute_hopper"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name"), LAWS)
 @pytest.mark.parametrize("capacity", [0.0, 1.0])
 def test_a_time_step_of_zero_is_the_law_in_continuous_time(
     kind: type[Controller], name: str, capacity: float
@@ -139,3 +129,22 @@ def test_a_time_step_of_zero_is_the_law_in_continuous_time(
     soon = law.update(state, Reference(), 1e-9)
     assert first.status is not Status.HOLDING
     np.testing.assert_allclose(first.torque, soon.torque, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "name"), LAWS[:3])
+def test_a_law_that_continues_at_another_pose_keeps_the_level_of_its_tank(
+    kind: type[Controller], name: str
+) -> None:
+    model = robots.load(name)
+    q, rest = model.neutral_configuration() + 0.0, np.zeros(model.nv)
+    elsewhere = model.integrate(q, np.full(model.nv, 0.2))
+    law = kind(model)
+    law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.25)
+    law.reset(RobotState(q, rest))
+    law.update(RobotState(q, rest), HOLD, 1e-3)
+    law.gains = replace(law.gains, tank_initial=0.75)
+    for restart, level in ((law.resume, 0.25), (law.reset, 0.75)):
+        restart(RobotState(elsewhere, rest))
+        command = law.update(RobotState(elsewhere, rest), HOLD, 1e-3)
+        assert command.status is not Status.HOLDING
+        assert command.energy.tank_level == pytest.approx(level, abs=1e-9)

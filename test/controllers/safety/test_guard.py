@@ -1,5 +1,6 @@
 """A guarded law in closed loop with a simulated robot whose measurements or references fail."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,53 +10,56 @@ from vms_ph_controllers import Command, Controller, Reference, RobotState, Statu
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
 
 from ..support.guarded_robots import Fault, Guarded
 
 ROBOTS = ["panda", "hextilt", "satellite_panda", "omnidirectional_panda"]
 
+Measured = tuple[Array, Array, float]
 
-def _nan(q, v, dt):  # type: ignore[no-untyped-def]
+
+def _nan(q: Array, v: Array, dt: float) -> Measured:
     return np.full_like(q, np.nan), v, dt
 
 
-def _one_infinite(q, v, dt):  # type: ignore[no-untyped-def]
+def _one_infinite(q: Array, v: Array, dt: float) -> Measured:
     v[-1] = np.inf
     return q, v, dt
 
 
-def _fast(q, v, dt):  # type: ignore[no-untyped-def]
+def _fast(q: Array, v: Array, dt: float) -> Measured:
     return q, np.full_like(v, 1e6), dt
 
 
-def _glitch(q, v, dt):  # type: ignore[no-untyped-def]
+def _glitch(q: Array, v: Array, dt: float) -> Measured:
     q[-1] += 3.0
     return q, v, dt
 
 
-def _swapped(q, v, dt):  # type: ignore[no-untyped-def]
+def _swapped(q: Array, v: Array, dt: float) -> Measured:
     q[-1], q[-2] = q[-2] - 1.0, q[-1]
     return q, v, dt
 
 
-def _short(q, v, dt):  # type: ignore[no-untyped-def]
+def _short(q: Array, v: Array, dt: float) -> Measured:
     return q[:-1], v, dt
 
 
-def _an_hour_later(q, v, dt):  # type: ignore[no-untyped-def]
+def _an_hour_later(q: Array, v: Array, dt: float) -> Measured:
     return q, v, 3600.0
 
 
-def _backwards(q, v, dt):  # type: ignore[no-untyped-def]
+def _backwards(q: Array, v: Array, dt: float) -> Measured:
     return q, v, -3600.0
 
 
-def _endless(q, v, dt):  # type: ignore[no-untyped-def]
+def _endless(q: Array, v: Array, dt: float) -> Measured:
     return q, v, np.inf
 
 
-def _no_time(q, v, dt):  # type: ignore[no-untyped-def]
+def _no_time(q: Array, v: Array, dt: float) -> Measured:
     return q, v, np.nan
 
 
@@ -79,7 +83,7 @@ OF_A_BASE = {
 }
 
 
-def _during(fault, first: int, last: int) -> Fault:  # type: ignore[no-untyped-def]
+def _during(fault: Callable[[Array, Array, float], Measured], first: int, last: int) -> Fault:
     return lambda k, q, v, dt: fault(q, v, dt) if first <= k < last else (q, v, dt)
 
 
@@ -138,7 +142,7 @@ def test_the_arm_of_a_free_base_is_braked_against_the_base() -> None:
 def test_a_frozen_joint_is_noticed_and_its_return_ends_the_reflex() -> None:
     stuck: dict[str, tuple[float, float]] = {}
 
-    def freeze(k: int, q: np.ndarray, v: np.ndarray, dt: float):  # type: ignore[no-untyped-def]
+    def freeze(k: int, q: Array, v: Array, dt: float) -> Measured:
         if 400 <= k < 1200:
             q[5], v[5] = stuck.setdefault("it", (q[5], v[5]))
         return q, v, dt
