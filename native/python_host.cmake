@@ -21,3 +21,4 @@ target_link_options(vms_ph_python_host PRIVATE LINKER:-z,nodelete LINKER:-Bsymbo
 add_library(vms_ph_gravity_compensating_fallback STATIC src/gravity_compensating_fallback.cpp)
 target_link_libraries(vms_ph_gravity_compensating_fallback PUBLIC vms_ph_native vms_ph_python_host
   PRIVATE $<BUILD_INTERFACE:vms_ph_warnings>)
+vms_ph_precompiled(vms_ph_gravity_compensating_fallback)

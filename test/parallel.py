@@ -19,8 +19,8 @@ def folder_of(nodeid: str) -> str:
 def place(item: pytest.Item) -> tuple[int, bool]:
     """A key to sort by: long runs come first, and what waits for the compiler comes last."""
     order = {"processes": 0, "studies": 1, "native": 3}
-    needs_sanitized = "sanitized_folder" in getattr(item, "fixturenames", ())
-    return order.get(folder_of(item.nodeid), 2), needs_sanitized
+    needs = getattr(item, "fixturenames", ())
+    return order.get(folder_of(item.nodeid), 2), "sanitized_host_folder" in needs
 
 
 def make_scheduler(config: pytest.Config, log: object) -> Any:

@@ -22,6 +22,7 @@ def build(
     tests: bool = False,
     sanitize: bool = False,
     build_type: str = "Release",
+    target: str = "all",
 ) -> Path:
     """Configure and compile native/ incrementally.
 
@@ -31,6 +32,7 @@ def build(
         tests: build the C++ tests and benchmarks.
         sanitize: with the address and undefined-behaviour sanitizers.
         build_type: build type of CMake.
+        target: what to build of it.
 
     Returns:
         The folder.
@@ -57,7 +59,7 @@ def build(
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
     cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
-    cmake("--build", folder)
+    cmake("--build", folder, "--target", target)
     return folder
 
 

@@ -3,18 +3,40 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <pinocchio/serialization/model.hpp>
+
 #include "bindings.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
 using vms_ph::Model;
 
+namespace {
+
+/// Construct a model from the result of pinocchio.Model.saveToString() of the same version.
+Model from_archive(const std::string& text, const std::string& end_effector) {
+  pinocchio::Model model;
+  try {
+    model.loadFromString(text);
+  } catch (const std::exception& error) {
+    throw vms_ph::ModelError(
+        std::string("this is not a model saved by this version of Pinocchio: ") + error.what());
+  }
+  return Model(std::move(model), end_effector);
+}
+
+}  // namespace
+
 PYBIND11_MODULE(vms_ph_native, module) {
   module.doc() = "Controllers and integrators of vms_ph in C++.";
   py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
   py::class_<Model, std::shared_ptr<Model>>(module, "Model",
                                             "The robot; see vms_ph_dynamics.VMSModel.")
-      .def(py::init(&Model::from_archive), py::arg("archive"), py::arg("end_effector") = "",
+      .def(py::init(&from_archive), py::arg("archive"), py::arg("end_effector") = "",
            "Take what pinocchio.Model.saveToString() gives.")
       .def_property_readonly("b", &Model::b)
       .def_property_readonly("n", &Model::n)

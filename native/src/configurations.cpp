@@ -26,10 +26,10 @@ constexpr double kNormTolerance = 1e-6;
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
   for (pinocchio::JointIndex i = 1; i < static_cast<pinocchio::JointIndex>(model_.njoints); ++i) {
-    const auto& joint = model_.joints[i];
-    if (joint.nq() == joint.nv()) continue;
-    const int size = joint.nv() == 6 ? 4 : 2;  // positions come first, the rotation last
-    const double length = q.segment(joint.idx_q() + joint.nq() - size, size).norm();
+    const int positions = model_.nqs[i], velocities = model_.nvs[i];
+    if (positions == velocities) continue;
+    const int size = velocities == 6 ? 4 : 2;  // positions come first, the rotation last
+    const double length = q.segment(model_.idx_qs[i] + positions - size, size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;

@@ -18,12 +18,10 @@ const Model& checked(const Model& model) {
 
 std::vector<bool> continuous_joints(const Model& model) {
   std::vector<bool> continuous(static_cast<std::size_t>(model.n()), false);
-  for (const auto& joint : model.pinocchio().joints) {
-    const int k = joint.idx_v() - model.b();
-    if (k < 0 || joint.nv() != 1) continue;
-    const bool prismatic = joint.shortname().rfind("JointModelP", 0) == 0;
-    continuous[static_cast<std::size_t>(k)] =
-        !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
+  for (std::size_t i = 0; i < continuous.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    const bool prismatic = model.joint_kinds()[i].rfind("JointModelP", 0) == 0;
+    continuous[i] = !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
   }
   return continuous;
 }

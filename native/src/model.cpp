@@ -1,16 +1,11 @@
 #include "vms_ph_native/model.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include <pinocchio/algorithm/center-of-mass.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
-#include <pinocchio/algorithm/model.hpp>
-#include <pinocchio/parsers/urdf.hpp>
-#include <pinocchio/serialization/model.hpp>
 
 namespace vms_ph {
 namespace {
@@ -51,15 +46,6 @@ pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::stri
                    "'; give the name of a link or joint of its URDF");
 }
 
-// The name of the joint whose element encloses a position in the text of a URDF.
-std::string name_of_joint_around(const std::string& xml, std::size_t at) {
-  const auto joint = xml.rfind("<joint", at);
-  const auto name = joint == std::string::npos ? joint : xml.find("name", joint);
-  const auto begin = name == std::string::npos ? name : xml.find_first_of("\"'", name);
-  if (begin == std::string::npos || begin > at) return "";
-  return xml.substr(begin + 1, xml.find(xml[begin], begin + 1) - begin - 1);
-}
-
 // URDF writers put 0 where they mean "not given", Pinocchio the largest double.
 constexpr double kNoLimit = 1e100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -92,88 +78,35 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
   for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints);
        ++i) {
-    const auto& joint = model_.joints[i];
-    if (joint.nv() != 1) {
+    if (model_.nvs[i] != 1) {
       throw ModelError(
-          "the joint '" + model_.names[i] + "' has " + std::to_string(joint.nv()) +
+          "the joint '" + model_.names[i] + "' has " + std::to_string(model_.nvs[i]) +
           " degrees of freedom; besides the base only revolute, continuous and prismatic joints "
           "are covered: split it into single ones");
     }
-    const int k = joint.idx_v() - b_;
+    const int at = model_.idx_vs[i], k = at - b_;
     joint_names_.push_back(model_.names[i]);
+    joint_kinds_.push_back(model_.joints[i].shortname());
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
-    if (joint.nq() == 1) {
-      const double low = model_.lowerPositionLimit[joint.idx_q()];
-      const double high = model_.upperPositionLimit[joint.idx_q()];
+    if (model_.nqs[i] == 1) {
+      const double low = model_.lowerPositionLimit[model_.idx_qs[i]];
+      const double high = model_.upperPositionLimit[model_.idx_qs[i]];
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
 #if PINOCCHIO_MAJOR_VERSION >= 4
-    effort_[k] = limit(model_.upperEffortLimit[joint.idx_v()]);
-    velocity_[k] = limit(model_.upperVelocityLimit[joint.idx_v()]);
+    effort_[k] = limit(model_.upperEffortLimit[at]);
+    velocity_[k] = limit(model_.upperVelocityLimit[at]);
 #else
-    effort_[k] = limit(model_.effortLimit[joint.idx_v()]);
-    velocity_[k] = limit(model_.velocityLimit[joint.idx_v()]);
+    effort_[k] = limit(model_.effortLimit[at]);
+    velocity_[k] = limit(model_.velocityLimit[at]);
 #endif
   }
 }
 
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
   return frame_named(model_, name);
-}
-
-Model Model::from_urdf(const std::string& xml, Base base, const std::string& end_effector,
-                       const std::vector<std::string>& locked_joints,
-                       const Eigen::Vector3d& gravity) {
-  for (auto at = xml.find("<mimic"); at != std::string::npos; at = xml.find("<mimic", at + 1)) {
-    const std::string name = name_of_joint_around(xml, at);
-    if (std::find(locked_joints.begin(), locked_joints.end(), name) == locked_joints.end()) {
-      throw ModelError("the joint '" + name +
-                       "' mimics another, which is not covered by the "
-                       "native controllers; lock it, or use a Python controller");
-    }
-  }
-  pinocchio::Model model;
-  try {
-    switch (base) {
-      case Base::fixed:
-        pinocchio::urdf::buildModelFromXML(xml, model);
-        break;
-      case Base::planar:
-        pinocchio::urdf::buildModelFromXML(xml, pinocchio::JointModelPlanar(), model);
-        break;
-      case Base::floating:
-        pinocchio::urdf::buildModelFromXML(xml, pinocchio::JointModelFreeFlyer(), model);
-        break;
-    }
-  } catch (const std::exception& error) {
-    throw ModelError(std::string("this is not the URDF of a robot: ") + error.what());
-  }
-  std::vector<pinocchio::JointIndex> locked;
-  for (const auto& name : locked_joints) {
-    if (!model.existJointName(name)) {
-      throw ModelError("cannot lock '" + name + "': the robot '" + model.name +
-                       "' has no such joint");
-    }
-    locked.push_back(model.getJointId(name));
-  }
-  if (!locked.empty()) {
-    model = pinocchio::buildReducedModel(model, locked, pinocchio::neutral(model));
-  }
-  model.gravity.linear() = gravity;
-  return Model(std::move(model), end_effector);
-}
-
-Model Model::from_archive(const std::string& text, const std::string& end_effector) {
-  pinocchio::Model model;
-  try {
-    model.loadFromString(text);
-  } catch (const std::exception& error) {
-    throw ModelError(std::string("this is not a model saved by this version of Pinocchio: ") +
-                     error.what());
-  }
-  return Model(std::move(model), end_effector);
 }
 
 }  // namespace vms_ph

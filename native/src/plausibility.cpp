@@ -75,16 +75,14 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
   bounds_.positions(model, lower_, upper_);
   const auto& robot = model.pinocchio();
   for (std::size_t i = 1; i < robot.joints.size(); ++i) {
-    const auto& joint = robot.joints[i];
-    if (joint.nq() == joint.nv()) continue;
-    const int size = joint.nv() == 6 ? 4 : 2;  // positions come first, the rotation last
-    rotations_.push_back({joint.idx_q() + joint.nq() - size, size});
+    if (robot.nqs[i] == robot.nvs[i]) continue;
+    const int size = robot.nvs[i] == 6 ? 4 : 2;  // positions come first, the rotation last
+    rotations_.push_back({robot.idx_qs[i] + robot.nqs[i] - size, size});
   }
   for (int i = 0; i < model.n(); ++i) {
-    const auto& joint =
-        robot.joints[robot.getJointId(model.joint_names()[static_cast<std::size_t>(i)])];
+    const auto joint = robot.getJointId(model.joint_names()[static_cast<std::size_t>(i)]);
     // Joints with two entries have no position limits.
-    if (joint.nq() == 1) limited_.push_back({i, joint.idx_q(), lower_[i], upper_[i]});
+    if (robot.nqs[joint] == 1) limited_.push_back({i, robot.idx_qs[joint], lower_[i], upper_[i]});
   }
   step_ = reach_ = rate_ = travelled_ = frozen_ = v_;
   judgement_.q = q_;

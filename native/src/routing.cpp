@@ -1,10 +1,11 @@
 #include "vms_ph_native/routing.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <Eigen/SVD>
 #include <algorithm>
+
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 namespace {
@@ -33,7 +34,8 @@ double EnergyRouting::align(const MatrixV& kernel) noexcept {
 void EnergyRouting::decompose() noexcept {
   const MatrixV s = reference_ * Z_.transpose();
   const MatrixV symmetric = 0.5 * (s + s.transpose());
-  const Eigen::SelfAdjointEigenSolver<MatrixV> eigen(symmetric);
+  SymmetricEigen eigen;
+  vms_ph::decompose(symmetric, eigen);
   vectors_ = eigen.eigenvectors();
   const Eigen::Index k = s.rows();
   sums_ = eigen.eigenvalues().replicate(1, k);

@@ -1,6 +1,7 @@
 #include "vms_ph_native/tree.hpp"
 
 #include <cmath>
+#include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
 #include "vms_ph_native/model.hpp"
@@ -56,6 +57,7 @@ Tree::Tree(const Model& model, bool gravity)
   }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
+  pinocchio::computeJointJacobians(m, data, ConstVector(neutral_));
   for (int i = root + 1; i < m.njoints; ++i) {
     const auto id = static_cast<pinocchio::JointIndex>(i);
     const int parent = static_cast<int>(m.parents[id]);
@@ -63,22 +65,22 @@ Tree::Tree(const Model& model, bool gravity)
       throw ModelError("'" + m.names[id] + "' is not on the base of '" + m.name +
                        "'; a robot is one tree");
     }
-    const std::string kind = m.joints[id].shortname();
+    const std::string& kind = model.joint_kinds()[static_cast<std::size_t>(m.idx_vs[id] - b_)];
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
       throw ModelError("the joint '" + m.names[id] + "' (" + kind +
                        ") is neither a rotation about nor a translation along a fixed axis");
     }
-    m.joints[id].calc(data.joints[id], neutral_);
-    const Eigen::Matrix<double, 6, 1> screw = data.joints[id].S().matrix().col(0);
+    const pinocchio::Motion screw =
+        data.oMi[id].actInv(pinocchio::Motion(data.J.col(m.idx_vs[id])));
     const Matrix3d rotation = m.jointPlacements[id].rotation();
     const auto& inertia = m.inertias[id];
     Joint joint;
     joint.parent = parent - root - 1;
-    joint.at = m.joints[id].idx_q();
-    joint.pair = m.joints[id].nq() == 2;
-    joint.along = screw.head<3>();
-    joint.axis = screw.tail<3>();
+    joint.at = m.idx_qs[id];
+    joint.pair = m.nqs[id] == 2;
+    joint.along = screw.linear();
+    joint.axis = screw.angular();
     joint.turns = !joint.axis.isZero(0.0);
     const Matrix3d across = skew(joint.axis), kept = joint.axis * joint.axis.transpose();
     joint.fixed = joint.turns ? Matrix3d(rotation * kept) : rotation;
@@ -89,7 +91,7 @@ Tree::Tree(const Model& model, bool gravity)
     joint.mass = inertia.mass();
     joint.lever = inertia.lever();
     joint.inertia = inertia.inertia().matrix();
-    joint.armature = m.armature[m.joints[id].idx_v()];
+    joint.armature = m.armature[m.idx_vs[id]];
     joints_.push_back(joint);
     whole_mass_ += joint.mass;
   }

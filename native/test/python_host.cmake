@@ -40,6 +40,7 @@ add_executable(gravity_compensating_fallback_test gravity_compensating_fallback_
 target_link_libraries(gravity_compensating_fallback_test PRIVATE vms_ph_gravity_compensating_fallback vms_ph_warnings)
 target_compile_definitions(gravity_compensating_fallback_test PRIVATE
   VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
+vms_ph_precompiled(gravity_compensating_fallback_test)
 add_host_test(the_fallback_acts_when_python_does_not_answer gravity_compensating_fallback_test)
 
 # It replaces malloc, as the sanitizers do.
@@ -64,3 +65,7 @@ target_link_libraries(replay PRIVATE vms_ph_python_host vms_ph_warnings)
 add_executable(python_simulation_test python_simulation_test.cpp)
 target_link_libraries(python_simulation_test PRIVATE vms_ph_python_host vms_ph_warnings)
 add_host_test(the_simulator_is_stepped_as_a_robot python_simulation_test)
+
+# All but what is linked to the core, which takes minutes to compile with the sanitizers.
+add_custom_target(python_host_tests DEPENDS
+  worker_test python_controller_test test_plugin plugin_loader python_simulation_test)

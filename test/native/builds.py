@@ -27,13 +27,18 @@ def plain() -> Path:
         return native_build.build(tests=True)
 
 
-def sanitized() -> Path:
+def sanitized(target: str = "all") -> Path:
     """Build for debugging, so that Eigen checks every size and index as well."""
     folder = native_build.FOLDER.with_name("native-sanitized")
     with _alone(folder):
         return native_build.build(
-            folder, bindings=False, tests=True, sanitize=True, build_type="Debug"
+            folder, bindings=False, tests=True, sanitize=True, build_type="Debug", target=target
         )
+
+
+def sanitized_host() -> Path:
+    """Build the host of Python objects and its tests: what has threads and shared memory."""
+    return sanitized("python_host_tests")
 
 
 class Background:
@@ -61,4 +66,4 @@ class Background:
 if __name__ == "__main__":
     os.nice(19)
     plain()
-    sanitized()
+    sanitized_host()

@@ -10,7 +10,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 
-from .builds import plain, sanitized
+from .builds import plain, sanitized, sanitized_host
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,6 +23,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def native_folder() -> Path:
     return plain()  # waits for the compiler that has begun beside other tests
+
+
+@pytest.fixture(scope="session")
+def sanitized_host_folder(native_folder: Path) -> Path:
+    return sanitized_host()
 
 
 @pytest.fixture(scope="session")

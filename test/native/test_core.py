@@ -38,6 +38,17 @@ def test_the_core_passes_its_own_tests_and_no_update_takes_memory(native_folder:
         assert f"{file.name}: 0 in 100000 updates" in said
 
 
+# What the host of Python objects has by itself: the fallback is linked to the core.
+HOST = ("-R", "^python_host[.]", "-E", "fallback")
+
+
+def test_the_host_passes_its_own_tests_with_the_sanitizers_on(
+    sanitized_host_folder: Path,
+) -> None:
+    assert "100% tests passed out of 17" in ctest(sanitized_host_folder, *HOST)
+
+
+@pytest.mark.slow  # it is compiled for four minutes
 def test_the_core_passes_its_own_tests_with_the_sanitizers_on(
     sanitized_folder: Path,
 ) -> None:

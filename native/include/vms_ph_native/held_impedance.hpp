@@ -1,10 +1,9 @@
 // Damping and stiffness of a sampled law that are stable at its rate, for all gains.
 #pragma once
 
-#include <Eigen/Eigenvalues>
-
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -45,7 +44,7 @@ class HeldImpedance {
   Eigen::VectorXd q_ahead_;
   MatrixV stiffness_, whole_, modes_;
   VectorV brake_;
-  Eigen::SelfAdjointEigenSolver<MatrixV> eigen_;
+  SymmetricEigen eigen_;
   bool is_reduced_ = false;
   const char* reason_ = "";
 };

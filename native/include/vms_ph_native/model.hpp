@@ -43,9 +43,6 @@ class Model {
                          const std::vector<std::string>& locked_joints = {},
                          const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
 
-  /// Construct from the result of pinocchio.Model.saveToString() of the same Pinocchio version.
-  static Model from_archive(const std::string& text, const std::string& end_effector = "");
-
   const pinocchio::Model& pinocchio() const { return model_; }
   const std::string& name() const { return model_.name; }
   Base base() const { return base_; }
@@ -54,6 +51,9 @@ class Model {
   int nq() const { return model_.nq; }
   int nv() const { return model_.nv; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }
+
+  /// Pinocchio's names of the kinds of the n joints, such as JointModelRZ.
+  const std::vector<std::string>& joint_kinds() const { return joint_kinds_; }
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
   /// Pinocchio's index of a frame; where a link and a joint share the name, that of the link.
@@ -102,7 +102,7 @@ class Model {
   pinocchio::Model model_;
   Base base_;
   int b_, n_;
-  std::vector<std::string> joint_names_;
+  std::vector<std::string> joint_names_, joint_kinds_;
   pinocchio::FrameIndex end_effector_;
   Eigen::VectorXd lower_, upper_, effort_, velocity_, neutral_;
   double total_mass_;

@@ -28,7 +28,6 @@ class TankBudget {
   /// Whether the last change was not fully covered by the tank.
   bool is_short() const noexcept { return is_short_; }
 
-
   /// Restart with a potential; a tank begins at its initial level.
   void reset(const ShapedPotential& potential) noexcept;
 
