@@ -51,6 +51,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     port_energy_name_ = parameter("port_energy_name", "port_energy");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     options.step = step_ = number("step", 1e-3);
+    command_timeout_ = number("command_timeout", 0.25);
     options.scheme = parameter("scheme", "");
     options.friction = parameter("joint_friction", "true") == "true";
     options.start = home();
@@ -144,9 +145,9 @@ void SimulatedSystem::find_handles() {
     joint.position = state(name + "/position");
     joint.velocity = state(name + "/velocity");
     joint.effort = state(name + "/effort");
-    joint.by_effort = command(name + "/effort");
+    joint.by_effort = KeptCommand(command(name + "/effort"));
     joint.by_position = command(name + "/position");
-    joint.by_velocity = command(name + "/velocity");
+    joint.by_velocity = KeptCommand(command(name + "/velocity"));
     joints_.push_back(joint);
   }
   const auto all = [&](std::vector<State>& into, const std::string& prefix, const auto& names) {
@@ -162,7 +163,7 @@ void SimulatedSystem::find_handles() {
     all(base_states_, base_name_, kLinearVelocity);
     all(base_states_, base_name_, kAngularVelocity);
     for (const auto& name : wrench_interfaces(*model_, base_name_)) {
-      wrench_.push_back(command(name));
+      wrench_.emplace_back(command(name));
     }
   }
   all(clock_, clock_name_, kStamp);
@@ -188,7 +189,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_activate(const rclcpp_lifecycle::State&) {
   elapsed_ = static_cast<double>(steps_) * step_;
-  gather_efforts();
+  gather_efforts(0.0);
   return CallbackReturn::SUCCESS;
 }
 
@@ -225,9 +226,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
       base_mode_ = start ? Mode::effort : Mode::held;
       servo_->rest_at(state_.q, 0);
       for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !start;
-      for (auto& each : wrench_) {
-        if (each) std::ignore = each->set_value(nan);
-      }
+      for (auto& each : wrench_) each.forget();
       continue;
     }
     for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -241,19 +240,14 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
                                         : Mode::velocity;
       servo_->rest_at(state_.q, joint.v);
       // The joint is held until its controller writes.
-      for (auto& each : {joint.by_effort, joint.by_position, joint.by_velocity}) {
-        if (each) std::ignore = each->set_value(nan);
-      }
+      joint.by_effort.forget();
+      joint.by_velocity.forget();
+      if (joint.by_position) std::ignore = joint.by_position->set_value(nan);
     }
   }
 }
 
-void SimulatedSystem::gather_efforts() noexcept {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto value = [nan](const Commanded& handle) {
-    const auto got = handle ? handle->get_optional() : std::nullopt;
-    return got ? *got : nan;
-  };
+void SimulatedSystem::gather_efforts(double period) noexcept {
   const int b = model_->b();
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Joint& joint = joints_[i];
@@ -262,21 +256,22 @@ void SimulatedSystem::gather_efforts() noexcept {
     servo_->rate[joint.v] = 0.0;
     switch (joint.mode) {
       case Mode::effort: {
-        const double effort = value(joint.by_effort);
+        const double effort = joint.by_effort.take(period, command_timeout_);
         if (std::isfinite(effort)) {
+          const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
           *held = false;
-          effort_[joint.v] = effort;
+          effort_[joint.v] = std::clamp(effort, -largest, largest);
           servo_->rest_at(state_.q, joint.v);
         }
         break;
       }
       case Mode::position: {
-        const double position = value(joint.by_position);
-        if (std::isfinite(position)) servo_->go_to(static_cast<int>(i), position);
+        const auto position = joint.by_position->get_optional();
+        if (position && std::isfinite(*position)) servo_->go_to(static_cast<int>(i), *position);
         break;
       }
       case Mode::velocity: {
-        const double velocity = value(joint.by_velocity);
+        const double velocity = joint.by_velocity.take(period, command_timeout_);
         if (std::isfinite(velocity)) servo_->rate[joint.v] = velocity;
         break;
       }
@@ -285,7 +280,9 @@ void SimulatedSystem::gather_efforts() noexcept {
     }
   }
   if (b > 0) {
-    for (int i = 0; i < b; ++i) wrench_base_[i] = value(wrench_[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < b; ++i) {
+      wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].take(period, command_timeout_);
+    }
     const bool driven = base_mode_ == Mode::effort && wrench_base_.allFinite();
     for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven;
     if (driven) {
@@ -329,8 +326,9 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   return return_type::OK;
 }
 
-SimulatedSystem::return_type SimulatedSystem::write(const rclcpp::Time&, const rclcpp::Duration&) {
-  gather_efforts();
+SimulatedSystem::return_type SimulatedSystem::write(const rclcpp::Time&,
+                                                    const rclcpp::Duration& period) {
+  gather_efforts(period.seconds());
   return return_type::OK;
 }
 

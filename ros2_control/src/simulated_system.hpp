@@ -7,6 +7,7 @@
 
 #include <hardware_interface/system_interface.hpp>
 
+#include "kept_command.hpp"
 #include "plant.hpp"
 #include "robot_setup.hpp"
 #include "servo.hpp"
@@ -43,7 +44,8 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
     bool continuous;
     double turned = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
-    Commanded by_effort, by_position, by_velocity;
+    KeptCommand by_effort, by_velocity;
+    Commanded by_position;
     Mode mode = Mode::held;
   };
 
@@ -53,7 +55,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   Eigen::VectorXd home() const;
   void find_handles();
   void set_modes(const std::vector<std::string>& names, bool start);
-  void gather_efforts() noexcept;
+  void gather_efforts(double period) noexcept;
   int due_steps(double period) noexcept;
   void write_states() noexcept;
 
@@ -62,11 +64,12 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::unique_ptr<Servo> servo_;
   std::string base_name_, clock_name_, port_energy_name_;
   double step_ = 1e-3;
-  int nominal_ = 1;  ///< integrator steps in a cycle
+  double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
+  int nominal_ = 1;                ///< integrator steps in a cycle
 
   std::vector<Joint> joints_;
   std::vector<State> base_states_, clock_, port_energies_;
-  std::vector<Commanded> wrench_;
+  std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;
 
   Eigen::VectorXd effort_, wrench_base_, torque_;

@@ -143,7 +143,10 @@ TEST_F(SimulatedSystem, FallsWithoutAWrenchOnItsBase) {
   for (const auto& name : kAll) command(name, 0.0);
   cycle(1);
   const double height = state("base/position.z");
-  cycle(250);
+  for (int i = 0; i < 250; ++i) {
+    for (const auto& name : kAll) command(name, 0.0);
+    cycle(1);
+  }
   EXPECT_NEAR(state("base/position.z") - height, -0.5 * 9.81 * 0.25, 0.05);
 }
 
@@ -162,11 +165,35 @@ TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {
   EXPECT_NEAR(state("shoulder/position"), rested, 1e-5);
 }
 
+TEST_F(SimulatedSystem, IsHeldWhenItsControllerNoLongerWrites) {
+  begin("fixed");
+  ASSERT_TRUE(claim(kEfforts));
+  command("shoulder/effort", 1.0);
+  command("elbow/effort", 0.0);
+  cycle(120);  // 0.24 s: the commands act
+  EXPECT_DOUBLE_EQ(state("shoulder/effort"), 1.0);
+  cycle(500);
+  EXPECT_NEAR(state("shoulder/velocity"), 0.0, 1e-4);
+  EXPECT_NEAR(state("elbow/velocity"), 0.0, 1e-4);
+}
+
+TEST_F(SimulatedSystem, ActsWithNoMoreThanTheLargestEffortOfAJoint) {
+  begin("fixed");
+  ASSERT_TRUE(claim(kEfforts));
+  command("shoulder/effort", 1e30);
+  command("elbow/effort", -1e30);
+  cycle(2);
+  EXPECT_DOUBLE_EQ(state("shoulder/effort"), model_->effort()[0]);
+  EXPECT_DOUBLE_EQ(state("elbow/effort"), -model_->effort()[1]);
+}
+
 TEST_F(SimulatedSystem, TakesACommandThatIsNotFiniteAsNone) {
   begin("fixed");
   ASSERT_TRUE(claim(kEfforts));
-  command("elbow/effort", 0.0);
-  cycle(200);
+  for (int i = 0; i < 200; ++i) {
+    command("elbow/effort", 0.0);
+    cycle(1);
+  }
   // Nothing was written to the shoulder: its brake holds it while the elbow swings.
   EXPECT_NEAR(state("shoulder/velocity"), 0.0, 2e-2);
   EXPECT_NEAR(state("shoulder/position"), 0.4, 2e-2);
@@ -177,8 +204,10 @@ TEST_F(SimulatedSystem, GoesToAPositionAndTurnsAtAVelocity) {
   begin("fixed");
   ASSERT_TRUE(claim({"shoulder/position", "elbow/velocity"}));
   command("shoulder/position", -0.5);
-  command("elbow/velocity", 4.0);
-  cycle(2000);
+  for (int i = 0; i < 2000; ++i) {
+    command("elbow/velocity", 4.0);
+    cycle(1);
+  }
   EXPECT_NEAR(state("shoulder/position"), -0.5, 5e-3);
   EXPECT_NEAR(state("elbow/velocity"), 4.0, 5e-2);
   // An endless joint is told with its turns.

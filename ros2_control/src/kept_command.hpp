@@ -1,0 +1,51 @@
+// A command interface whose last value acts for a limited time.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include <hardware_interface/handle.hpp>
+
+namespace vms_ph_ros2_control {
+
+/// Reads a command and keeps it until a timeout: a controller that no longer writes must not drive
+/// the robot with its last effort. A value that was read is replaced by NaN, so that one that is
+/// written again is seen.
+class KeptCommand {
+ public:
+  using Handle = hardware_interface::CommandInterface::SharedPtr;
+
+  explicit KeptCommand(Handle handle = nullptr) : handle_(std::move(handle)) {}
+
+  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// Forget the command, and what was written.
+  void forget() noexcept {
+    value_ = kNone;
+    if (handle_) std::ignore = handle_->set_value(kNone);
+  }
+
+  /// The command of now; NaN when there is none.
+  ///
+  /// @param period   since the last call, s.
+  /// @param timeout  time for which a command acts, s.
+  double take(double period, double timeout) noexcept {
+    const auto written = handle_ ? handle_->get_optional() : std::nullopt;
+    if (written && std::isfinite(*written)) {
+      value_ = *written;
+      age_ = 0.0;
+      std::ignore = handle_->set_value(kNone);
+    } else if (period > 0.0) {
+      age_ += period;
+      if (age_ > timeout) value_ = kNone;
+    }
+    return value_;
+  }
+
+ private:
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Handle handle_;
+  double value_ = kNone, age_ = 0.0;
+};
+
+}  // namespace vms_ph_ros2_control
