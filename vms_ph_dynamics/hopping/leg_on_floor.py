@@ -138,16 +138,15 @@ class LegOnFloor:
         leg = self.seen(y)
         efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
         force = efforts.force - leg.bias
-        rates = np.zeros_like(y)
+        slide = 0.0
         if phase is not Phase.FLIGHT:
             floor = self.floor_force(phase, leg, y)
             force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
-            rates[-1] = floor.slide
+            slide = floor.slide
         if self.push is not None:
             force = force + self.push.at(leg) @ leg.J_foot
-        rates[:nv] = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
-        rates[nv : 2 * nv] = np.linalg.solve(leg.M, force)
-        return rates
+        moved = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
+        return np.concatenate([moved, np.linalg.solve(leg.M, force), [slide]])
 
     def powers(self, phase: Phase, y: Array) -> Array:
         """Return the power through every channel, W."""
