@@ -122,13 +122,14 @@ class Leg:
         along, up, *others = v.tolist()
         return np.array([c * along - s * up, s * along + c * up, *others])
 
-    def foot_height(self, q: Array, v: Array) -> tuple[float, float]:
-        """Return the height of the foot, m, and its rate, m/s; unchecked."""
+    def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
+        """Return the height of the foot, m, its rate and its horizontal velocity, m/s; unchecked."""
         m, data = self._pin, self._data
         pin.forwardKinematics(m, data, q, v)
         height = pin.updateFramePlacement(m, data, self._id).translation[1]
-        rate = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear[1]
-        return float(height), float(rate)
+        velocity = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear
+        along, rate, _ = velocity.tolist()
+        return float(height), rate, along
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""

@@ -91,8 +91,8 @@ class LegOnFloor:
 
     def foot_height(self, y: Array) -> tuple[float, float]:
         """Return the height of the foot, m, and its rate, m/s."""
-        nv = self.nv
-        return self.leg.foot_height(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
+        height, rate, _ = self._foot(y)
+        return height, rate
 
     def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
         """Return the force of the floor at a state."""
@@ -128,9 +128,12 @@ class LegOnFloor:
         return (floor.friction * floor.pressure(height, rate) - held) / floor.stiffness[1]
 
     def _contact(self, y: Array) -> tuple[float, float, float, float]:
-        leg = self.seen(y)
-        height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
-        return height, rate, float(y[-1]), float(leg.foot_rate[0])
+        height, rate, along = self._foot(y)
+        return height, rate, float(y[-1]), along
+
+    def _foot(self, y: Array) -> tuple[float, float, float]:
+        nv = self.nv
+        return self.leg.foot_motion(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
 
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
