@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from .observer import Observer, joined
+
 COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
 
 
@@ -118,3 +120,12 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
     yield begin
     for program in reversed(programs):
         program.close()
+
+
+@pytest.fixture(scope="module")
+def observer(domain: int) -> Iterator[Observer]:
+    """A node of this process in the domain of the module."""
+    with joined(domain):
+        made = Observer()
+        yield made
+        made.close()

@@ -11,7 +11,6 @@ from vms_ph_io import robots
 
 from ..support.decoupled_plants import HOLD, ROBOTS, STEP, Plant, goal, plant, without_limits
 
-
 # Simulated until they have come back, s.
 SECONDS = {"satellite_panda": 8.0, "omnidirectional_panda": 8.0, "hextilt": 16.0}
 
