@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nodes.conftest import Program, Start, environment
+from nodes.conftest import Program, Start, end, environment
 from nodes.conftest import _domains as domains
 from rosbags.rosbag2 import Reader
 
@@ -31,8 +31,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return programs[-1]
 
     yield begin
-    for program in reversed(programs):
-        program.close()
+    end(programs)
 
 
 def pid_of(launch: Program, node: str) -> int:
@@ -113,9 +112,9 @@ def test_a_launch_restarts_every_node_that_is_killed_and_continues_the_recording
         os.kill(pid, signal.SIGKILL)
     for name in names:
         launch.await_count(f"{name}-", 1)
-        end = time.monotonic() + 20.0
+        latest = time.monotonic() + 20.0
         while pid_of(launch, name) == before[name]:
-            assert time.monotonic() < end, launch.output
+            assert time.monotonic() < latest, launch.output
             time.sleep(0.1)
     launch.await_output("was interrupted; it goes on in .*bag_2")
     assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))

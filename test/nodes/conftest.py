@@ -68,9 +68,13 @@ class Program:
         self._reader.join(5.0)
         return code
 
-    def close(self) -> None:
+    def terminate(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.terminate()
             try:
                 self.process.wait(15.0)
             except subprocess.TimeoutExpired:
@@ -105,6 +109,14 @@ def domain() -> int:
 Start = Callable[..., Program]
 
 
+def end(programs: list[Program]) -> None:
+    """End programs, all at the same time."""
+    for program in reversed(programs):
+        program.terminate()
+    for program in reversed(programs):
+        program.close()
+
+
 @pytest.fixture(scope="module")
 def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Start a vms-ph command; it is stopped by the end of the module."""
@@ -118,8 +130,7 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
         return program
 
     yield begin
-    for program in reversed(programs):
-        program.close()
+    end(programs)
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,13 @@ class Observer:
         self.node.destroy_subscription(subscription)
         return taken[0]
 
+    def receive(self, kind: type, topic: str, number: int, seconds: float = 90.0) -> None:
+        """Receive a number of messages."""
+        taken: list[Any] = []
+        subscription = self.node.create_subscription(kind, topic, taken.append, 100)
+        self.until(lambda: len(taken) >= number, f"fewer than {number} of {topic}", seconds)
+        self.node.destroy_subscription(subscription)
+
     def count(self, kind: type, topic: str, seconds: float) -> int:
         """Return how many messages a topic with a publisher has in a time, s."""
         taken: list[Any] = []
