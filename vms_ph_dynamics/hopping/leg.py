@@ -123,7 +123,7 @@ class Leg:
         return np.array([c * along - s * up, s * along + c * up, *others])
 
     def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
-        """Return the height of the foot, m, its rate and its horizontal velocity, m/s; unchecked."""
+        """Return the height of the foot, m, its rate and its speed along x, m/s; unchecked."""
         m, data = self._pin, self._data
         pin.forwardKinematics(m, data, q, v)
         height = pin.updateFramePlacement(m, data, self._id).translation[1]
