@@ -6,6 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+# The matrices are small: further threads of numpy would only wait for each other, and for the other
+# workers. It reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from nodes.conftest import Start, domain, start  # noqa: F401  fixtures
+from nodes.observer import joined
 
-from . import world as worlds
 from .world import World
 
 
@@ -24,7 +24,7 @@ def world(start: Start, domain: int, tmp_path_factory: pytest.TempPathFactory) -
         "launch", "panda", "use_sim_time:=true", "web:=true", f"port:={free_port()}",
         "record:=true", f"bag:={bag}",
     )  # fmt: skip
-    with worlds.domain(domain):
+    with joined(domain):
         made = World(launch)
         made.await_life(60.0)
         yield made

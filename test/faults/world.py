@@ -7,18 +7,16 @@ import re
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import psutil
-import rclpy
 from cyclonedds.core import DDSException, Policy, Qos
 from cyclonedds.util import duration
 from diagnostic_msgs.msg import DiagnosticArray
 from nodes.conftest import Program
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from nodes.observer import Observer
 from sensor_msgs.msg import JointState
 
 from vms_ph_embedded.wire import names
@@ -36,7 +34,7 @@ _RAW = Qos(
 _SUFFIX = ": vms_ph node"
 
 
-class World:
+class World(Observer):
     """All nodes of a robot in a domain, started by a launch.
 
     Attributes:
@@ -46,25 +44,17 @@ class World:
     """
 
     def __init__(self, launch: Program) -> None:
+        super().__init__("intruder")
         self.launch = launch
-        self.node = Node("intruder")
         self.status: dict[str, tuple[int, str]] = {}
         self._heard: dict[str, float] = {}
         self._states: deque[JointState] = deque(maxlen=200)
         self._publishers: dict[str, Any] = {}
         self._writers: dict[str, Any] = {}
-        self._clients: dict[str, Any] = {}
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._listen, 100)
         self.node.create_subscription(
             JointState, "/joint_states", lambda m: self._states.append(m), 100
         )
-
-    def close(self) -> None:
-        """Leave the domain."""
-        self._executor.shutdown()
-        self.node.destroy_node()
 
     # What a fault may do.
 
@@ -88,19 +78,6 @@ class World:
         with contextlib.suppress(DDSException):
             self._writers[topic].write(data)
 
-    def call(self, kind: type, service: str, request: Any, seconds: float = 20.0) -> Any:
-        """Call a service and return its response."""
-        future = self.ask(kind, service, request)
-        self.until(future.done, f"{service} did not answer", seconds)
-        return future.result()
-
-    def ask(self, kind: type, service: str, request: Any) -> Any:
-        """Call a service and return the future of its response."""
-        if service not in self._clients:
-            self._clients[service] = self.node.create_client(kind, service)
-            assert self._clients[service].wait_for_service(20.0), service
-        return self._clients[service].call_async(request)
-
     def pid(self, process: str) -> int:
         """Return the process id of the last start of a process."""
         return int(re.findall(rf"\[{process}-\d+\]: process started with pid \[(\d+)\]",
@@ -111,19 +88,6 @@ class World:
         os.kill(self.pid(process), number)
 
     # What is seen of the nodes.
-
-    def spin(self, seconds: float) -> None:
-        """Receive for a while."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.02)
-
-    def until(self, holds: Callable[[], Any], what: str, seconds: float = 20.0) -> None:
-        """Receive until something holds."""
-        end = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < end, f"{what}; output of the launch:\n{self.launch.output}"
-            self._executor.spin_once(timeout_sec=0.02)
 
     def await_life(self, seconds: float = 20.0) -> None:
         """Wait for a heartbeat of every node, and finite joint states, from now on."""
@@ -151,6 +115,9 @@ class World:
         """Return the resident memory of processes, bytes."""
         return sum(psutil.Process(self.pid(name)).memory_info().rss for name in processes)
 
+    def _said(self, what: str) -> str:
+        return f"{what}; output of the launch:\n{self.launch.output}"
+
     def _listen(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if not status.name.endswith(_SUFFIX):
@@ -177,19 +144,3 @@ class Fault:
 
     def __str__(self) -> str:
         return self.name
-
-
-@contextlib.contextmanager
-def domain(number: int) -> Iterator[None]:
-    """Join a DDS domain in this process."""
-    before = dict(os.environ)
-    for name in [n for n in os.environ if n.startswith(("ROS_", "CYCLONEDDS"))]:
-        del os.environ[name]
-    os.environ["ROS_DOMAIN_ID"] = str(number)
-    rclpy.init(args=[])
-    try:
-        yield
-    finally:
-        rclpy.try_shutdown()
-        os.environ.clear()
-        os.environ.update(before)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from .observer import Observer, joined
+
 COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
 
 
@@ -66,9 +68,13 @@ class Program:
         self._reader.join(5.0)
         return code
 
-    def close(self) -> None:
+    def terminate(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.terminate()
             try:
                 self.process.wait(15.0)
             except subprocess.TimeoutExpired:
@@ -103,6 +109,14 @@ def domain() -> int:
 Start = Callable[..., Program]
 
 
+def end(programs: list[Program]) -> None:
+    """End programs, all at the same time."""
+    for program in reversed(programs):
+        program.terminate()
+    for program in reversed(programs):
+        program.close()
+
+
 @pytest.fixture(scope="module")
 def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Start a vms-ph command; it is stopped by the end of the module."""
@@ -116,5 +130,13 @@ def start(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
         return program
 
     yield begin
-    for program in reversed(programs):
-        program.close()
+    end(programs)
+
+
+@pytest.fixture(scope="module")
+def observer(domain: int) -> Iterator[Observer]:
+    """A node of this process in the domain of the module."""
+    with joined(domain):
+        made = Observer()
+        yield made
+        made.close()

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vms_ph.msg import Energy
 
 from vms_ph_io.bag import BagReader
 
 from .conftest import Start
+from .observer import Observer
 
 pytestmark = pytest.mark.wire
 
@@ -19,10 +21,10 @@ INPUTS = (
 
 
 @pytest.fixture(scope="module")
-def recorded(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(start: Start, observer: Observer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     bag = tmp_path_factory.mktemp("live") / "bag"
     program = start("launch", "hextilt", "push_period:=0.5", "record:=true", f"bag:={bag}")
-    start("topic", "echo", "/vms_ph/energy").await_count("\n---", 280)
+    observer.receive(Energy, "/vms_ph/energy", 240)
     assert program.interrupt() == 0
     return bag
 

@@ -1,6 +1,7 @@
 """Every bundled robot simulated without ROS, with the parameters of its launch file."""
 
 from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -60,12 +61,17 @@ def _pushed(simulation: Simulation, size: float, ticks: int) -> list[Sample]:
     return samples
 
 
+@cache
+def _after_a_push(name: str) -> list[Sample]:
+    push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
+    return _pushed(_simulation(name), push, 160)
+
+
 @pytest.mark.parametrize("name", HOLDING)
 def test_the_port_energies_account_for_the_stored_energy(name: str) -> None:
-    simulation = _simulation(name)
     model = robots.load(name)
-    push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
-    first, *_, last = _pushed(simulation, push, 80)
+    samples = _after_a_push(name)
+    first, last = samples[0], samples[80]
 
     def energy(sample: Sample) -> float:
         d = model.evaluate(sample.q, sample.v)
@@ -83,10 +89,8 @@ def test_the_port_energies_account_for_the_stored_energy(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOLDING)
 def test_the_controller_holds_the_robot_after_a_push(name: str) -> None:
-    simulation = _simulation(name)
     model = robots.load(name)
-    push = float(_parameters(name, "simulator")["push.force"])  # type: ignore[arg-type]
-    samples = _pushed(simulation, push, 200)
+    samples = _after_a_push(name)
     away = [np.linalg.norm(model.difference(samples[0].q, s.q)[model.b :]) for s in samples]
     assert 1e-4 < max(away) < 0.5
     assert np.isfinite(samples[-1].v).all()

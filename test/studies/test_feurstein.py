@@ -62,7 +62,7 @@ def test_momenta_and_energy_of_the_gait_are_not_called_published() -> None:
 
 
 def test_stable_hopping_in_place_is_refuted_by_its_floquet_multiplier() -> None:
-    checks = run("prismatic-3")
+    checks = run("prismatic-3", duration="3.2")
     assert not differing(checks)
     stable = checks["stable hopping in place"]
     assert stable.verdict == "refuted"
@@ -82,16 +82,21 @@ def test_without_polar_control_the_bent_leg_turns_and_falls() -> None:
 
 
 def test_with_polar_control_its_momentum_alternates() -> None:
-    assert differing(run("revolute-2", duration="2.5")) == {"E(0)"}
+    assert differing(run("revolute-2", duration="2")) == {"E(0)"}
 
 
-def test_undamped_it_keeps_its_energy_and_falls_in_the_end() -> None:
+def test_undamped_it_keeps_its_energy() -> None:
+    assert differing(run("revolute-3", tolerance="1e-6", duration="2.2")) == {"E(0)"}
+
+
+@pytest.mark.slow
+def test_undamped_it_falls_in_the_end() -> None:
     assert differing(run("revolute-3", tolerance="1e-6")) == {"E(0)", "stability"}
 
 
 def test_damped_it_converges_to_hopping_in_place() -> None:
     # The gait turns by 0.24 deg in flight where the source reads 3 deg off a figure.
-    found = run("revolute-4", duration="9")
+    found = run("revolute-4", duration="7.5")
     assert differing(found) == {"E(0)", "rotation in flight of the gait"}
 
 
@@ -99,6 +104,32 @@ def test_from_a_tilt_it_finds_the_forward_gait() -> None:
     assert not differing(run("revolute-5", duration="12"))
 
 
+ENERGIES_IN_20_S = (
+    ("external work in 20 s", "work_ext"),
+    ("joint work, net of the damper", "work_joint_net"),
+    ("radial damping", "radial_damper"),
+)
+
+
+def test_eleven_hops_of_the_forward_gait_and_their_energies(golden: Path) -> None:
+    # From apex to apex; the source has 54 hops.
+    checks = run("revolute-6", duration="4.07")
+    assert checks["touch-downs"].obtained == 11
+    assert differing(checks) == {"touch-downs", *(name for name, _ in ENERGIES_IN_20_S)}
+    for name in ("unaccounted energy", "unaccounted energy, gross of the damper"):
+        assert abs(float(checks[name].obtained)) < 1e-6
+    reference = json.loads((golden / "B_hoppers.json").read_text())["R_VI"]
+    for name, key in ENERGIES_IN_20_S:
+        check = checks[name]
+        # Over the first hops the gait still approaches its limit.
+        obtained = 54 / 11 * float(check.obtained)
+        assert obtained == pytest.approx(float(check.reference), abs=check.tolerance), name
+        assert obtained == pytest.approx(reference[key], rel=0.06), name
+    before, after = [float(x) for x in str(checks["loss to the floor"].obtained).split()[::3]]
+    assert 54 / 11 * (before + after) == pytest.approx(12.04, abs=0.05)
+
+
+@pytest.mark.slow
 def test_the_forward_gait_and_its_energy_balance(tmp_path: Path, golden: Path) -> None:
     checks = run("revolute-6", tmp_path)
     assert not differing(checks)
@@ -116,9 +147,7 @@ def test_the_forward_gait_and_its_energy_balance(tmp_path: Path, golden: Path) -
     # Port energies of the same 20 s by explicit steps of 2e-6 s, which close to 7e-5 J.
     reference = json.loads((golden / "B_hoppers.json").read_text())["R_VI"]
     for name, key in (
-        ("external work in 20 s", "work_ext"),
-        ("joint work, net of the damper", "work_joint_net"),
-        ("radial damping", "radial_damper"),
+        *ENERGIES_IN_20_S,
         ("horizontal momentum", "px"),
         ("energy in flight", "E_flight"),
     ):
@@ -126,7 +155,7 @@ def test_the_forward_gait_and_its_energy_balance(tmp_path: Path, golden: Path) -
 
 
 def test_twice_the_energy_gain_gives_another_gait() -> None:
-    gait = settled(flights(trial_of("feurstein-revolute-6", K_E=20.0, duration=8.0).run()))
+    gait = settled(flights(trial_of("feurstein-revolute-6", K_E=20.0, duration=7.0).run()))
     assert gait is not None
     assert gait.drift == pytest.approx(0.303, abs=1e-3)
     assert gait.last.energy == pytest.approx(2.620, abs=1e-3)
@@ -151,7 +180,7 @@ def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
 
 
 def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
-    checks = run("figure-4-7", points="11", sweep="3", duration="3")
+    checks = run("figure-4-7", points="6", sweep="3", duration="3")
     assert not differing(checks)
     # The sweep of the commanded angle, which the source reports as destabilising.
     assert "falls after 3 hops" in str(checks["commanded angle +3 deg"].obtained)

@@ -108,6 +108,7 @@ class DecoupledVMSController(Controller):
         self._endless = (
             np.isinf(joints.lower) & np.isinf(joints.upper) & ~np.array(joints.prismatic)
         )
+        self._has_endless = bool(self._endless.any())
         self.set_minimum(model.neutral_configuration())
 
     def reset(self, state: RobotState) -> None:
@@ -215,7 +216,7 @@ class DecoupledVMSController(Controller):
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         k_limit = gains.limit_frequency**2 * self._shape_inertia
         offset = positions - self._joints.positions
-        if self._endless.any():
+        if self._has_endless:
             turns = np.round(offset / (2.0 * np.pi))
             offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
         depth = self._joint_limits.depth(positions, gains.limit_margin)
@@ -225,7 +226,7 @@ class DecoupledVMSController(Controller):
         wrench = self._potential.gradient(error, k_position, k_rotation)
         shape = k_shape * offset + k_limit * depth
         reached = (depth != 0.0) | (self._joint_limits.depth(ahead, gains.limit_margin) != 0.0)
-        k_base = np.repeat([k_position, k_rotation], 3)[self._components]
+        k_base = np.array([k_position] * 3 + [k_rotation] * 3)[self._components]
         return _Shaped(
             energy,
             np.concatenate([wrench[self._components], shape]),

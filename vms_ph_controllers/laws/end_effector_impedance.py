@@ -160,8 +160,8 @@ class EndEffectorImpedance(Controller):
         error_rate = j @ d.v - wanted_twist
         k = (attached * gains.stiffness, attached * gains.stiffness_rotation)
         spring = self._tool_potential.gradient(error, *k)
-        stiffness = np.repeat(k, 3)
-        damping = attached * np.repeat([gains.damping, gains.damping_rotation], 3)
+        stiffness = np.array([k[0]] * 3 + [k[1]] * 3)
+        damping = attached * np.array([gains.damping] * 3 + [gains.damping_rotation] * 3)
 
         inverse = np.linalg.solve(d.M, j.T)
         inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))

@@ -187,7 +187,7 @@ class HoppingController(Controller):
             if self.kind == "II":
                 error, turning, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
             else:
-                row = np.append([0.0, 0.0, 1.0], self._connection(leg))
+                row = np.array([0.0, 0.0, 1.0, self._connection(leg)])
                 error, turning = self.frame_angle(leg) - gains.angle, float(row @ leg.v)
             polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * turning
             polar_damping /= 1.0 + h * gains.polar_damping * _mobility(leg, row, h)
@@ -204,8 +204,12 @@ class HoppingController(Controller):
 
     @staticmethod
     def _connection(leg: LegState) -> float:
-        """The angular part of the mechanical connection, for one joint."""
-        return float(np.linalg.solve(leg.M[:3, :3], leg.M[:3, 3])[2])
+        """The angular part of the mechanical connection, for one joint.
+
+        Row 3 of ``M_b^-1 M_bm``; the linear block of the locked inertia is the mass.
+        """
+        (mass, _, _, along), (_, _, _, across), (a, b, inertia, shape), _ = leg.M.tolist()
+        return float((shape - (a * along + b * across) / mass) / (inertia - (a * a + b * b) / mass))
 
     @cached_property
     def _shape_angle(self) -> tuple[float, float, list[float]]:

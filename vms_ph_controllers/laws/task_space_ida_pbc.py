@@ -227,7 +227,7 @@ class TaskSpaceIDAPBC(Controller):
             wanted, sent = wanted + routed, sent + routed
         limited = self._torque_limits.apply(sent, d.g, d.v, gains.torque_rate, gains.power, dt)
         effort = model.joints.effort
-        self._safe_torque = np.clip(d.g, -effort, effort)
+        self._safe_torque = np.minimum(np.maximum(d.g, -effort), effort)
         granted = budget.grant(
             d, limited.torque, self._safe_torque, limit_energy, self._torque_limits, dt
         )

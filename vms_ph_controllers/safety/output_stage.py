@@ -146,12 +146,13 @@ class OutputStage:
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
         b = self._model.b
-        wrench = self._actuation.apply(d.g[:b], d.g[:b]).wrench
-        torque = d.g[b:] + d.A.T @ (wrench - d.g[:b])
+        weight = d.g[:b]
+        wrench = self._actuation.apply(weight, weight).wrench
+        torque = d.g[b:] + d.A.T @ (wrench - weight)
         bound = self._model.joints.effort
         return Command(
             wrench,
-            np.clip(torque, -bound, bound),
+            np.minimum(np.maximum(torque, -bound), bound),
             status=Status.HOLDING,
             reason="the state is not finite or does not fit this robot, or the time step is not in "
             "[0, 1] s; holding against gravity",

@@ -58,14 +58,14 @@ class SE3(Group):
     def cayley(self, x: Array) -> Array:
         """Return the pose of the unit dual quaternion along ``1 + x/2``."""
         v, w = x[:3], x[3:]
-        position = (v + 0.5 * np.cross(w, v)) / (1.0 + 0.25 * float(w @ w))
+        position = (v + 0.5 * skew(w) @ v) / (1.0 + 0.25 * float(w @ w))
         return pose(_SO3.cayley(w), position)
 
     def cayley_inverse(self, g: Array) -> Array:
         """Return the twist whose Cayley map is g."""
         w, t = _SO3.cayley_inverse(g[:3, :3]), g[:3, 3]
         # v + w x v / 2 = (1 + |w|^2/4) t, solved for v.
-        return np.concatenate([t - 0.5 * np.cross(w, t) + 0.25 * (w @ t) * w, w])
+        return np.concatenate([t - 0.5 * skew(w) @ t + 0.25 * (w @ t) * w, w])
 
     def dcayley(self, x: Array) -> Array:
         """Return ``(I - ad/2) / (1 + x.x/4)``, a dual quotient."""
@@ -78,18 +78,16 @@ class SE3(Group):
         v, w = x[:3], x[3:]
         outer = np.outer(w, w)
         mixed = np.outer(v, w) + np.outer(w, v)
-        squared = np.block([[outer, mixed], [np.zeros((3, 3)), outer]])
-        return np.eye(6) + 0.5 * self.ad(x) + 0.25 * squared
+        return np.eye(6) + 0.5 * self.ad(x) + 0.25 * _triangular(outer, mixed)
 
     def Ad(self, g: Array) -> Array:
         """Return ``[[R, p^ R], [0, R]]``."""
         rotation = g[:3, :3]
-        return np.block([[rotation, skew(g[:3, 3]) @ rotation], [np.zeros((3, 3)), rotation]])
+        return _triangular(rotation, skew(g[:3, 3]) @ rotation)
 
     def ad(self, x: Array) -> Array:
         """Return ``[[w^, v^], [0, w^]]``."""
-        angular = skew(x[3:])
-        return np.block([[angular, skew(x[:3])], [np.zeros((3, 3)), angular]])
+        return _triangular(skew(x[3:]), skew(x[:3]))
 
     def hat(self, x: Array) -> Array:
         """Return ``[[w^, v], [0, 0]]``."""
@@ -106,6 +104,14 @@ def pose(rotation: Array, position: Array) -> Array:
     """Return the homogeneous matrix of a rotation and a position."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = rotation, position
+    return matrix
+
+
+def _triangular(diagonal: Array, corner: Array) -> Array:
+    """Return ``[[diagonal, corner], [0, diagonal]]``; np.block takes many times as long."""
+    matrix = np.zeros((6, 6))
+    matrix[:3, :3] = matrix[3:, 3:] = diagonal
+    matrix[:3, 3:] = corner
     return matrix
 
 

@@ -78,6 +78,7 @@ class Hopper:
         tolerance: float = 1e-7,
         largest_step: float = 2e-2,
         skin: float = SKIN,
+        balance: bool = True,
     ) -> None:
         """Start at a state, at time zero.
 
@@ -90,6 +91,7 @@ class Hopper:
             tolerance: of the error of a step, relative to a state of the order of one.
             largest_step: s.
             skin: height at which the foot counts as lifted off, m; see :data:`SKIN`.
+            balance: whether the energies are integrated; otherwise they stay zero.
 
         Raises:
             StateError: q or v is not a state of the robot.
@@ -101,17 +103,17 @@ class Hopper:
         if phase is Phase.PRESSED:
             phase = system.grip(y)
         self.system, self.phase = system, phase
+        none = np.zeros(len(system.channels))
         self._stepper = RadauStepper(
             lambda x: system.rate(self.phase, x),
-            lambda x: system.powers(self.phase, x),
+            (lambda x: system.powers(self.phase, x)) if balance else (lambda x: none),
             y,
             scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
             tolerance=tolerance,
             first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
             largest_step=largest_step,
         )
-        self._skin = skin
-        self.energies = np.zeros(len(system.channels))
+        self._skin, self._balance, self.energies = skin, balance, none
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._above,
@@ -232,7 +234,7 @@ class Hopper:
         self.events.append(
             ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.energies.copy()))
         )
-        if kind is EventKind.LIFT_OFF:
+        if kind is EventKind.LIFT_OFF and self._balance:
             # The energy still stored tangentially in the floor is lost when its hold is released.
             lost = self.system.floor_force(self.phase, self.system.seen(y), y).stored
             self.energies = self.energies.copy()

@@ -108,10 +108,8 @@ class Leg:
 
     def configuration(self, coordinates: Array) -> Array:
         """Return q, (nq,), from ``(x, y, theta, joints)``, (3+n,)."""
-        q = np.empty(len(coordinates) + 1)
-        theta = coordinates[2]
-        q[:2], q[2], q[3], q[4:] = coordinates[:2], cos(theta), sin(theta), coordinates[3:]
-        return q
+        x, y, theta, *joints = coordinates.tolist()
+        return np.array([x, y, cos(theta), sin(theta), *joints])
 
     def coordinates(self, q: Array) -> Array:
         """Return ``(x, y, theta, joints)`` with theta in (-pi, pi], (3+n,)."""
@@ -119,32 +117,33 @@ class Leg:
 
     def coordinate_rates(self, coordinates: Array, v: Array) -> Array:
         """Return the derivative of the coordinates under a velocity (nv,)."""
-        c, s = cos(coordinates[2]), sin(coordinates[2])
-        rates = v.copy()
-        rates[0], rates[1] = c * v[0] - s * v[1], s * v[0] + c * v[1]
-        return rates
+        theta = float(coordinates[2])
+        c, s = cos(theta), sin(theta)
+        along, up, *others = v.tolist()
+        return np.array([c * along - s * up, s * along + c * up, *others])
 
-    def foot_height(self, q: Array, v: Array) -> tuple[float, float]:
-        """Return the height of the foot, m, and its rate, m/s; unchecked."""
+    def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
+        """Return the height of the foot, m, its rate and its speed along x, m/s; unchecked."""
         m, data = self._pin, self._data
         pin.forwardKinematics(m, data, q, v)
         height = pin.updateFramePlacement(m, data, self._id).translation[1]
-        rate = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear[1]
-        return float(height), float(rate)
+        velocity = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear
+        along, rate, _ = velocity.tolist()
+        return float(height), rate, along
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
         m, data = self._pin, self._data
         pin.computeAllTerms(m, data, q, v)
         frame = pin.updateFramePlacement(m, data, self._id)
-        place = frame.translation
+        px, py, _ = frame.translation.tolist()
         j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
-        centre = data.com[0]
-        ox, oy = place[0] - centre[0], place[1] - centre[1]
-        j_line = j_foot[:2] - data.Jcom[:2]
+        cx, cy, _ = data.com[0].tolist()
+        ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
-        j_length = (ox * j_line[0] + oy * j_line[1]) / r
-        j_angle = (ox * j_line[1] - oy * j_line[0]) / (r * r)
+        polar = np.array([[ox / r, oy / r], [-oy / (r * r), ox / (r * r)]])
+        j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
+        length_rate, angle_rate = j_polar.dot(v).tolist()
         # Whether the lower triangle is filled depends on the version of Pinocchio.
         return LegState(
             q=q,
@@ -153,17 +152,17 @@ class Leg:
             bias=data.nle.copy(),
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,
-            foot=place[:2].copy(),
+            foot=np.array([px, py]),
             foot_rate=j_foot[:2].dot(v),
             foot_axes=frame.rotation[:2, :2].copy(),
             J_foot=j_foot,
-            centre=centre[:2].copy(),
+            centre=np.array([cx, cy]),
             centre_rate=data.vcom[0][:2].copy(),
             line=np.array([ox, oy]),
             length=r,
-            length_rate=float(j_length.dot(v)),
+            length_rate=length_rate,
             angle=atan2(ox, -oy) if oy < 0 or ox else pi,
-            angle_rate=float(j_angle.dot(v)),
-            J_length=j_length,
-            J_angle=j_angle,
+            angle_rate=angle_rate,
+            J_length=j_polar[0],
+            J_angle=j_polar[1],
         )

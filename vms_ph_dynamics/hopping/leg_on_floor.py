@@ -91,8 +91,8 @@ class LegOnFloor:
 
     def foot_height(self, y: Array) -> tuple[float, float]:
         """Return the height of the foot, m, and its rate, m/s."""
-        nv = self.nv
-        return self.leg.foot_height(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
+        height, rate, _ = self._foot(y)
+        return height, rate
 
     def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
         """Return the force of the floor at a state."""
@@ -128,9 +128,12 @@ class LegOnFloor:
         return (floor.friction * floor.pressure(height, rate) - held) / floor.stiffness[1]
 
     def _contact(self, y: Array) -> tuple[float, float, float, float]:
-        leg = self.seen(y)
-        height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
-        return height, rate, float(y[-1]), float(leg.foot_rate[0])
+        height, rate, along = self._foot(y)
+        return height, rate, float(y[-1]), along
+
+    def _foot(self, y: Array) -> tuple[float, float, float]:
+        nv = self.nv
+        return self.leg.foot_motion(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
 
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
@@ -138,16 +141,15 @@ class LegOnFloor:
         leg = self.seen(y)
         efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
         force = efforts.force - leg.bias
-        rates = np.zeros_like(y)
+        slide = 0.0
         if phase is not Phase.FLIGHT:
             floor = self.floor_force(phase, leg, y)
             force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
-            rates[-1] = floor.slide
+            slide = floor.slide
         if self.push is not None:
             force = force + self.push.at(leg) @ leg.J_foot
-        rates[:nv] = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
-        rates[nv : 2 * nv] = np.linalg.solve(leg.M, force)
-        return rates
+        moved = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
+        return np.concatenate([moved, np.linalg.solve(leg.M, force), [slide]])
 
     def powers(self, phase: Phase, y: Array) -> Array:
         """Return the power through every channel, W."""

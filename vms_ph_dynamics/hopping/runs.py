@@ -77,6 +77,7 @@ def hop(
     stop: Callable[[LegState], bool] | None = None,
     phase: Phase | None = None,
     skin: float = SKIN,
+    balance: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> HoppingRun:
     """Integrate the motion of a leg from a state and return the run; see :class:`Hopper`.
@@ -92,6 +93,7 @@ def hop(
         stop: ends the run at the first accepted step where it holds.
         phase: to start in; see :class:`Hopper`.
         skin: height at which the foot counts as lifted off, m.
+        balance: whether the energies are integrated; otherwise they stay zero.
         progress: receives the time reached after each accepted step, s.
 
     Raises:
@@ -99,7 +101,14 @@ def hop(
         StiffStepError: the motion cannot be integrated.
     """
     hopper = Hopper(
-        system, q, v, phase=phase, tolerance=tolerance, largest_step=largest_step, skin=skin
+        system,
+        q,
+        v,
+        phase=phase,
+        tolerance=tolerance,
+        largest_step=largest_step,
+        skin=skin,
+        balance=balance,
     )
     times, states = [0.0], [hopper.state]
     phases, energies = [int(hopper.phase)], [hopper.energies]

@@ -11,7 +11,8 @@ would not close.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import sqrt
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -62,12 +63,15 @@ class RadauTableau:
         moments = _integrals(1.0, stages) - self.gamma * at_start
         self.embedded = frozen(np.linalg.solve(values.T, moments) - self.A[-1])
 
+        # A step is looked at in the same few places over and over.
+        self.weights_up_to = lru_cache(maxsize=64)(self._weights_up_to)
+
     @property
     def stages(self) -> int:
         """The number s of stages."""
         return len(self.c)
 
-    def weights_up_to(self, part: float) -> Array:
+    def _weights_up_to(self, part: float) -> Array:
         """Return weights that integrate from the start of a step to ``part`` of it, (s,)."""
         # As _integrals, by plain numbers: this is called for every root of a contact.
         x, before, now = 2.0 * part - 1.0, 1.0, 2.0 * part - 1.0
@@ -76,7 +80,7 @@ class RadauTableau:
             after = ((2 * k + 1) * x * now - k * before) / (k + 1)
             integrals.append((after - before) / (2 * (2 * k + 1)))
             before, now = now, after
-        return np.array(integrals) @ self._to_coefficients
+        return frozen(np.array(integrals) @ self._to_coefficients)
 
 
 def _integrals(c: Array | float, count: int) -> Array:
@@ -257,7 +261,7 @@ class RadauStepper:
                 return None
             change = (inverse @ residual.ravel()).reshape(-1, size)
             z = z + change
-            norm = float(np.sqrt(np.mean((change / self._scale) ** 2)))
+            norm = self._norm(change)
             if np.isfinite(before) and before > 0.0:
                 contraction = norm / before
                 if contraction >= 1.0 and norm <= 1e-2 * self._tolerance:
@@ -282,19 +286,19 @@ class RadauStepper:
         last = self._last
         if last is None:
             return np.zeros((self.tableau.stages, len(self.state)))
-        return np.array(
-            [last.state(1.0 + c * h / last.length) - self.state for c in self.tableau.c]
-        )
+        beyond = (1.0 + self.tableau.c * (h / last.length)).tolist()
+        weights = np.array([self.tableau.weights_up_to(part) for part in beyond])
+        return (last.before - self.state) + last.length * (weights @ last.rates)
 
     def _factor(self, h: float) -> tuple[Array, Array]:
         if self._jacobian is None:
             self._jacobian = self._differences()
             self._jacobian_is_fresh, self._factored = True, None
         if self._factored is None or self._factored[0] != h:
-            size = len(self.state)
-            newton = np.eye(self.tableau.stages * size) - np.kron(
-                h * self.tableau.A, self._jacobian
-            )
+            stages, size = self.tableau.stages, len(self.state)
+            # The Kronecker product of A and the Jacobian.
+            blocks = self.tableau.A[:, None, :, None] * (h * self._jacobian)[:, None]
+            newton = np.eye(stages * size) - blocks.reshape(stages * size, -1)
             error = np.eye(size) - h * self.tableau.gamma * self._jacobian
             self._factored = (h, np.linalg.inv(newton), np.linalg.inv(error))
         return self._factored[1], self._factored[2]
@@ -323,7 +327,12 @@ class RadauStepper:
         return found
 
     def _size(self, error: Array) -> float:
-        return float(np.sqrt(np.mean((error / self._scale) ** 2))) / self._tolerance
+        return self._norm(error) / self._tolerance
+
+    def _norm(self, change: Array) -> float:
+        """Return the root mean square of changes (..., N) relative to the scale."""
+        relative = (change / self._scale).ravel()
+        return sqrt(float(relative.dot(relative)) / relative.size)
 
     def _fail(self, h: float) -> None:
         self._h = h

@@ -61,7 +61,9 @@ def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
             the end of time.
     """
     system = trial.system
-    hopper = Hopper(system, trial.q, trial.v, tolerance=trial.tolerance, skin=trial.skin)
+    hopper = Hopper(
+        system, trial.q, trial.v, tolerance=trial.tolerance, skin=trial.skin, balance=False
+    )
     flown, known = Flights(system, trial.start()), 0
     hops = flown.ended
 

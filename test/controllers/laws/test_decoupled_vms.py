@@ -11,6 +11,9 @@ from vms_ph_io import robots
 
 from ..support.decoupled_plants import HOLD, ROBOTS, STEP, Plant, goal, plant, without_limits
 
+# Simulated until they have come back, s.
+SECONDS = {"satellite_panda": 8.0, "omnidirectional_panda": 8.0, "hextilt": 16.0}
+
 
 def assert_it_comes_back_with_falling_energy(one: Plant, seconds: float) -> None:
     before = one.energy()
@@ -30,8 +33,8 @@ def assert_it_comes_back_with_falling_energy(one: Plant, seconds: float) -> None
 def test_the_energy_only_falls_and_every_state_comes_back(
     name: str, rng: np.random.Generator
 ) -> None:
-    for _ in range(3):
-        assert_it_comes_back_with_falling_energy(plant(name, rng), 20.0)
+    for _ in range(2):
+        assert_it_comes_back_with_falling_energy(plant(name, rng), SECONDS[name])
 
 
 @pytest.mark.slow
@@ -42,15 +45,16 @@ def test_a_hundred_random_states_come_back(name: str, rng: np.random.Generator) 
         assert_it_comes_back_with_falling_energy(plant(name, rng), 20.0)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 0, 1), (0.6, 0, 0.8)])
+AXES = {"satellite_panda": [(1, 0, 0), (0, 0, 1)], "omnidirectional_panda": [(0, 0, 1)],
+        "hextilt": [(1, 0, 0), (0.6, 0, 0.8)]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "axis"), [(name, axis) for name in ROBOTS for axis in AXES[name]])
 def test_exactly_half_a_turn_is_left_at_once(
     name: str, axis: tuple[float, float, float], rng: np.random.Generator
 ) -> None:
     one = plant(name, rng)
     model = one.law.model
-    if model.base == "planar":
-        axis = (0, 0, 1)
     half_turn = np.concatenate([np.zeros(3), np.pi * np.array(axis)])
     one.q = model.integrate(one.goal, np.zeros(model.nv))
     tangent = np.zeros(model.nv)
@@ -60,7 +64,7 @@ def test_exactly_half_a_turn_is_left_at_once(
     frequency = one.law.gains.frequency_base
     moment = np.linalg.norm(first.wrench_base[-3 if model.b == 6 else -1 :])
     assert moment > frequency**2 * 0.1 * one.law.model.evaluate(one.goal, one.v).M_b[-1, -1]
-    assert_it_comes_back_with_falling_energy(one, 20.0)
+    assert_it_comes_back_with_falling_energy(one, SECONDS[name])
 
 
 def test_a_fast_spin_past_half_a_turn_goes_on_round_instead_of_unwinding() -> None:
@@ -69,18 +73,16 @@ def test_a_fast_spin_past_half_a_turn_goes_on_round_instead_of_unwinding() -> No
     one = Plant(law, goal(model, "satellite_panda"), np.zeros(model.nv))
     one.goal = one.q.copy()
     law.set_minimum(one.goal)
-    law.gains = replace(law.gains, damping_ratio=0.05)
     one.v[5] = 6.0  # rad/s: more than the potential at half a turn can stop
     turned, before = 0.0, one.energy()
-    one.dt = 1e-3
-    for k in range(round(20.0 / one.dt)):
-        if k * one.dt > 5.0:
-            law.gains = replace(law.gains, damping_ratio=1.0)
-        one.step()
-        turned += one.dt * one.v[5]
-        now = one.energy()
-        assert now <= before * (1 + 1e-6) + 1e-9  # the midpoint rule, at 6 rad/s
-        before = now
+    for seconds, dt, damping in ((5.0, 1e-3, 0.05), (7.0, STEP, 1.0)):
+        one.dt, law.gains = dt, replace(law.gains, damping_ratio=damping)
+        for _ in range(round(seconds / dt)):
+            one.step()
+            turned += dt * one.v[5]
+            now = one.energy()
+            assert now <= before * (1 + 1e-6) + 1e-9  # the midpoint rule, at 6 rad/s
+            before = now
     assert "attitude error past half a turn: its correction is reversed" in one.reasons
     # It ended where it is after whole turns, none of them taken back.
     assert turned / (2 * np.pi) == pytest.approx(2.0, abs=0.01)
@@ -103,7 +105,7 @@ def test_a_thousand_hertz_hold_still_comes_back(rng: np.random.Generator) -> Non
     # The command is held for a millisecond, as a digital controller does.
     one = plant("omnidirectional_panda", rng)
     model, dt = one.law.model, 1e-3
-    for _ in range(10_000):
+    for _ in range(7000):
         told = one.law.update(RobotState(one.q, one.v), HOLD, dt)
         a = one.acceleration(one.q, one.v, told)
         q, v = model.integrate(one.q, 0.5 * dt * one.v), one.v + 0.5 * dt * a

@@ -1,6 +1,7 @@
 """Robots under the decoupled law, for the tests."""
 
 import re
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -60,8 +61,8 @@ class Plant:
         total = 0.5 * float(self.v @ mass @ self.v)
         frequency, b = law.gains.frequency_base, model.b
         linear = 2 if model.base == "planar" else 3
-        rest = model.evaluate(self.goal, np.zeros(model.nv))
-        m, inertia = np.diag(rest.M)[:linear].mean(), np.diag(rest.M)[linear:b].mean()
+        diagonal, shape = self._inertias
+        m, inertia = diagonal[:linear].mean(), diagonal[linear:b].mean()
         error = np.linalg.inv(model.base_pose(self.goal)) @ model.base_pose(self.q)
         angle = float(np.linalg.norm(SO3().log(error[:3, :3])))
         total += 0.5 * frequency**2 * m * float(error[:3, 3] @ error[:3, 3])
@@ -69,14 +70,20 @@ class Plant:
         if self.sense(error) < 0.0:
             angle = 2.0 * np.pi - angle
         total += 8.0 * frequency**2 * inertia * float(np.sin(0.25 * angle)) ** 2
-        stiffness = law.gains.frequency_shape**2 * np.diag(rest.M_hat_m)
+        stiffness = law.gains.frequency_shape**2 * shape
         away = model.difference(self.goal, self.q)[b:]
         limits, margin = model.joints, law.gains.limit_margin
         depth = np.maximum(model.joint_positions(self.q) - limits.upper + margin, 0.0)
         depth += np.maximum(limits.lower + margin - model.joint_positions(self.q), 0.0)
         total += 0.5 * float(stiffness @ away**2)
-        wall = law.gains.limit_frequency**2 * np.diag(rest.M_hat_m)
+        wall = law.gains.limit_frequency**2 * shape
         return total + 0.5 * float(wall @ depth**2)
+
+    @cached_property
+    def _inertias(self) -> tuple[np.ndarray, np.ndarray]:
+        """Diagonals of the mass matrix and of the shape inertia at the goal."""
+        rest = self.law.model.evaluate(self.goal, np.zeros(self.law.model.nv))
+        return np.diag(rest.M), np.diag(rest.M_hat_m)
 
     goal: np.ndarray
     dt = STEP

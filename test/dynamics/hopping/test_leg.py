@@ -25,7 +25,8 @@ def test_the_leg_sees_what_the_model_says(hopper: VMSModel, rng: np.random.Gener
         centroidal = centre_of_mass_frame(d).momentum(d)
         np.testing.assert_allclose(seen.momentum, centroidal[:2], atol=1e-13)
         assert seen.angular_momentum == pytest.approx(centroidal[2], abs=1e-13)
-        assert leg.foot_height(q, v) == pytest.approx((seen.foot[1], seen.foot_rate[1]))
+        foot = (seen.foot[1], seen.foot_rate[1], seen.foot_rate[0])
+        assert leg.foot_motion(q, v) == pytest.approx(foot)
 
 
 def test_the_rates_of_length_and_angle_are_their_derivatives(

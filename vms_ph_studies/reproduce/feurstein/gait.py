@@ -164,6 +164,7 @@ def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
         skin=trial.skin,
         sample=_SECTION,
         phase=Phase.FLIGHT,
+        balance=False,
     )
     return _unwound(found.states[-1][: 2 * nv], y)
 
@@ -180,6 +181,7 @@ def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
         skin=trial.skin,
         sample=duration,
         phase=Phase.FLIGHT,
+        balance=False,
     )
     up = [e for e in found.events if e.kind is EventKind.LIFT_OFF]
     return _section(trial, _unwound(up[-1].state[: 2 * nv], y))
