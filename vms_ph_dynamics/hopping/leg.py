@@ -1,7 +1,7 @@
 """A leg in the plane: the line from the centre of mass to the foot and its motion."""
 
 from dataclasses import dataclass
-from math import atan2, cos, pi, sin
+from math import atan2, cos, inf, pi, sin
 
 import numpy as np
 import pinocchio as pin
@@ -141,7 +141,9 @@ class Leg:
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
-        polar = np.array([[ox / r, oy / r], [-oy / (r * r), ox / (r * r)]])
+        over = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
+        along, across = ox * over, oy * over
+        polar = np.array([[along, across], [-across * over, along * over]])
         j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
         length_rate, angle_rate = j_polar.dot(v).tolist()
         # Whether the lower triangle is filled depends on the version of Pinocchio.
