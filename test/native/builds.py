@@ -22,17 +22,28 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def plain() -> Path:
-    """Build what users get, with its tests; return the folder."""
+    """Build what users get, with its tests; return the folder.
+
+    Those of the host of Python objects are built with the sanitizers only.
+    """
+    from vms_ph_studies.benchmarks.native import PROGRAMS
+
     with _alone(native_build.FOLDER):
-        return native_build.build(tests=True)
+        targets = ("vms_ph_native_module", "core_tests", *PROGRAMS)
+        return native_build.build(tests=True, targets=targets)
 
 
-def sanitized(target: str = "all") -> Path:
+def sanitized(*targets: str) -> Path:
     """Build for debugging, so that Eigen checks every size and index as well."""
     folder = native_build.FOLDER.with_name("native-sanitized")
     with _alone(folder):
         return native_build.build(
-            folder, bindings=False, tests=True, sanitize=True, build_type="Debug", target=target
+            folder,
+            bindings=False,
+            tests=True,
+            sanitize=True,
+            build_type="Debug",
+            targets=targets or ("all",),
         )
 
 

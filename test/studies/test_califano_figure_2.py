@@ -63,6 +63,7 @@ def test_what_the_figure_shows_holds(checks: dict[str, Check]) -> None:
     assert of("q1 stiff", "largest displacement") > 1.8 * of("q0 stiff", "largest displacement")
 
 
+@pytest.mark.slow
 def test_another_frame_gives_other_peaks() -> None:
     found = outcome(**SHORT, frame="panda_hand_tcp")
     peaks = [found[f"{case}: largest displacement"] for case in CASES]

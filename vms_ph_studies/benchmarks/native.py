@@ -33,6 +33,9 @@ _REFERENCE = "the law in Python, moving reference"
 _PRIORITY = 50  # that of ros2_control
 _NOT_PERMITTED = 3  # exit code of the host's program
 
+# As CMake calls them.
+PROGRAMS = ("vms_ph_benchmark", "vms_ph_host_benchmark")
+
 # The limit: a tenth of the period of a controller manager at 1 kHz.
 _P99 = 100e-6
 
@@ -41,7 +44,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
     known = robots.get(robot)
     model = known.model(known.description(), base)
-    program = native_build.build(tests=True)
+    program = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(known.description())
