@@ -34,6 +34,7 @@ def test_controller_iii_falls_at_angle_zero_and_is_stable_with_damping() -> None
     assert leaning == pytest.approx(-31.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_on_a_floor_that_does_not_pull_controller_iii_hops_forward(tmp_path: Path) -> None:
     checks = run(
         "physical-floor", tmp_path, K_p="3", D_p="0.5", duration="6",

@@ -31,7 +31,7 @@ def test_identified_impedances_include_the_null_space_compliance_that_40_neglect
 
 
 def test_with_a_task_stiffness_both_are_right() -> None:
-    short = {"seconds": "3", "static_seconds": "3", "step": "3e-3"}
+    short = {"seconds": "2.5", "static_seconds": "3", "step": "3e-3"}
     found = checks(task_stiffness="300", stiffness="10", **short)
     assert {check.verdict for check in found.values()} == {"agrees"}
     along_x = found["static stiffness along x, against (J W^-1 J^T)^-1"]
