@@ -1,12 +1,14 @@
 """Builds the C++ core of the checkout with the compiler and the Pinocchio of this environment."""
 
+import fcntl
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -25,7 +27,7 @@ def build(
     build_type: str = "Release",
     targets: Sequence[str] = ("all",),
 ) -> Path:
-    """Configure and compile native/ incrementally.
+    """Configure and compile native/ incrementally; one process builds in a folder at a time.
 
     Args:
         folder: build folder.
@@ -59,9 +61,19 @@ def build(
         "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
-    cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
-    cmake("--build", folder, "--target", *targets)
+    with _alone(folder):
+        cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
+        cmake("--build", folder, "--target", *targets)
     return folder
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process builds in this folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def install(folder: Path) -> Path:

@@ -1,24 +1,13 @@
 """The builds of the C++ core that are tested; as a program it makes both, behind other work."""
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from vms_ph_io import native_build
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process builds in this folder."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def plain() -> Path:
@@ -28,23 +17,20 @@ def plain() -> Path:
     """
     from vms_ph_studies.benchmarks.native import PROGRAMS
 
-    with _alone(native_build.FOLDER):
-        targets = ("vms_ph_native_module", "core_tests", *PROGRAMS)
-        return native_build.build(tests=True, targets=targets)
+    targets = ("vms_ph_native_module", "core_tests", *PROGRAMS)
+    return native_build.build(tests=True, targets=targets)
 
 
 def sanitized(*targets: str) -> Path:
     """Build for debugging, so that Eigen checks every size and index as well."""
-    folder = native_build.FOLDER.with_name("native-sanitized")
-    with _alone(folder):
-        return native_build.build(
-            folder,
-            bindings=False,
-            tests=True,
-            sanitize=True,
-            build_type="Debug",
-            targets=targets or ("all",),
-        )
+    return native_build.build(
+        native_build.FOLDER.with_name("native-sanitized"),
+        bindings=False,
+        tests=True,
+        sanitize=True,
+        build_type="Debug",
+        targets=targets or ("all",),
+    )
 
 
 def sanitized_host() -> Path:
