@@ -69,7 +69,7 @@ void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
   factor.matrixL().solveInPlace(stiffness_);
   stiffness_.transposeInPlace();
   factor.matrixL().solveInPlace(stiffness_);
-  decompose(stiffness_, eigen_);
+  decompose_symmetric(stiffness_, eigen_);
   if (eigen_.info() != Eigen::Success) {  // no direction is known: no spring is held
     stiffness_.setZero();
     spring.setZero();

@@ -35,7 +35,7 @@ void EnergyRouting::decompose() noexcept {
   const MatrixV s = reference_ * Z_.transpose();
   const MatrixV symmetric = 0.5 * (s + s.transpose());
   SymmetricEigen eigen;
-  vms_ph::decompose(symmetric, eigen);
+  decompose_symmetric(symmetric, eigen);
   vectors_ = eigen.eigenvectors();
   const Eigen::Index k = s.rows();
   sums_ = eigen.eigenvalues().replicate(1, k);

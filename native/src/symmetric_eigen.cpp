@@ -2,6 +2,8 @@
 
 namespace vms_ph {
 
-void decompose(const MatrixV& matrix, SymmetricEigen& result) noexcept { result.compute(matrix); }
+void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept {
+  result.compute(matrix);
+}
 
 }  // namespace vms_ph

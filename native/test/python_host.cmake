@@ -41,12 +41,14 @@ target_link_libraries(gravity_compensating_fallback_test PRIVATE vms_ph_gravity_
 target_compile_definitions(gravity_compensating_fallback_test PRIVATE
   VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
 vms_ph_precompiled(gravity_compensating_fallback_test)
+add_dependencies(core_tests gravity_compensating_fallback_test)
 add_host_test(the_fallback_acts_when_python_does_not_answer gravity_compensating_fallback_test)
 
 # It replaces malloc, as the sanitizers do.
 if(NOT VMS_PH_SANITIZE)
   add_executable(python_no_allocation python_no_allocation.cpp)
   target_link_libraries(python_no_allocation PRIVATE vms_ph_python_host vms_ph_warnings)
+  add_dependencies(core_tests python_no_allocation)
   target_compile_definitions(python_no_allocation PRIVATE
     VMS_PH_TEST_CONTROLLERS="${CMAKE_CURRENT_SOURCE_DIR}/controllers")
   add_host_test(the_calling_thread_allocates_nothing python_no_allocation)
@@ -61,6 +63,7 @@ add_host_test(a_plugin_in_a_program_without_python_is_loaded_again_and_again
 
 add_executable(replay replay.cpp)
 target_link_libraries(replay PRIVATE vms_ph_python_host vms_ph_warnings)
+add_dependencies(core_tests replay)
 
 add_executable(python_simulation_test python_simulation_test.cpp)
 target_link_libraries(python_simulation_test PRIVATE vms_ph_python_host vms_ph_warnings)

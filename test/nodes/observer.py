@@ -90,6 +90,16 @@ class Observer:
         self.node.destroy_subscription(subscription)
         return len(taken)
 
+    def rate(self, kind: type, topic: str, number: int = 200) -> float:
+        """Return the rate at which a number of messages arrive, 1/s."""
+        times: list[float] = []
+        subscription = self.node.create_subscription(
+            kind, topic, lambda _: times.append(time.monotonic()), 100
+        )
+        self.until(lambda: len(times) > number, f"{topic} stands")
+        self.node.destroy_subscription(subscription)
+        return number / (times[number] - times[0])
+
     def spin(self, seconds: float) -> None:
         """Receive for a while."""
         end = time.monotonic() + seconds

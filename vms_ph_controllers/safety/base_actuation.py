@@ -64,8 +64,7 @@ class BaseActuation:
         allocation = self._allocation
         if allocation is None:
             return Achieved(wanted, "")
-        least = self._inverse @ resting
-        thrusts = least if wanted is resting else self._inverse @ wanted
+        thrusts, least = self._inverse @ wanted, self._inverse @ resting
         share = _share_within(least, thrusts - least, allocation.lower, allocation.upper)
         reason = ""
         if share is None:
@@ -84,9 +83,7 @@ def _share_within(start: Array, step: Array, lower: Array, upper: Array) -> floa
     """Return the share of a step within the bounds, at most 1; None if the start is outside."""
     if (start < lower).any() or (start > upper).any():
         return None
+    room = np.where(step > 0.0, upper - start, start - lower)
     size = np.abs(step)
     moving = size > 1e-12
-    if not moving.any():
-        return 1.0
-    room = np.where(step > 0.0, upper - start, start - lower)
     return float(min(1.0, (room[moving] / size[moving]).min(initial=1.0)))

@@ -11,6 +11,6 @@ using SymmetricEigen = Eigen::SelfAdjointEigenSolver<MatrixV>;
 
 /// Compute eigenvalues, in increasing order, and eigenvectors of a symmetric matrix (nv,nv). It is
 /// a function by itself because compilers take seconds for every use of Eigen's solver.
-void decompose(const MatrixV& matrix, SymmetricEigen& result) noexcept;
+void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept;
 
 }  // namespace vms_ph

@@ -25,6 +25,11 @@ struct Screw {
   }
 };
 
+/// The Lie bracket [v, s] of two twists.
+inline Screw bracket(const Screw& v, const Screw& s) {
+  return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
+}
+
 /// The inertia of a body, or of many, about the origin of the root.
 struct SpatialInertia {
   double mass = 0.0;

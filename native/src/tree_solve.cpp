@@ -1,0 +1,137 @@
+// The mass matrix of a tree: its factors, and what follows from efforts and momenta.
+#include "vms_ph_native/tree.hpp"
+
+namespace vms_ph {
+
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+void Tree::factorise() noexcept {
+  if (is_factorised_) return;
+  is_factorised_ = true;
+  const auto n = static_cast<std::size_t>(n_);
+  for (std::size_t i = 0; i < n; ++i) {
+    Body& body = bodies_[i];
+    const Screw reaction = body.composite * body.screw;
+    double* row = &factor_[i * n];
+    for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
+    diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+    }
+    if (b_ == 0) continue;
+    // About the centre of mass the inertia of the base does not couple translation and rotation.
+    body.column = restricted(reaction);
+    body.column.angular -= centre_.cross(body.column.linear);
+    body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
+    for (std::size_t j = 0; j <= i; ++j) row[j] -= bodies_[j].column.dot(body.turned);
+  }
+  // L D L^T, row by row; the diagonal holds 1/D.
+  for (std::size_t i = 0; i < n; ++i) {
+    double* row = &factor_[i * n];
+    double pivot = row[i];
+    for (std::size_t j = 0; j < i; ++j) {
+      const double* other = &factor_[j * n];
+      double sum = row[j];
+      for (std::size_t l = 0; l < j; ++l) sum -= row[l] * other[l];
+      row[j] = sum;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const double scaled = row[j] * factor_[j * n + j];
+      pivot -= scaled * row[j];
+      row[j] = scaled;
+    }
+    row[i] = 1.0 / pivot;
+  }
+}
+
+void Tree::substitute(double* x) const noexcept {
+  const auto n = static_cast<std::size_t>(n_);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = x[i];
+    for (std::size_t j = 0; j < i; ++j) sum -= factor_[i * n + j] * x[j];
+    x[i] = sum;
+  }
+  for (std::size_t i = 0; i < n; ++i) x[i] *= factor_[i * n + i];
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t j = 0; j < i; ++j) x[j] -= factor_[i * n + j] * x[i];
+  }
+}
+
+void Tree::solve_shape(double* rates) noexcept {
+  factorise();
+  substitute(rates);
+}
+
+double Tree::inertia_of(int joint) noexcept {
+  factorise();
+  return diagonal_[static_cast<std::size_t>(joint)];
+}
+
+const Vector3d& Tree::pull(int joint) noexcept {
+  factorise();
+  return bodies_[static_cast<std::size_t>(joint)].column.linear;
+}
+
+void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+  factorise();
+  Screw p;
+  if (b_ > 0) {
+    p = restricted(momentum);
+    p.angular -= centre_.cross(p.linear);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      right_[static_cast<Eigen::Index>(i)] -= bodies_[i].turned.dot(p);
+    }
+  }
+  substitute(right_.data());
+  if (b_ > 0) {
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      const double rate = right_[static_cast<Eigen::Index>(i)];
+      p.linear -= rate * bodies_[i].column.linear;
+      p.angular -= rate * bodies_[i].column.angular;
+    }
+    const Vector3d turn = turning_ * p.angular;
+    set_base({p.linear / total_.mass + centre_.cross(turn), turn}, out);
+  }
+  out.tail(n_) = right_;
+}
+
+void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
+  const Screw base = base_twist(v);
+  const Screw lift{-field_, Vector3d::Zero()};
+  // Newton-Euler recursion with zero accelerations of joints and base.
+  const auto reaction = [](const SpatialInertia& y, const Screw& twist, const Screw& a) {
+    Screw f = y * a;
+    const Screw h = y * twist;
+    f.linear += twist.angular.cross(h.linear);
+    f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
+    return f;
+  };
+  Screw whole = b_ == 0 ? Screw{} : reaction(root_, base, lift);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Body& body = bodies_[i];
+    const double rate = v[b_ + static_cast<Eigen::Index>(i)];
+    const bool first = joints_[i].parent < 0;
+    const Body& parent = first ? body : bodies_[static_cast<std::size_t>(joints_[i].parent)];
+    const Screw& twist = first ? base : parent.twist;
+    const Screw moved{rate * body.screw.linear, rate * body.screw.angular};
+    body.acceleration = first ? lift : parent.acceleration;
+    body.acceleration += bracket(twist, moved);
+    body.twist = twist;
+    body.twist += moved;
+    body.force = reaction(body.own, body.twist, body.acceleration);
+  }
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const int parent = joints_[i].parent;
+    const Body& body = bodies_[i];
+    const auto at = static_cast<Eigen::Index>(i);
+    right_[at] = force[b_ + at] - body.screw.dot(body.force);
+    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].force) += body.force;
+  }
+  Screw left = base_twist(force);
+  left.linear -= whole.linear;
+  left.angular -= whole.angular;
+  solve(left, out);
+}
+
+}  // namespace vms_ph
