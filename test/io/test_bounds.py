@@ -69,6 +69,21 @@ _XACRO = "<robot name='x' xmlns:xacro='http://www.ros.org/wiki/xacro'>{}</robot>
 
 
 @pytest.mark.parametrize(
+    "expression",
+    [
+        "9**9**9",
+        "1 &lt;&lt; 10**12",
+        "'ab' * 10**12",
+        "[m**9**9 for m in [3]]",
+        "'%9999999999d' % 1",
+    ],
+)
+def test_an_expression_of_a_huge_value_is_rejected(expression: str, tmp_path: Path) -> None:
+    told = _refusal(tmp_path / "x.urdf.xacro", _XACRO.format(f'<link name="${{{expression}}}"/>'))
+    assert "would take" in told or "three digits" in told
+
+
+@pytest.mark.parametrize(
     "content",
     [
         "<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>",

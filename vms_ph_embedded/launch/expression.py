@@ -8,10 +8,11 @@ may run commands), so the check is there for clarity, not for security.
 import ast
 import builtins
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
+
+from vms_ph_io.bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators, check_bits
 
 _FUNCTIONS = {
     name: getattr(builtins, name)
@@ -42,7 +43,6 @@ _NODES = (
 
 
 _LONGEST = 4096  # characters of an expression
-_LARGEST = 2**16  # bits of a value
 _MOST_DIGITS = 400
 _MOST_FACTORS = 1000
 
@@ -75,7 +75,7 @@ def evaluate(source: str, *, with_math: bool = True) -> str:
         raise ExpressionError(f"{source!r} is not an expression: {error}") from None
     for node in ast.walk(tree):
         _check(node, source, names)
-    names |= {f"<{kind.__name__}>": function for kind, function in _BOUNDED.items()}
+    names |= BOUNDED_OPERATORS
     names |= {f"<{name}>": function for name, function in _BOUNDED_METHODS.items()}
     bounded = ast.fix_missing_locations(_Bounded().visit(tree))
     try:
@@ -84,35 +84,10 @@ def evaluate(source: str, *, with_math: bool = True) -> str:
         raise ExpressionError(f"{source!r} has no value: {error}") from None
 
 
-def _power(base: Any, exponent: Any) -> Any:
-    if isinstance(base, int) and isinstance(exponent, int):
-        _fits(abs(base).bit_length() * max(exponent, 0))
-    return base**exponent
-
-
-def _product(left: Any, right: Any) -> Any:
-    for number, other in ((left, right), (right, left)):
-        if isinstance(number, int) and isinstance(other, (str, list, tuple)):
-            _fits(8 * _size(other) * max(number, 0))
-    return left * right
-
-
-def _shifted(number: Any, places: Any) -> Any:
-    if isinstance(number, int) and isinstance(places, int):
-        _fits(number.bit_length() + max(places, 0))
-    return number << places
-
-
-def _remainder(left: Any, right: Any) -> Any:
-    if isinstance(left, str) and re.search(r"%[^%a-zA-Z]*(\*|\d{4})", left):
-        raise ValueError("a width in a format has at most three digits")
-    return left % right
-
-
 def _join(separator: str) -> Callable[[Any], str]:
     def join(items: Any) -> str:
         texts = list(items)
-        _fits(8 * (len(separator) * len(texts) + sum(map(len, texts))))
+        check_bits(8 * (len(separator) * len(texts) + sum(map(len, texts))))
         return separator.join(texts)
 
     return join
@@ -120,7 +95,7 @@ def _join(separator: str) -> Callable[[Any], str]:
 
 def _replace(text: str) -> Callable[..., str]:
     def replace(old: str, new: str, count: int = -1) -> str:
-        _fits(8 * (len(text) + text.count(old) * len(new)))
+        check_bits(8 * (len(text) + text.count(old) * len(new)))
         return text.replace(old, new, count)
 
     return replace
@@ -134,7 +109,7 @@ def _round(number: Any, *digits: int) -> Any:
 
 def _prod(items: Any) -> Any:
     factors = list(items)
-    _fits(sum(abs(each).bit_length() for each in factors if isinstance(each, int)))
+    check_bits(sum(abs(each).bit_length() for each in factors if isinstance(each, int)))
     return math.prod(factors)
 
 
@@ -149,25 +124,6 @@ def _of_small(function: Callable[..., int]) -> Callable[..., int]:
     return bounded
 
 
-def _size(value: Any) -> int:
-    """Characters and items of a value, those of its items included."""
-    if isinstance(value, (list, tuple)):
-        return 1 + sum(map(_size, value))
-    return len(value) if isinstance(value, str) else 1
-
-
-def _fits(bits: int) -> None:
-    if bits > _LARGEST:
-        raise ValueError(f"it would take {bits // 8} bytes; at most {_LARGEST // 8} are accepted")
-
-
-# What can make something large of something small.
-_BOUNDED: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Pow: _power,
-    ast.Mult: _product,
-    ast.LShift: _shifted,
-    ast.Mod: _remainder,
-}
 _BOUNDED_METHODS: Mapping[str, Callable[[str], Callable[..., str]]] = {
     "join": _join,
     "replace": _replace,
@@ -179,15 +135,8 @@ _MATH: Mapping[str, Any] = {
 }
 
 
-class _Bounded(ast.NodeTransformer):
+class _Bounded(BoundedOperators):
     """Puts the bounded functions in place of those operators and methods."""
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if type(node.op) not in _BOUNDED:
-            return node
-        name = ast.Name(f"<{type(node.op).__name__}>", ast.Load())
-        return ast.Call(name, [node.left, node.right], [])
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)

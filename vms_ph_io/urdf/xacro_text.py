@@ -4,6 +4,7 @@ A xacro file contains Python expressions, so it is a program and as trusted as o
 protect from macros that expand without end by mistake, not from an attacker.
 """
 
+import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ import xacro
 
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.robot.description import LARGEST_TEXT
+
+from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
 
 MOST_ELEMENTS = 50_000
 """Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
@@ -70,7 +73,8 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
 @contextmanager
 def _bounded() -> Iterator[None]:
     """Count what xacro evaluates; it has no bound of its own, and its state is global anyway."""
-    evaluate_element, evaluate_text = xacro.eval_all, xacro.eval_text
+    originals = xacro.eval_all, xacro.eval_text, xacro.safe_eval
+    evaluate_element, evaluate_text, evaluate_expression = originals
     elements = characters = 0
 
     def eval_all(*args: Any) -> Any:
@@ -88,8 +92,20 @@ def _bounded() -> Iterator[None]:
             raise xacro.XacroException(f"its texts have more than {LARGEST_TEXT} characters")
         return value
 
-    xacro.eval_all, xacro.eval_text = eval_all, eval_text
+    def safe_eval(expression: str, names: Any, *local: Any) -> Any:
+        names.update(BOUNDED_OPERATORS)
+        return evaluate_expression(_with_bounded_operators(expression), names, *local)
+
+    xacro.eval_all, xacro.eval_text, xacro.safe_eval = eval_all, eval_text, safe_eval
     try:
         yield
     finally:
-        xacro.eval_all, xacro.eval_text = evaluate_element, evaluate_text
+        xacro.eval_all, xacro.eval_text, xacro.safe_eval = originals
+
+
+def _with_bounded_operators(expression: str) -> str:
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return expression  # xacro says what is wrong with it
+    return ast.unparse(BoundedOperators().visit(tree))
