@@ -89,12 +89,7 @@ def test_an_hour_of_a_robot_has_a_closed_balance_and_flat_memory(
     launch = start(
         "launch", name, "rate:=10", "real_time_factor:=100", "push_period:=5", "markers:=false"
     )
-    with joined(domain):
-        soak = Soak(launch)
-        soak.run(HOUR, simulated=True)
-        soak.close()
-    assert soak.unaccounted < 1e-9 * (1.0 + soak.turnover)
-    assert launch.interrupt() == 0
+    _soak(launch, domain, HOUR, simulated=True)
 
 
 @pytest.mark.parametrize("name", robots.names())
@@ -105,9 +100,16 @@ def test_ten_minutes_of_a_launch_at_real_time_have_a_closed_balance_and_flat_mem
         "launch", name, "push_period:=5", "web:=true", f"port:={free_port()}", "record:=true",
         f"bag:={tmp_path / 'bag'}",
     )  # fmt: skip
+    _soak(launch, domain, TEN_MINUTES, simulated=False)
+
+
+def _soak(launch: Program, domain: int, seconds: float, simulated: bool) -> None:
     with joined(domain):
         soak = Soak(launch)
-        soak.run(TEN_MINUTES, simulated=False)
-        soak.close()
+        try:
+            soak.run(seconds, simulated)
+        finally:
+            soak.close()
+            code = launch.interrupt()
+    assert code == 0
     assert soak.unaccounted < 1e-9 * (1.0 + soak.turnover)
-    assert launch.interrupt() == 0
