@@ -15,6 +15,7 @@ from .robot.building import build
 from .robot.joints import NORM_TOLERANCE
 from .robot.kinematic_tree import KinematicTree
 from .robot.mimic import Mimic
+from .robot.tools import checked_tools
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -35,6 +36,8 @@ class VMSModel:
         total_mass: mass of all moving bodies, kg.
         end_effector: name of the frame the end-effector wrench acts at.
         end_effector_id: its index among the frames of Pinocchio's model.
+        tools: names of the frames of further wrench ports, such as a second hand or feet.
+        tool_ids: their indices.
         gravity: (3,) in the inertial frame, m/s^2.
         base_gravity: the same in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
@@ -48,6 +51,7 @@ class VMSModel:
         pinocchio: Any,
         end_effector: str | None = None,
         *,
+        tools: Iterable[str] = (),
         mimics: Mapping[str, Mimic] | None = None,
         fluid: Fluid | None = None,
     ) -> None:
@@ -59,6 +63,8 @@ class VMSModel:
         self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
         self.end_effector_id = tree.frame_id(self.end_effector)
+        self.tools = checked_tools(tools, self.end_effector)
+        self.tool_ids = tuple(tree.frame_id(name) for name in self.tools)
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -71,6 +77,7 @@ class VMSModel:
         end_effector: str | None = None,
         gravity: Sequence[float] = GRAVITY,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
+        tools: Iterable[str] = (),
     ) -> "VMSModel":
         """Return the model of a robot described by the text of a URDF.
 
@@ -81,15 +88,18 @@ class VMSModel:
             end_effector: a link or joint name; the last link when None.
             gravity: (3,) in the inertial frame, m/s^2.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
+            tools: links or joints of further wrench ports.
 
         Raises:
             ModelError: the text is not a URDF, or the robot is not physical.
         """
         pin_model, mimics = build(xml, base, gravity, locked_joints)
-        return cls(pin_model, end_effector, mimics=mimics)
+        return cls(pin_model, end_effector, tools=tools, mimics=mimics)
 
     @classmethod
-    def from_pinocchio(cls, pin_model: Any, end_effector: str | None = None) -> "VMSModel":
+    def from_pinocchio(
+        cls, pin_model: Any, end_effector: str | None = None, tools: Iterable[str] = ()
+    ) -> "VMSModel":
         """Return the model of a ``pinocchio.Model``; its first joint determines the base.
 
         Raises:
@@ -100,7 +110,7 @@ class VMSModel:
         for i in range(1, ours.njoints):
             if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
                 ours.addJointFrame(i)
-        return cls(ours, end_effector)
+        return cls(ours, end_effector, tools=tools)
 
     def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
@@ -191,8 +201,23 @@ class VMSModel:
         Raises:
             ModelError: the fluid names a link that the robot lacks.
         """
+        return self._with(self.tools, fluid)
+
+    def with_tools(self, tools: Iterable[str]) -> "VMSModel":
+        """Return this robot with these further wrench ports.
+
+        Raises:
+            ModelError: the robot lacks such a frame, or a name is not that of one further port.
+        """
+        return self._with(tools, self.fluid)
+
+    def _with(self, tools: Iterable[str], fluid: Fluid | None) -> "VMSModel":
         return VMSModel(
-            self.tree.pinocchio, self.end_effector, mimics=self.tree.mimics, fluid=fluid
+            self.tree.pinocchio,
+            self.end_effector,
+            tools=tools,
+            mimics=self.tree.mimics,
+            fluid=fluid,
         )
 
     def configuration(

@@ -50,6 +50,7 @@ def load_urdf(
     gravity: Sequence[float] = GRAVITY,
     locked_joints: Iterable[str] | Mapping[str, float] = (),
     xacro_arguments: Mapping[str, str] | None = None,
+    tools: Iterable[str] = (),
 ) -> VMSModel:
     """Return the model of the robot in a URDF or xacro file.
 
@@ -62,4 +63,4 @@ def load_urdf(
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):
         warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
-    return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints)
+    return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints, tools)
