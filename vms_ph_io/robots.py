@@ -2,7 +2,7 @@
 
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -91,7 +91,12 @@ class Robot:
         return self.model(self.description(**arguments))
 
     def model(
-        self, description: str, base: str | None = None, end_effector: str | None = None
+        self,
+        description: str,
+        base: str | None = None,
+        end_effector: str | None = None,
+        gravity: Sequence[float] | None = None,
+        locked_joints: Mapping[str, float] | None = None,
     ) -> "VMSModel":
         """Return the model of a description of this robot, in its fluid if it has one."""
         # Imported here, so that listing the robots does not require Pinocchio.
@@ -103,7 +108,8 @@ class Robot:
             description,
             base or self.base,  # type: ignore[arg-type]
             end_effector or self.end_effector,
-            self.gravity,
+            self.gravity if gravity is None else gravity,
+            locked_joints or {},
         )
         if not self.fluid:
             return model

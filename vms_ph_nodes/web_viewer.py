@@ -151,6 +151,7 @@ class WebViewer(Node):
         except VmsPhError as error:
             self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
+        self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
         for missing in self._scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
@@ -203,7 +204,7 @@ class WebViewer(Node):
             strip.draw()
         power = getattr(self, "_last_power", None)
         if power is not None:
-            self._summary.content = _summary(power)
+            self._summary.content = self._health.disagreement or _summary(power)
 
 
 def _summary(power: Power) -> str:
