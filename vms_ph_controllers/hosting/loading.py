@@ -50,7 +50,14 @@ def make_controller(
         )
     known = inspect.signature(made).parameters
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
-    return made(model, **{key: value for key, value in offered.items() if key in known})
+    try:
+        return made(model, **{key: value for key, value in offered.items() if key in known})
+    except VmsPhError:
+        raise
+    except Exception as error:  # a law of a user may raise anything
+        raise VmsPhError(
+            f"'{made.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
+        ) from error
 
 
 def _automatic(model: VMSModel) -> str:

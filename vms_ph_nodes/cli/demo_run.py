@@ -18,7 +18,8 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.discovery import export_line
 from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
-from vms_ph_io.run_record import RunRecord, read_run
+from vms_ph_io.run_record import read_run
+from vms_ph_io.run_report import report
 
 from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
@@ -166,7 +167,8 @@ class Demo:
             return
         plot = self._options.folder / "energy.png"
         plot_run(run, plot)
-        _print_summary(self._console, run)
+        for line in report(run):
+            self._console.out(line)
         self._console.out(f"bag       {self._bag}")
         self._console.out(f"plot      {plot}")
 
@@ -174,18 +176,6 @@ class Demo:
 def _launch_file_of(robot: str) -> str:
     """Return the launch file of a bundled robot, or that of any robot."""
     return robot if robot in robots.names() else "robot"
-
-
-def _print_summary(console: Console, run: RunRecord) -> None:
-    end = {name: values[-1] for name, values in run.power.items()}
-    console.out(f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages")
-    console.out(f"stored    {end['stored']:+.6f} J")
-    for port, energies in run.port_energies.items():
-        if run.port_powers[port].any():
-            console.out(f"supplied  {energies[-1]:+.6f} J by {port}")
-    console.out(f"friction  {end['dissipated_energy']:.6f} J")
-    console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
-    console.out(f"unaccounted energy                {run.unaccounted_energy:+.3e} J")
 
 
 def _check_port(port: int) -> None:
