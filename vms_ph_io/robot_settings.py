@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.arrays import Array
 
-_SUFFIXES = (".urdf", ".xacro", ".xml")
+_SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
 
 BASES = ("auto", "fixed", "planar", "floating")
 
@@ -31,6 +31,8 @@ class RobotSettings:
         base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
         end_effector: frame of the end-effector wrench.
         locked_joints: joints to lock, ``name`` or ``name=position``, with spaces or commas between.
+        inertia: what is done about inertias that no rigid body has, as for
+            :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
         gravity: three numbers, m/s^2, in the inertial frame, with spaces or commas between.
         initial_positions: initial joint positions, rad or m, ``name=position``.
     """
@@ -39,6 +41,7 @@ class RobotSettings:
     base: str = ""
     end_effector: str = ""
     locked_joints: str = ""
+    inertia: str = ""
     gravity: str = ""
     initial_positions: str = ""
 
@@ -90,22 +93,24 @@ class RobotSettings:
             VmsPhError: a setting is not valid, or does not fit the robot.
         """
         from vms_ph_dynamics import VMSModel
-        from vms_ph_dynamics.model import GRAVITY
 
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
         base = "" if self.base == "auto" else self.base
         gravity, locked = _three(self.gravity), _positions(self.locked_joints, "locked_joints")
-        end_effector = self.end_effector or None
+        end_effector, inertia = self.end_effector or None, self.inertia or "auto"
         if self.is_bundled:
             known = robots.get(self.robot)
-            return known.model(description, base or None, end_effector, gravity, locked)
+            return known.model(description, base or None, end_effector, gravity, locked, inertia)
+        # A description may have a gravity of its own.
+        chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
         return VMSModel.from_urdf(
             description,
             base or "auto",  # type: ignore[arg-type]
             end_effector,
-            gravity or GRAVITY,
-            locked,
+            locked_joints=locked,
+            inertia=inertia,  # type: ignore[arg-type]
+            **chosen,
         )
 
     def initial_configuration(self, model: "VMSModel") -> "Array":

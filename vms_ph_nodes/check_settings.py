@@ -6,6 +6,7 @@ stderr, instead of one from each node.
 
 import os
 import sys
+import warnings
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
@@ -23,12 +24,17 @@ def check(arguments: dict[str, str]) -> None:
     if settings.is_bundled and settings.are_defaults and not kind:
         robots.get(settings.robot).path()
         return
-    model = settings.model(settings.description())
+    warnings.showwarning = _show
+    model = settings.model(settings.description(_show))
     settings.initial_configuration(model)
     if kind:
         from vms_ph_controllers.hosting.loading import make_controller
 
         make_controller(kind, model, settings.allocation())
+
+
+def _show(text: object, *_: object, **__: object) -> None:
+    print(text, file=sys.stderr)
 
 
 def main() -> None:

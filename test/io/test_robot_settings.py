@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 
@@ -93,6 +93,23 @@ def test_a_setting_that_does_not_fit_is_refused_with_what_is_accepted(
     settings = RobotSettings(drone).updated(given)
     with pytest.raises(VmsPhError, match=said):
         settings.initial_configuration(settings.model(settings.description()))
+
+
+def test_the_inertia_mode_reaches_the_model(tmp_path: Path) -> None:
+    # A principal moment above the sum of the others, on a heavy link.
+    wrong = DRONE.replace("<inertia ixx='0.02'", "<inertia ixx='0.2'", 1)
+    file = tmp_path / "wrong.urdf"
+    file.write_text(wrong)
+    settings = RobotSettings(str(file), "floating")
+    with pytest.raises(VmsPhError, match="inertia='repair'"):
+        settings.model(settings.description())
+    repaired = settings.updated({"inertia": "repair"})
+    with pytest.warns(InertiaWarning):
+        assert repaired.model(repaired.description()).repairs
+    given = settings.updated({"inertia": "as_given"})
+    assert not given.model(given.description()).repairs
+    with pytest.raises(VmsPhError, match="inertia must be auto, strict"):
+        settings.updated({"inertia": "maybe"}).model(wrong)
 
 
 def test_launch_arguments_are_pairs() -> None:

@@ -18,6 +18,7 @@ OF_A_ROBOT = {
     "base": "floating",
     "end_effector": "tip",
     "locked_joints": "elbow=0.3",
+    "inertia": "repair",
     "gravity": "0 0 -1.62",
 }
 OF_A_RUN = {"controller": "DecoupledVMSController", "initial_positions": "shoulder=0.5"}

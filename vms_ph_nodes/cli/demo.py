@@ -15,6 +15,9 @@ def demo(
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
+    inertia: str = typer.Option(
+        "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"
+    ),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
     initial_positions: str = typer.Option("", help="initial positions: 'name=position ...'"),
     controller: str = typer.Option(
@@ -47,6 +50,7 @@ def demo(
         "base": base,
         "end_effector": end_effector,
         "locked_joints": locked_joints,
+        "inertia": inertia,
         "gravity": gravity,
         "initial_positions": initial_positions,
         "controller": controller,

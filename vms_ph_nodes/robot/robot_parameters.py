@@ -1,5 +1,6 @@
 """The robot of a node, given by name, by file or by the topic robot_description."""
 
+import warnings
 from collections.abc import Callable
 
 from rclpy.node import Node
@@ -9,7 +10,7 @@ from std_msgs.msg import String
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 
@@ -60,7 +61,7 @@ class RobotParameters:
                 f"{self._node.get_name()} requires the parameter robot: one of "
                 f"{', '.join(robots.names())}, or the path of a URDF or xacro file"
             )
-        return self.settings.description(self._node.get_logger().warning)
+        return self.settings.description(self._warn)
 
     def initial_configuration(self, model: VMSModel) -> Array:
         """Return the configuration in which a simulation begins, (nq,)."""
@@ -76,7 +77,17 @@ class RobotParameters:
 
     def model(self, description: str) -> VMSModel:
         """Return the model of a description, with the settings of the parameters."""
-        return self.settings.model(description)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InertiaWarning)
+            model = self.settings.model(description)
+        for repair in model.repairs:
+            self._warn(f"the inertia was repaired: {repair}")
+        return model
+
+    def _warn(self, text: str) -> None:
+        # A launch warns once, before it starts the nodes.
+        if not self.arguments:
+            self._node.get_logger().warning(text)
 
     def when_known(self, use: Callable[[VMSModel], None]) -> None:
         """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
