@@ -153,3 +153,24 @@ def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
     shapes = Shapes(Scales(), PositionTask(model)).of(d, Ports(np.ones(7)))
     markers = {m.ns: m for m in to_markers(Header(), shapes).markers}
     assert markers["linear momentum"].action == Marker.DELETE
+
+
+@pytest.mark.parametrize("name", ["panda", "satellite_panda", "revolute_hopper"])
+def test_bars_stand_upright_against_gravity(name: str) -> None:
+    model, rng = robots.load(name), np.random.default_rng(3)
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+    shapes = Shapes(FAR, PositionTask(model)).of(d, Ports())
+    up = np.array([0.0, 1.0, 0.0]) if name.endswith("hopper") else np.array([0.0, 0.0, 1.0])
+    bars = [shape for shape in shapes if isinstance(shape, Bar)]
+    root = d.placement(model.link_names[0])[:3, 3]
+    for bar in bars:
+        np.testing.assert_allclose(bar.up, up, atol=1e-15)
+        assert abs((bar.place - root) @ up) < 1e-12
+    markers = {m.ns: m for m in to_markers(Header(), bars).markers}
+    for bar in bars:
+        cube = markers[bar.name]
+        p, r = cube.pose.position, cube.pose.orientation
+        turn = pin.Quaternion(r.w, r.x, r.y, r.z).matrix()
+        np.testing.assert_allclose(turn @ [0, 0, 1], up, atol=1e-12)
+        foot = np.array([p.x, p.y, p.z]) - cube.scale.z / 2 * up
+        np.testing.assert_allclose(foot, bar.place, atol=1e-12)

@@ -18,6 +18,7 @@ class MarkerScene:
         self._server = server
         self._group = server.scene.add_frame("/markers", show_axes=False)
         self._arrows: Any = None
+        self.size = 1.0  # of the robot, m; arrows are drawn in proportion
         self._shapes: dict[str, Any] = {}
         box = server.gui.add_checkbox("momentum, inertia, power", initial_value=True)
 
@@ -54,9 +55,9 @@ class MarkerScene:
                 "/markers/arrows",
                 points,
                 colours,
-                shaft_radius=0.006,
-                head_radius=0.015,
-                head_length=0.04,
+                shaft_radius=0.006 * self.size,
+                head_radius=0.015 * self.size,
+                head_length=0.04 * self.size,
             )
         else:
             self._arrows.points, self._arrows.colors = points, colours

@@ -48,14 +48,17 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
 
 def _bar(header: Header, bar: Bar) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
-    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height / 2]))
+    marker.pose.position = _point(bar.place + bar.height / 2 * bar.up)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).coeffs()
+    x, y, z, w = turn.tolist()
+    marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
     marker.scale = Vector3(x=_WIDTH, y=_WIDTH, z=bar.height)
     return marker
 
 
 def _label(header: Header, bar: Bar) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height + 3 * _TEXT]))
+    marker.pose.position = _point(bar.place + (bar.height + 3 * _TEXT) * bar.up)
     marker.scale.z = _TEXT
     marker.text = bar.text
     return marker

@@ -75,21 +75,29 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Bar:
-    """An upright bar from the ground at (x, y), with its value and unit as its label."""
+    """An upright bar from a place along the unit vector ``up``, with its value as its label."""
 
     name: str
     place: Array
     height: float
     text: str
     colour: Rgba
+    up: Array
 
 
 Shape = Arrow | Ellipsoid | Bar
 
-# Distance from the root to the first bar, and from one bar to the next, m: outside a base of one
-# metre, and with room for the labels.
+# Distance from the root to the first bar, and from one bar to the next, m; the third axis is up:
+# outside a base of one metre, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
 _APART = np.array([0.22, 0.22, 0.0])
+
+
+def up_axes(gravity: Array) -> Array:
+    """Return a rotation (3,3) whose last column points against gravity; the identity without it."""
+    size = float(np.linalg.norm(gravity))
+    up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+    return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), up).matrix()
 
 
 class Shapes:
@@ -99,6 +107,7 @@ class Shapes:
         self._scales, self._task = scales, task
         model = task.model
         self._root = model.link_names[0]
+        self._upright = up_axes(model.gravity)
         pin_model = model.pinocchio
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
 
@@ -157,7 +166,8 @@ class Shapes:
             yield self._flow(f"power {name}", place, centre, power)
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
-        first = d.placement(self._root)[:3, 3] + _BARS
+        upright = self._upright
+        first = d.placement(self._root)[:3, 3] + upright @ _BARS
         base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
         energies = (
             ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
@@ -166,12 +176,13 @@ class Shapes:
         )
         for k, (name, word, value, colour) in enumerate(energies):
             height = min(self._scales.energy * value, self._scales.longest)
-            yield Bar(name, first + k * _APART, max(height, 1e-3), f"{word}\n{value:.3g} J", colour)
+            text, place = f"{word}\n{value:.3g} J", first + k * upright @ _APART
+            yield Bar(name, place, max(height, 1e-3), text, colour, upright[:, 2])
 
     def _flow(self, name: str, place: Array, centre: Array, power: float) -> Arrow:
         inward = centre - place
         length = float(np.linalg.norm(inward))
-        inward = inward / length if length > 1e-6 else np.array([0.0, 0.0, -1.0])
+        inward = inward / length if length > 1e-6 else -self._upright[:, 2]
         size = min(self._scales.power * abs(power), self._scales.longest)
         if power < 0:
             return Arrow(name, place, -size * inward, _OUT)
