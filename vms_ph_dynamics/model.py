@@ -130,6 +130,7 @@ class VMSModel:
             pin_model: the model; it is copied.
             end_effector: name of a frame; the last link when None.
             inertia: as for :meth:`from_urdf`, for the bodies of the model.
+            tools: names of frames of further wrench ports.
 
         Raises:
             ModelError: a joint type is not covered, or the robot is not physical.

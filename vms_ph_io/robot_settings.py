@@ -4,7 +4,7 @@ Every node builds its model here, so that all nodes of a launch have the same on
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ class RobotSettings:
         base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
         end_effector: frame of the end-effector wrench.
         tools: frames of further wrench ports, with spaces or commas between.
+        srdf: path of an SRDF, whose end effectors are ports too.
         locked_joints: joints to lock, ``name`` or ``name=position``, with spaces or commas between.
         inertia: what is done about inertias that no rigid body has, as for
             :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
@@ -42,6 +43,7 @@ class RobotSettings:
     base: str = ""
     end_effector: str = ""
     tools: str = ""
+    srdf: str = ""
     locked_joints: str = ""
     inertia: str = ""
     gravity: str = ""
@@ -96,12 +98,16 @@ class RobotSettings:
         """
         from vms_ph_dynamics import VMSModel
 
+        from .urdf.srdf import with_srdf
+
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
         base = "" if self.base == "auto" else self.base
         gravity, locked = _three(self.gravity), _positions(self.locked_joints, "locked_joints")
         end_effector, inertia = self.end_effector or None, self.inertia or "auto"
-        tools = _words(self.tools)
+        tools: Iterable[str] = _words(self.tools)
+        if self.srdf:
+            end_effector, tools = with_srdf(self.srdf, end_effector, tools)
         if self.is_bundled:
             known = robots.get(self.robot)
             model = known.model(description, base or None, end_effector, gravity, locked, inertia)

@@ -12,6 +12,7 @@ from vms_ph_dynamics.robot import InertiaMode
 
 from ..text_files import read_text
 from .checks import UrdfWarning, require_sound
+from .srdf import with_srdf
 from .xacro_text import process_xacro
 
 
@@ -53,10 +54,13 @@ def load_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     inertia: InertiaMode = "auto",
     tools: Iterable[str] = (),
+    srdf: str | Path | None = None,
 ) -> VMSModel:
     """Return the model of the robot in a URDF or xacro file.
 
-    The keywords are those of :meth:`VMSModel.from_urdf`. Unreadable meshes cause warnings.
+    The keywords are those of :meth:`VMSModel.from_urdf`. Unreadable meshes cause warnings. With an
+    SRDF, its first end effector is the one of the model, unless another is given, and the others
+    are tools.
 
     Raises:
         VmsPhError: no such file.
@@ -69,6 +73,8 @@ def load_urdf(
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):
         warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
+    if srdf is not None:
+        end_effector, tools = with_srdf(srdf, end_effector, tools)
     try:
         return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints, inertia, tools)
     except ModelError as error:

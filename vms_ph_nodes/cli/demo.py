@@ -14,6 +14,8 @@ def demo(
     robot: str = typer.Option("panda", help="a bundled robot, or the path of a URDF or xacro file"),
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
+    tools: str = typer.Option("", help="frames of further wrench ports"),
+    srdf: str = typer.Option("", help="an SRDF, whose end effectors are wrench ports"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
     inertia: str = typer.Option(
         "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"
@@ -49,6 +51,8 @@ def demo(
         "robot": robot,
         "base": base,
         "end_effector": end_effector,
+        "tools": tools,
+        "srdf": srdf,
         "locked_joints": locked_joints,
         "inertia": inertia,
         "gravity": gravity,

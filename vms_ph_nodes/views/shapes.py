@@ -153,6 +153,9 @@ class Shapes:
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
         yield self._flow("power end effector", tool, centre, supplied["wrench_end_effector"])
+        for name in model.tools:
+            at = d.placement(name)[:3, 3]
+            yield self._flow(f"power at {name}", at, centre, supplied[name])
         if model.b:
             base = d.placement(self._root)[:3, 3]
             yield self._flow("power base", base, centre, supplied["wrench_base"])
