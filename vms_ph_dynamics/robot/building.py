@@ -46,8 +46,7 @@ def build(
     Raises:
         ModelError: the text is not a URDF, does not have the requested base, or lacks a joint.
     """
-    if base not in ("auto", *BASE_DIMENSION):
-        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+    check_base(base)
     try:
         description = parse_description(xml)
         wrong = (
@@ -75,6 +74,12 @@ def build(
     mimics, locked = resolve_mimics(read_mimics(description), locked)
     model = _lock(model, locked)
     return BuiltRobot(model, mimics, links_of_urdf(description, model))
+
+
+def check_base(base: str) -> None:
+    """Raise a :exc:`.ModelError` for a kind of base that does not exist."""
+    if base not in ("auto", *BASE_DIMENSION):
+        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
 
 
 def inertia_defects(

@@ -13,6 +13,7 @@ from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
+from vms_ph_dynamics.robot.building import check_base
 from vms_ph_dynamics.robot.description import (
     completions,
     dynamics_text,
@@ -52,7 +53,12 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         xml: the text.
         base: as for :meth:`VMSModel.from_urdf`.
         inertia: likewise.
+
+    Raises:
+        ModelError: a base or mode that does not exist.
     """
+    check_base(base)
+    check_mode(inertia)
     structure = _check_structure(xml)
     if structure.errors:
         return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
@@ -60,7 +66,7 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         defects = inertia_defects(xml, base)
     except ModelError as error:
         return Findings((str(error),), structure.warnings)
-    refused = refused_defects(defects, check_mode(inertia))
+    refused = refused_defects(defects, inertia)
     repaired = repaired_defects(defects, inertia)
     warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
     return Findings(tuple(map(str, refused)), warnings, defects)

@@ -36,7 +36,8 @@ def check(
     for error in findings.errors:
         typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
     if findings.errors:
-        raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above")
+        hint = "; --inertia repair takes the repaired inertias" if findings.defects else ""
+        raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above{hint}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         if known is not None:
