@@ -152,8 +152,9 @@ def _moving(
     ]:
         joint = still[0]
         body = _carrier(model, joint)
-        radius = float(np.sqrt(np.linalg.eigvalsh(body.inertia)[-1] / body.mass))
-        radius = min(max(radius, _LEAST_RADIUS), _reach(model, links))
+        # The inertia of the link that stands may be that of no body.
+        squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
+        radius = min(max(squared, _LEAST_RADIUS**2) ** 0.5, _reach(model, links))
         mass = _SMALL * body.mass
         added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
