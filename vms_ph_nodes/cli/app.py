@@ -11,6 +11,7 @@ from . import (
     interface,
     launch,
     native,
+    new,
     node,
     param,
     reproduce,
@@ -52,6 +53,7 @@ def make_app() -> typer.Typer:
     ):
         app.add_typer(module.app, name=name)
     app.command("check")(check.check)
+    app.command("new")(new.new)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
     app.command("native")(native.native)
