@@ -12,11 +12,11 @@ from .effects.fluid import Fluid
 from .errors import StateError
 from .evaluation import Evaluation
 from .robot.building import build
+from .robot.extensions import GRAVITY as GRAVITY
+from .robot.extensions import end_effector_of
 from .robot.joints import NORM_TOLERANCE
 from .robot.kinematic_tree import KinematicTree
 from .robot.mimic import Mimic
-
-GRAVITY = (0.0, 0.0, -9.81)
 
 
 class VMSModel:
@@ -69,24 +69,27 @@ class VMSModel:
         xml: str,
         base: Literal["auto", "fixed", "planar", "floating"] = "auto",
         end_effector: str | None = None,
-        gravity: Sequence[float] = GRAVITY,
+        gravity: Sequence[float] | None = None,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
     ) -> "VMSModel":
         """Return the model of a robot described by the text of a URDF.
 
         Args:
-            xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
+            xml: the URDF itself; :func:`vms_ph_io.load` reads files: URDF, xacro and MJCF.
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
                 planar, and is fixed otherwise.
-            end_effector: a link or joint name; the last link when None.
-            gravity: (3,) in the inertial frame, m/s^2.
+            end_effector: a link or joint name; that of the MJCF from which the text
+                was made, or the last link, when None.
+            gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
+                text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
 
         Raises:
             ModelError: the text is not a URDF, or the robot is not physical.
         """
         pin_model, mimics = build(xml, base, gravity, locked_joints)
-        return cls(pin_model, end_effector, mimics=mimics)
+        chosen = end_effector_of(xml) if end_effector is None else end_effector
+        return cls(pin_model, chosen, mimics=mimics)
 
     @classmethod
     def from_pinocchio(cls, pin_model: Any, end_effector: str | None = None) -> "VMSModel":

@@ -10,6 +10,7 @@ import pinocchio as pin
 from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
+from .extensions import add_armature, gravity_of
 from .joints import BASE_DIMENSION, base_of, make_root_joint
 from .mimic import Mimic, read_mimics, resolve_mimics
 
@@ -31,7 +32,7 @@ class BuiltRobot(NamedTuple):
 def build(
     xml: str,
     base: str,
-    gravity: Sequence[float],
+    gravity: Sequence[float] | None,
     locked_joints: Iterable[str] | Mapping[str, float],
 ) -> BuiltRobot:
     """Return a Pinocchio model and the mimics among its joints.
@@ -49,7 +50,10 @@ def build(
         for wrong in number_errors(description):
             raise ModelError(wrong)
         root, text = make_root_joint(base), dynamics_text(description)
-        model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
+        model = pin.buildModelFromXML(text)
+        # A description may have the requested base as a joint of its own.
+        if root is not None and base_of(model) != base:
+            model = pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
         hint = (
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
@@ -61,7 +65,9 @@ def build(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
             f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
         )
+    gravity = gravity_of(description) if gravity is None else gravity
     model.gravity.linear = vector(gravity, 3, "gravity")
+    add_armature(model, description)
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
     return BuiltRobot(_lock(model, locked), mimics)

@@ -27,7 +27,7 @@ MOST_LINKS = 2000
 LARGEST_NUMBER = 1e12
 """Largest length, mass or inertia, in SI units; beyond, the terms of the dynamics overflow."""
 
-NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
+NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor", "mjcf")
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -39,7 +39,7 @@ _NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
-    "dynamics": dict.fromkeys(("damping", "friction"), 1),
+    "dynamics": dict.fromkeys(("damping", "friction", "armature"), 1),
     "mimic": dict.fromkeys(("multiplier", "offset"), 1),
     "calibration": dict.fromkeys(("rising", "falling"), 1),
     "safety_controller": dict.fromkeys(

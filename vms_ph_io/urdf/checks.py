@@ -56,7 +56,7 @@ def check_urdf(xml: str) -> Findings:
         *_limit_errors(robot),
         *_axis_errors(robot),
     )
-    return Findings((*wrong, *errors), tuple(_mesh_warnings(root)))
+    return Findings((*wrong, *errors), (*_left_out(root), *_mesh_warnings(root)))
 
 
 def require_sound(xml: str, name: str) -> tuple[str, ...]:
@@ -198,6 +198,12 @@ def _axis_errors(robot: Any) -> Iterator[str]:
             continue
         if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
             yield f"the axis of joint '{joint.name}' must be nonzero; given: {joint.axis}"
+
+
+def _left_out(root: ET.Element) -> Iterator[str]:
+    """Yield what the MJCF has from which a URDF was made, and the model has not."""
+    for text in root.findall("mjcf/left_out"):
+        yield f"the model leaves out {text.text}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:
