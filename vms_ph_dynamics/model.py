@@ -77,7 +77,7 @@ class VMSModel:
         Args:
             xml: the URDF itself; :func:`vms_ph_io.load` reads files: URDF, xacro and MJCF.
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
-                planar, and is fixed otherwise.
+                planar or from the free joint of an MJCF, and is fixed otherwise.
             end_effector: a link or joint name; that of the MJCF from which the text
                 was made, or the last link, when None.
             gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the

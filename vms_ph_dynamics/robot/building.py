@@ -10,7 +10,7 @@ import pinocchio as pin
 from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
-from .extensions import add_armature, gravity_of
+from .extensions import add_armature, given_base, gravity_of
 from .joints import BASE_DIMENSION, base_of, make_root_joint
 from .mimic import Mimic, read_mimics, resolve_mimics
 
@@ -49,11 +49,9 @@ def build(
         _check_inertials(description)
         for wrong in number_errors(description):
             raise ModelError(wrong)
+        base = given_base(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
-        model = pin.buildModelFromXML(text)
-        # A description may have the requested base as a joint of its own.
-        if root is not None and base_of(model) != base:
-            model = pin.buildModelFromXML(text, root)
+        model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
         hint = (
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"

@@ -112,6 +112,12 @@ def dynamics_text(root: ET.Element) -> str:
 def number_errors(root: ET.Element) -> Iterator[str]:
     """Yield an error for every number of the dynamics that is none, or is not finite."""
     for part in root:
+        gravity = part.get("gravity") if part.tag == "mjcf" else None
+        if gravity is not None and not _is_numbers(gravity, 3, LARGEST_NUMBER):
+            yield (
+                f"gravity of <mjcf> must be 3 finite numbers of at most {LARGEST_NUMBER:g}; "
+                f"given: {gravity[:80]!r}"
+            )
         what = f"{part.tag} '{part.get('name')}'"
         elements = part if part.tag == "joint" else part.iterfind("inertial/*")
         for element in elements:

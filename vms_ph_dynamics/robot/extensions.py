@@ -1,7 +1,7 @@
-"""What a robot description may give beyond the URDF standard: rotors, gravity, end effector.
+"""What a robot description may give beyond the URDF standard.
 
-    <dynamics damping="0.1" friction="0" armature="0.02"/>     in a joint: inertia of its rotor
-    <mjcf gravity="0 0 -1.62" end_effector="tcp"/>             in the robot: those of its MJCF
+    <dynamics damping="0.1" friction="0" armature="0.02"/>             in a joint: its rotor
+    <mjcf base="floating" gravity="0 0 -1.62" end_effector="tcp"/>     in the robot: of its MJCF
 
 Other readers ignore both.
 """
@@ -10,27 +10,23 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ModelError
 from .description import parse_description
 
 GRAVITY = (0.0, 0.0, -9.81)
 """Gravity where nothing else is given, m/s^2."""
 
 
-def gravity_of(description: ET.Element) -> Sequence[float]:
-    """Return the gravity that a description gives, else the default one.
+def given_base(description: ET.Element) -> str:
+    """Return the base that a description gives: ``floating`` for an MJCF with a free joint."""
+    given = description.find("mjcf")
+    return "floating" if given is not None and given.get("base") == "floating" else "auto"
 
-    Raises:
-        ModelError: it is not numbers.
-    """
+
+def gravity_of(description: ET.Element) -> Sequence[float]:
+    """Return the gravity that a description gives, whose numbers were checked, or the default."""
     given = description.find("mjcf")
     text = None if given is None else given.get("gravity")
-    if text is None:
-        return GRAVITY
-    try:
-        return [float(word) for word in text.split()]
-    except ValueError:
-        raise ModelError(f"gravity of <mjcf> must be 3 numbers; given: {text[:80]!r}") from None
+    return GRAVITY if text is None else [float(word) for word in text.split()]
 
 
 def end_effector_of(xml: str) -> str | None:

@@ -11,8 +11,8 @@ __all__ = ["MjcfNotes", "Worker", "mjcf_to_urdf", "notes_of"]
 def mjcf_to_urdf(path: str | Path) -> str:
     """Return the URDF equivalent of an MJCF file, with :class:`MjcfNotes` in it.
 
-    Bodies, sites and joints keep their names; a body without a joint is fixed to its parent. A free
-    joint becomes a floating one. Meshes are referred to by their paths.
+    Bodies, sites and joints keep their names; a body without a joint is fixed to its parent. The
+    body with a free joint is the root link. Meshes are referred to by their paths.
 
     Raises:
         VmsPhError: the file cannot be read, or MuJoCo is not installed.

@@ -23,7 +23,7 @@ from .compiling import Compiled
 from .notes import MjcfNotes, numbers
 from .poses import origin, pose_of, shift, turn
 from .shapes import add_visuals
-from .tree import FREE, HINGE, WORLD, Names, Tree, body_name, joint_name, joints_of
+from .tree import HINGE, WORLD, Names, Tree, body_name, joint_name, joints_of
 
 
 def urdf_equivalent(mujoco: Any, compiled: Compiled, tree: Tree, notes: MjcfNotes) -> str:
@@ -55,10 +55,11 @@ class _Writer:
 
     def text(self, notes: MjcfNotes) -> str:
         m, tree = self._m, self._tree
-        self._link("world")
+        if tree.free is None:
+            self._link("world")
         # Joints keep their names; those of fixed joints make way.
         own = {j: self._joints.take(joint_name(m, j)) for i in tree.bodies for j in joints_of(m, i)}
-        frames = {WORLD: "world"}
+        frames = {} if tree.free is not None else {WORLD: "world"}
         for i in tree.bodies:
             frames[i] = self._links.take(body_name(m, i))
         for i in tree.bodies:
@@ -66,7 +67,7 @@ class _Writer:
         end_effector = ""
         for k in range(m.nsite):
             body = int(m.site_bodyid[k])
-            if body in frames and (body != WORLD or tree.free is None):
+            if body in frames:
                 name = self._link(m.site(k).name or f"site{k}")
                 if not end_effector and _END_EFFECTOR.search(name.lower()):
                     end_effector = name
@@ -78,16 +79,15 @@ class _Writer:
 
     def _body(self, i: int, frames: dict[int, str], own: dict[int, str]) -> None:
         m = self._m
-        name, above = frames[i], frames[int(m.body_parentid[i])]
+        name = frames[i]
         pose = pose_of(m.body_pos[i], m.body_quat[i])
         joints = list(joints_of(m, i))
         link = ET.SubElement(self._root, "link", name=name)
         self._inertial(link, i)
         add_visuals(link, self._mujoco, self._compiled, i)
-        if joints and m.jnt_type[joints[0]] == FREE:
-            # The position of a free joint is absolute.
-            self._joint(own[joints[0]], "floating", above, name, pin.SE3.Identity())
-            return
+        if i == self._tree.free:
+            return  # the root link of a floating base
+        above = frames[int(m.body_parentid[i])]
         anchor = np.zeros(3)
         for k, j in enumerate(joints):
             axis = np.array(m.jnt_axis[j])

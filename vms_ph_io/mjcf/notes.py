@@ -2,7 +2,7 @@
 
 The URDF equivalent has it as an element of its own, which other readers ignore::
 
-    <mjcf gravity="0 0 -9.81" end_effector="attachment_site">
+    <mjcf base="floating" gravity="0 0 -9.81" end_effector="tcp">
       <home base="0 0 0.3 0 0 0 1"><joint name="knee" position="-1.8"/></home>
       <left_out>tendons: tendon 'flexor'</left_out>
     </mjcf>
@@ -26,7 +26,8 @@ class MjcfNotes:
         gravity: (3,) m/s^2.
         home: initial joint positions, rad or m: those of the keyframe ``home``, of the first
             keyframe, or the reference positions. Joints at zero are not listed.
-        home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one.
+        home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one, which
+            it tells apart.
         end_effector: the link that is the end effector unless another is chosen.
         left_out: what the file has and the model has not, one text for each kind.
     """
@@ -39,7 +40,8 @@ class MjcfNotes:
 
     def element(self) -> ET.Element:
         """Return the element of the URDF equivalent."""
-        root = ET.Element(TAG, gravity=numbers(self.gravity))
+        base = "floating" if self.home_base else "fixed"
+        root = ET.Element(TAG, base=base, gravity=numbers(self.gravity))
         if self.end_effector:
             root.set("end_effector", self.end_effector)
         home = ET.SubElement(root, "home")
