@@ -106,6 +106,8 @@ def dynamics_text(root: ET.Element) -> str:
     for element in copy.iter():
         for key in _NUMBERS.get(str(element.tag), {}).keys() & element.keys():
             element.set(key, " ".join(element.attrib[key].split()))
+        if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
+            element.set("damping", "0")  # the parser refuses an element without either
     return ET.tostring(copy, encoding="unicode")
 
 
