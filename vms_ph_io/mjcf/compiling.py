@@ -79,7 +79,11 @@ def compile_mjcf(path: Path) -> Compiled:
         VmsPhError: MuJoCo is not installed.
         ModelError: the file exceeds a bound, or MuJoCo refuses it.
     """
-    check_bounds(path)
+    try:
+        check_bounds(path)
+    except ModelError as error:
+        named = str(error).startswith(path.name)
+        raise ModelError(str(error) if named else f"{path.name}: {error}") from None
     mujoco = import_mujoco()
     # Everything that MuJoCo raises about a file, whose texts have several lines.
     try:
