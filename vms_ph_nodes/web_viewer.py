@@ -4,6 +4,7 @@ import logging
 from functools import partial
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -11,6 +12,7 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit, moves, parts_of_law, parts_of_robot
 
@@ -26,7 +28,7 @@ with errors_in_one_sentence():
         from .views.page_server import HOST, serve_page
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
-        from .views.viewpoint import viewpoint
+        from .views.viewpoint import Chase, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
@@ -56,6 +58,7 @@ class WebViewer(Node):
         port: int = declare(self, "port")
         self._server = serve_page(port, declare(self, "allowed_origins"))
         self._scene: RobotScene | None = None
+        self._chase: Chase | None = None
         self._start: int | None = None
         self._law = LawSplit()
         self._last_power: Power | None = None
@@ -113,19 +116,19 @@ class WebViewer(Node):
         plane: Any = view.grid
         server.scene.add_grid(
             "/floor",
-            16 * view.cell,
-            16 * view.cell,
             plane=plane,
             cell_size=view.cell,
             section_size=4 * view.cell,
             position=view.floor,
+            infinite_grid=True,
+            fade_distance=24 * view.cell,
         )
         server.initial_camera.position = view.position
         server.initial_camera.look_at = view.look_at
-        self._marker_scene.size = view.size
         for client in server.get_clients().values():
             client.camera.up_direction = view.up
             client.camera.position, client.camera.look_at = view.position, view.look_at
+        self._chase = Chase(self._scene.root_place(self._robot.initial_configuration(model)), view)
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -165,12 +168,24 @@ class WebViewer(Node):
         if self._scene is None or not self._server.get_clients():
             return
         poses, self._poses = self._poses, {}
+        root = poses.get(self._scene.root)
+        if root is not None and self._chase is not None:
+            self._follow(self._chase.step(np.array(root[0])))
         with self._server.atomic():
             for link, pose in poses.items():
                 self._scene.place(link, pose)
             if self._markers is not None:
                 self._marker_scene.show(self._markers)
                 self._markers = None
+
+    def _follow(self, step: Array) -> None:
+        """Move the cameras with a robot that leaves the view; each keeps its direction."""
+        if not step.any():
+            return
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = camera.position + step, camera.look_at + step
+        for client in self._server.get_clients().values():
+            client.camera.position = client.camera.position + step  # takes look_at with it
 
     def _draw_plots(self) -> None:
         if not self._server.get_clients():

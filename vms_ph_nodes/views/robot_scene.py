@@ -20,10 +20,16 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 class RobotScene:
-    """Draws the links of a robot at poses that are set by link name."""
+    """Draws the links of a robot at poses that are set by link name.
+
+    Attributes:
+        root: the root link.
+        missing: what cannot be drawn, with the reasons.
+    """
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
+        self.root = tree.root
         paths = {tree.root: f"/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
@@ -50,6 +56,10 @@ class RobotScene:
             )
 
         self._model, self._corners = model, corners
+
+    def root_place(self, q: Array) -> Array:
+        """Return the position of the root link at a configuration, (3,) m."""
+        return self._model.evaluate(q, np.zeros(self._model.nv)).placement(self.root)[:3, 3]
 
     def box(self, q: Array) -> Array:
         """Return the smallest and largest coordinates in the inertial frame, (2,3) m.
