@@ -1,6 +1,8 @@
 """The robot: a kinematic tree on a base that is fixed, planar or floating."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -9,13 +11,16 @@ import pinocchio as pin
 
 from .arrays import Array, frozen, vector
 from .effects.fluid import Fluid
-from .errors import StateError
+from .errors import InertiaWarning, StateError
 from .evaluation import Evaluation
 from .robot.building import build
 from .robot.extensions import GRAVITY as GRAVITY
 from .robot.extensions import end_effector_of
+from .robot.inertia_defects import InertiaDefect
+from .robot.inertia_modes import InertiaMode
 from .robot.joints import NORM_TOLERANCE
 from .robot.kinematic_tree import KinematicTree
+from .robot.link_inertia import LinkInertia
 from .robot.mimic import Mimic
 
 
@@ -33,6 +38,7 @@ class VMSModel:
         nq: size of a configuration; ``nv = b + n``: size of a velocity.
         joints: names, limits and friction of the n joints, in the order of the joint rates.
         total_mass: mass of all moving bodies, kg.
+        repairs: what was repaired of the inertias of the description; empty for most robots.
         end_effector: name of the frame the end-effector wrench acts at.
         end_effector_id: its index among the frames of Pinocchio's model.
         gravity: (3,) in the inertial frame, m/s^2.
@@ -49,13 +55,15 @@ class VMSModel:
         end_effector: str | None = None,
         *,
         mimics: Mapping[str, Mimic] | None = None,
+        links: Sequence[LinkInertia] | None = None,
+        inertia: InertiaMode = "auto",
         fluid: Fluid | None = None,
     ) -> None:
         """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`."""
-        tree = self.tree = KinematicTree(pinocchio, mimics)
+        tree = self.tree = KinematicTree(pinocchio, mimics, links, inertia)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
-        self.total_mass = tree.total_mass
+        self.total_mass, self.repairs = tree.total_mass, tree.repairs
         self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
         self.end_effector_id = tree.frame_id(self.end_effector)
@@ -71,6 +79,7 @@ class VMSModel:
         end_effector: str | None = None,
         gravity: Sequence[float] | None = None,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
+        inertia: InertiaMode = "auto",
     ) -> "VMSModel":
         """Return the model of a robot described by the text of a URDF.
 
@@ -83,27 +92,54 @@ class VMSModel:
             gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
                 text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
+            inertia: what is done about inertias that no rigid body has, and joints that move no
+                inertia: ``"auto"`` repairs negligible ones with a warning and refuses grave ones,
+                ``"strict"`` refuses all, ``"repair"`` repairs all, ``"as_given"`` takes all where
+                the mass matrix is positive definite. :attr:`repairs` lists what was repaired.
 
         Raises:
             ModelError: the text is not a URDF, or the robot is not physical.
+
+        Warns:
+            InertiaWarning: inertias were repaired; the message says by how much that changes the
+                mass matrix.
         """
-        pin_model, mimics = build(xml, base, gravity, locked_joints)
-        chosen = end_effector_of(xml) if end_effector is None else end_effector
-        return cls(pin_model, chosen, mimics=mimics)
+        built = build(xml, base, gravity, locked_joints)
+        model = cls(
+            built.pinocchio,
+            end_effector_of(xml) if end_effector is None else end_effector,
+            mimics=built.mimics,
+            links=built.links,
+            inertia=inertia,
+        )
+        _warn(model.repairs)
+        return model
 
     @classmethod
-    def from_pinocchio(cls, pin_model: Any, end_effector: str | None = None) -> "VMSModel":
+    def from_pinocchio(
+        cls, pin_model: Any, end_effector: str | None = None, inertia: InertiaMode = "auto"
+    ) -> "VMSModel":
         """Return the model of a ``pinocchio.Model``; its first joint determines the base.
+
+        Args:
+            pin_model: the model; it is copied.
+            end_effector: name of a frame; the last link when None.
+            inertia: as for :meth:`from_urdf`, for the bodies of the model.
 
         Raises:
             ModelError: a joint type is not covered, or the robot is not physical.
+
+        Warns:
+            InertiaWarning: inertias were repaired.
         """
         ours = pin_model.copy()
         # A model built by hand may lack frames, but every joint can be named as an end effector.
         for i in range(1, ours.njoints):
             if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
                 ours.addJointFrame(i)
-        return cls(ours, end_effector)
+        model = cls(ours, end_effector, inertia=inertia)
+        _warn(model.repairs)
+        return model
 
     def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
@@ -194,9 +230,10 @@ class VMSModel:
         Raises:
             ModelError: the fluid names a link that the robot lacks.
         """
-        return VMSModel(
-            self.tree.pinocchio, self.end_effector, mimics=self.tree.mimics, fluid=fluid
-        )
+        fluid.check(self.tree)
+        immersed = copy(self)
+        immersed.fluid = fluid
+        return immersed
 
     def configuration(
         self, joints: Mapping[str, float], base: Sequence[float] | None = None
@@ -291,3 +328,10 @@ class VMSModel:
             f"VMSModel('{self.name}', {self.base} base, n={self.n}, nv={self.nv}, "
             f"total_mass={self.total_mass:.4g} kg, end_effector='{self.end_effector}'{fluid})"
         )
+
+
+def _warn(repairs: Sequence[InertiaDefect]) -> None:
+    if repairs:
+        changes = "; ".join(f"{repair}" for repair in repairs)
+        # Of the caller of the class method that calls this.
+        warnings.warn(f"the inertia was repaired: {changes}", InertiaWarning, stacklevel=3)

@@ -14,8 +14,10 @@ import vms_ph_io
 from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
 from vms_ph_io.mjcf import MjcfNotes, Worker, mjcf_to_urdf, notes_of
 from vms_ph_io.mjcf.poses import roll_pitch_yaw
+from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_io.urdf import UrdfWarning, check_urdf
 from vms_ph_io.urdf.visuals import visuals
+from vms_ph_nodes.cli.check import check
 
 BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
 
@@ -387,3 +389,53 @@ def test_rotations_at_the_pole_of_their_angles_keep_full_precision() -> None:
         rotation = pin.rpy.rpyToMatrix(roll, pitch, yaw)
         again = pin.rpy.rpyToMatrix(*roll_pitch_yaw(rotation))
         np.testing.assert_allclose(again, rotation, atol=2e-15)
+
+
+def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "drone.xml"
+    path.write_text(DRONE)
+    said: list[str] = []
+    settings = RobotSettings(str(path))
+    text = settings.description(said.append)
+    assert any("actuators that do not drive one hinge" in line for line in said)
+    model = settings.model(text)
+    q = settings.initial_configuration(model, text)
+    np.testing.assert_allclose(q[:7], [1, 2, 3, 0, 0, 1, 0])
+    np.testing.assert_allclose(model.joint_positions(q), [0.3, -0.4])
+    np.testing.assert_allclose(model.gravity, [0, 0, -1.62])
+    # What is chosen comes first, and another base has no pose in the file.
+    held = RobotSettings(str(path), "fixed", "front", "elbow", "0 0 -9.81", "shoulder=0.1")
+    model = held.model(text)
+    q = held.initial_configuration(model, text)
+    np.testing.assert_allclose(model.joint_positions(q), [0.1])
+    assert (model.end_effector, model.gravity[2]) == ("front", -9.81)
+
+
+def test_check_says_what_an_mjcf_is_and_what_the_model_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hand.xml"
+    path.write_text(HAND)
+    check(str(path), "auto", "")
+    said = capsys.readouterr()
+    assert "hand.xml is valid" in said.out
+    assert "wrist, index_1, index_2" in said.out
+    assert "the model leaves out tendons: flexor" in said.err
+    path.write_text(HAND.replace('type="slide"', 'type="ball"'))
+    with pytest.raises(VmsPhError, match="ball joints are not covered"):
+        check(str(path), "auto", "")
+
+
+def test_other_readers_accept_the_equivalent_urdf(urdf, capfd: pytest.CaptureFixture[str]) -> None:
+    for xml in ROBOTS.values():
+        text = urdf(xml)
+        ours = VMSModel.from_urdf(text).pinocchio
+        root = pin.JointModelFreeFlyer() if "floating" in text else None
+        theirs = pin.buildModelFromXML(text, root) if root else pin.buildModelFromXML(text)
+        assert theirs.nv == ours.nv
+        np.testing.assert_allclose(
+            pin.computeTotalMass(theirs), pin.computeTotalMass(ours), rtol=1e-15
+        )
+        for mine, plain in zip(ours.inertias, theirs.inertias, strict=True):
+            assert mine.isApprox(plain)
+    assert "rror" not in capfd.readouterr().err

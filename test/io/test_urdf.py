@@ -75,7 +75,7 @@ def inertia(mass: str, ixx: str = "1") -> str:
         ),
         (
             robot(link("a"), link("b", ""), joint("j", "a", "b")),
-            "joint 'j' moves no mass: none of b has an <inertial>",
+            "the motion of joint 'j' moves no inertia: give 'b' and what is fixed to it a mass",
         ),
         (
             robot(link("a"), link("b"), joint("j", "a", "b").replace("<axis", DAMPING + "<axis")),

@@ -1,6 +1,5 @@
 """From URDF text to a Pinocchio model."""
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,10 +10,13 @@ from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
 from .extensions import add_armature, given_base, gravity_of
-from .joints import BASE_DIMENSION, base_of, make_root_joint
-from .mimic import Mimic, read_mimics, resolve_mimics
-
-_INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+from .inertia import check_size
+from .inertia_defects import InertiaDefect
+from .inertia_repair import repair
+from .inertials import check_inertials, links_of_urdf
+from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
+from .link_inertia import LinkInertia
+from .mimic import Mimic, Projection, read_mimics, resolve_mimics
 
 
 class BuiltRobot(NamedTuple):
@@ -23,10 +25,12 @@ class BuiltRobot(NamedTuple):
     Attributes:
         pinocchio: a ``pinocchio.Model``.
         mimics: the joints that mimic others, by name.
+        links: the inertias of its links as given.
     """
 
     pinocchio: Any
     mimics: dict[str, Mimic]
+    links: list[LinkInertia]
 
 
 def build(
@@ -46,7 +50,7 @@ def build(
         raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
     try:
         description = parse_description(xml)
-        _check_inertials(description)
+        check_inertials(description)
         for wrong in number_errors(description):
             raise ModelError(wrong)
         base = given_base(description) if base == "auto" else base
@@ -68,26 +72,29 @@ def build(
     add_armature(model, description)
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
-    return BuiltRobot(_lock(model, locked), mimics)
+    model = _lock(model, locked)
+    return BuiltRobot(model, mimics, links_of_urdf(description, model))
 
 
-def _check_inertials(description: ET.Element) -> None:
-    """Check the inertials; the URDF parser drops incomplete ones with a line on stderr."""
-    for link in description.findall("link"):
-        inertial, name = link.find("inertial"), link.get("name")
-        if inertial is None:
-            continue
-        for tag, keys in _INERTIAL.items():
-            element = inertial.find(tag)
-            for key in keys:
-                given = None if element is None else element.get(key)
-                try:
-                    float(given or "")
-                except ValueError:
-                    raise ModelError(
-                        f"the <inertial> of link '{name}' must give {key} of its <{tag}> as a "
-                        f"number; given: {given!r}"
-                    ) from None
+def inertia_defects(
+    xml: str,
+    base: str = "auto",
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+) -> tuple[InertiaDefect, ...]:
+    """Return all defects of the inertias of a URDF, graded, also the harmless ones.
+
+    The arguments are those of :meth:`VMSModel.from_urdf`.
+
+    Raises:
+        ModelError: no robot can be built to grade them.
+    """
+    model, mimics, links = build(xml, base, (0.0, 0.0, 0.0), locked_joints)
+    check_joints(model)
+    if model.nv == 0:
+        return ()
+    check_size(model)
+    projection = Projection(model, mimics).matrix if mimics else None
+    return repair(model, links, projection).defects
 
 
 def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:

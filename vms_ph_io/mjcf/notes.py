@@ -38,10 +38,14 @@ class MjcfNotes:
     left_out: tuple[str, ...] = ()
     end_effector: str = ""
 
+    @property
+    def base(self) -> str:
+        """The kind of base: fixed, or floating for a robot with a free joint."""
+        return "floating" if self.home_base else "fixed"
+
     def element(self) -> ET.Element:
         """Return the element of the URDF equivalent."""
-        base = "floating" if self.home_base else "fixed"
-        root = ET.Element(TAG, base=base, gravity=numbers(self.gravity))
+        root = ET.Element(TAG, base=self.base, gravity=numbers(self.gravity))
         if self.end_effector:
             root.set("end_effector", self.end_effector)
         home = ET.SubElement(root, "home")

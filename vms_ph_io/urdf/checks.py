@@ -13,8 +13,10 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
 from vms_ph_dynamics.robot.description import dynamics_text, number_errors, parse_description
-from vms_ph_dynamics.robot.inertia import check_inertia
+from vms_ph_dynamics.robot.inertia_modes import refused_defects, repaired_defects
+from vms_ph_dynamics.robot.inertials import read_inertials
 
 from ..packages import resolve
 
@@ -27,14 +29,56 @@ class UrdfWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings about a URDF: errors, which prevent a model, and warnings."""
+    """Findings about a URDF.
+
+    Attributes:
+        errors: what prevents a model, refused defects of inertias among them.
+        warnings: what does not, repaired defects among them.
+        defects: all defects of inertias; empty where other errors prevent a model.
+    """
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    defects: tuple[InertiaDefect, ...] = ()
 
 
-def check_urdf(xml: str) -> Findings:
-    """Return all errors and warnings about the text of a URDF."""
+def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> Findings:
+    """Return all errors and warnings about the text of a URDF.
+
+    Args:
+        xml: the text.
+        base: as for :meth:`VMSModel.from_urdf`.
+        inertia: likewise.
+    """
+    structure = _check_structure(xml)
+    if structure.errors:
+        return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
+    try:
+        defects = inertia_defects(xml, base)
+    except ModelError as error:
+        return Findings((str(error),), structure.warnings)
+    refused = refused_defects(defects, inertia)
+    repaired = repaired_defects(defects, inertia)
+    warnings = (*structure.warnings, *map(str, repaired))
+    return Findings(tuple(map(str, refused)), warnings, defects)
+
+
+def _ungraded_defects(xml: str) -> Iterator[str]:
+    """Yield the defects of inertias of a URDF from which no robot can be built to grade them."""
+    try:
+        inertials = read_inertials(parse_description(xml))
+    except ModelError:
+        return  # reported by the check of the structure
+    for name, inertial in inertials.items():
+        if not (np.isfinite(inertial.mass) and np.isfinite(inertial.rotational).all()):
+            continue
+        try:
+            check_inertia(name, inertial.mass, inertial.rotational)
+        except ModelError as error:
+            yield str(error)
+
+
+def _check_structure(xml: str) -> Findings:
     try:
         root = parse_description(xml)
     except ModelError as error:
@@ -51,7 +95,7 @@ def check_urdf(xml: str) -> Findings:
         return Findings(wrong or (" ".join(str(error).split()),), ())
     tree = tuple(_tree_errors(robot))
     errors = tree or (
-        *_inertia_errors(robot),
+        *_mass_errors(robot),
         *_friction_errors(robot),
         *_limit_errors(robot),
         *_axis_errors(robot),
@@ -69,7 +113,7 @@ def require_sound(xml: str, name: str) -> tuple[str, ...]:
     Raises:
         ModelError: the URDF has errors; the message lists all of them.
     """
-    findings = check_urdf(xml)
+    findings = _check_structure(xml)
     if findings.errors:
         raise ModelError(f"{name}: " + "; ".join(findings.errors))
     return findings.warnings
@@ -130,44 +174,9 @@ def _tree_errors(robot: Any) -> Iterator[str]:
         )
 
 
-def _inertia_errors(robot: Any) -> Iterator[str]:
-    masses: dict[str, float] = {}
-    for link in robot.links:
-        inertial = link.inertial
-        masses[link.name] = 0.0 if inertial is None else float(inertial.mass)
-        if inertial is None:
-            continue
-        tensor = np.zeros((3, 3))
-        if inertial.inertia is not None:
-            tensor = np.array(inertial.inertia.to_matrix(), dtype=np.float64)
-        if not (np.isfinite(masses[link.name]) and np.isfinite(tensor).all()):
-            continue  # reported with the other numbers
-        try:
-            check_inertia(link.name, masses[link.name], tensor)
-        except ModelError as error:
-            yield str(error)
-    if not any(masses.values()):
+def _mass_errors(robot: Any) -> Iterator[str]:
+    if not any(link.inertial is not None and link.inertial.mass for link in robot.links):
         yield "no link has an <inertial> with a mass, so there is no dynamics"
-        return
-    children: dict[str, list[str]] = {}
-    for joint in robot.joints:
-        children.setdefault(joint.parent, []).append(joint.child)
-    parent_of = {joint.child: joint.parent for joint in robot.joints}
-    carrying: set[str] = set()  # links with mass, or with a descendant with mass
-    for name, mass in masses.items():
-        above: str | None = name if mass else None
-        while above is not None and above not in carrying:
-            carrying.add(above)
-            above = parent_of.get(above)
-    for joint in robot.joints:
-        if joint.type != "fixed" and joint.child not in carrying:
-            behind = [joint.child]
-            for link in behind:  # the list grows during the iteration
-                behind += children.get(link, ())
-            yield (
-                f"joint '{joint.name}' moves no mass: none of {', '.join(behind)} has an "
-                "<inertial> with a mass; give them one, or make the joint fixed"
-            )
 
 
 def _friction_errors(robot: Any) -> Iterator[str]:

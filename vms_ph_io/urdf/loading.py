@@ -7,6 +7,7 @@ from typing import Literal
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.robot import InertiaMode
 
 from ..mjcf import mjcf_to_urdf
 from ..text_files import read_text
@@ -57,6 +58,7 @@ def load_urdf(
     gravity: Sequence[float] | None = None,
     locked_joints: Iterable[str] | Mapping[str, float] = (),
     xacro_arguments: Mapping[str, str] | None = None,
+    inertia: InertiaMode = "auto",
 ) -> VMSModel:
     """Return the model of the robot in a URDF, xacro or MJCF file.
 
@@ -66,8 +68,15 @@ def load_urdf(
     Raises:
         VmsPhError: no such file.
         ModelError: the URDF has errors; the message lists all of them.
+
+    Warns:
+        UrdfWarning: meshes that cannot be read.
+        InertiaWarning: inertias that were repaired.
     """
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):
         warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
-    return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints)
+    try:
+        return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints, inertia)
+    except ModelError as error:
+        raise ModelError(f"{Path(path).name}: {error}") from None

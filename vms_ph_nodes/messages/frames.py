@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from vms_ph_io.energy_split import ODOM as ODOM
+
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
-
-ODOM = "odom"
-"""The inertial frame of a robot on a moving base (REP-105)."""
 
 WORLD = "world"
 """A frame_id that commands may use for the inertial frame of any robot."""

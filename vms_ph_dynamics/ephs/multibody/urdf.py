@@ -51,8 +51,8 @@ def from_urdf(
         ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
             or no rotational inertia about some axis, or heat is given where there is no friction.
     """
-    model, mimics = build(xml, base, gravity, locked_joints)
-    return from_pinocchio(model, mimics, heat=heat)
+    built = build(xml, base, gravity, locked_joints)
+    return from_pinocchio(built.pinocchio, built.mimics, heat=heat)
 
 
 def from_pinocchio(

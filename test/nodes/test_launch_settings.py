@@ -1,0 +1,82 @@
+"""The settings of a robot reach every node that builds its model."""
+
+from pathlib import Path
+
+import pytest
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import robots, share_directory
+from vms_ph_nodes.check_settings import check
+
+launching = pytest.importorskip(
+    "vms_ph_embedded.launch"
+)  # a colcon build does not have the embedded launcher
+
+DRONE = (Path(__file__).parent / "own_drone.urdf").as_posix()
+
+OF_A_ROBOT = {
+    "base": "floating",
+    "end_effector": "tip",
+    "locked_joints": "elbow=0.3",
+    "inertia": "repair",
+    "gravity": "0 0 -1.62",
+}
+OF_A_RUN = {"controller": "DecoupledVMSController", "initial_positions": "shoulder=0.5"}
+
+
+def _nodes(file: str, arguments: dict[str, str]) -> dict[str, list[str]]:
+    """Return the command lines of the nodes of this project."""
+    share = share_directory()
+    description = launching.load(
+        share / f"launch/{file}.launch.xml", arguments, find_share=lambda package: share
+    )
+    lines = {p.name.rpartition("-")[0]: list(map(str, p.command)) for p in description.processes}
+    assert lines
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("file", "given"),
+    [("robot", OF_A_ROBOT | OF_A_RUN), ("replay", OF_A_ROBOT)],
+)
+def test_every_launched_node_gets_all_arguments(file: str, given: dict[str, str]) -> None:
+    arguments = {"robot": DRONE, "web": "true", **given}
+    for mock in ("true", "false"):
+        if file == "robot":
+            arguments |= {"use_mock_hardware": mock, "record": "true"}
+        for name, line in _nodes(file, arguments).items():
+            (text,) = [w for w in line if w.startswith("launch_arguments:=")]
+            pairs = dict(part.split("=", 1) for part in text.split(":=", 1)[1].split("; "))
+            assert {k: v for k, v in pairs.items() if v} == {"robot": DRONE, **given}, name
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_every_launch_file_of_a_robot_takes_the_same_arguments(name: str) -> None:
+    file = share_directory() / f"launch/{name}.launch.xml"
+    declared = launching.declared_arguments(file, find_share=lambda package: share_directory())
+    assert {"robot", *OF_A_ROBOT, *OF_A_RUN} <= {argument.name for argument in declared}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"robot": "pandaa"}, "there is no robot 'pandaa'"),
+        ({"base": "sideways"}, "base must be one of"),
+        ({"robot": DRONE, "end_effector": "tipp"}, "'tipp' is not a frame of 'own_drone'"),
+        ({"controller": "law.py:Own"}, "there is no controller 'law.py:Own'"),
+        ({"base": "floating", "controller": "TaskSpaceIDAPBC"}, "for arms on a fixed base"),
+        ({"bse": "floating"}, r"no launch file declares the argument 'bse' \(did you mean 'base'"),
+    ],
+)
+def test_a_wrong_setting_ends_a_launch_with_one_sentence_before_any_node_starts(
+    given: dict[str, str], said: str
+) -> None:
+    with pytest.raises(VmsPhError, match=said) as caught:
+        _nodes("robot", given)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_law_of_a_run_is_checked_with_the_actuators_of_the_robot() -> None:
+    check({"robot": "hextilt", "controller": "DecoupledVMSController"})
+    with pytest.raises(VmsPhError, match="for arms on a fixed base"):
+        check({"robot": "hextilt", "controller": "TaskSpaceIDAPBC"})
