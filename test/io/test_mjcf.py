@@ -404,7 +404,14 @@ def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.joint_positions(q), [0.3, -0.4])
     np.testing.assert_allclose(model.gravity, [0, 0, -1.62])
     # What is chosen comes first, and another base has no pose in the file.
-    held = RobotSettings(str(path), "fixed", "front", "elbow", "0 0 -9.81", "shoulder=0.1")
+    held = RobotSettings(
+        str(path),
+        base="fixed",
+        end_effector="front",
+        locked_joints="elbow",
+        gravity="0 0 -9.81",
+        initial_positions="shoulder=0.1",
+    )
     model = held.model(text)
     q = held.initial_configuration(model, text)
     np.testing.assert_allclose(model.joint_positions(q), [0.1])
