@@ -8,7 +8,7 @@ from vms_ph_dynamics.errors import ModelError, VmsPhError
 
 from .text_files import read_text
 from .urdf.kinds import Kind, kind_of
-from .urdf.loading import load_urdf
+from .urdf.loading import existing_file, load_urdf
 
 load = load_urdf
 """Loads URDF, xacro and MJCF files, which it tells apart by their content."""
@@ -26,7 +26,7 @@ def load_mjcf(path: str | Path, **options: Any) -> VMSModel:
         VmsPhError: no such file, or MuJoCo is not installed.
         ModelError: the file is not an MJCF, MuJoCo refuses it, or the robot is not covered.
     """
-    file = Path(path)
+    file = existing_file(path)
     try:
         text = read_text(file)
     except OSError as error:

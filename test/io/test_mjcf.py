@@ -153,7 +153,19 @@ def test_names_of_bodies_and_sites_and_joints_that_clash_stay_apart(urdf) -> Non
         '<body name="world_2"><geom size="0.1"/></body><site name="world"/></body>'
     )
     model = VMSModel.from_urdf(urdf(mjcf(world)))
+    assert model.name == "robot"
     assert sorted(model.link_names) == ["a", "a_2", "world", "world_2", "world_3"]
+
+
+def test_a_joint_named_as_pinocchio_names_a_floating_base_is_renamed(urdf) -> None:
+    world = (
+        '<body name="hull"><freejoint/><geom size="0.1"/><body name="arm">'
+        '<joint name="root_joint"/><joint axis="1 0 0"/><geom size="0.1"/></body></body>'
+    )
+    text = urdf(mjcf(world, '<keyframe><key qpos="0 0 0 1 0 0 0 0.1 0.2"/></keyframe>'))
+    model = VMSModel.from_urdf(text)
+    assert model.joint_names == ("root_joint_2", "joint2")
+    assert notes(text).home == {"root_joint_2": 0.1, "joint2": 0.2}
 
 
 def test_what_the_model_leaves_out_is_named(urdf) -> None:
@@ -312,7 +324,7 @@ def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) ->
     assert (model.base, model.gravity[2], model.end_effector) == ("planar", -2.0, "fore")
     with pytest.raises(ModelError, match=r"plain\.xml is not an MJCF: its root element must be"):
         vms_ph_io.load_mjcf(tmp_path / "plain.xml")
-    with pytest.raises(VmsPhError, match="cannot be read"):
+    with pytest.raises(VmsPhError, match=r"there is no file .*none\.xml"):
         vms_ph_io.load_mjcf(tmp_path / "none.xml")
 
 

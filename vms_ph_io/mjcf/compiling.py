@@ -95,7 +95,8 @@ def compile_mjcf(path: Path) -> Compiled:
     except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()) or repr(error)
         raise ModelError(f"{path.name} cannot be compiled by MuJoCo: {reason}") from None
-    return Compiled(model, drawn, spec.modelname or path.stem)
+    given = spec.modelname not in ("", "MuJoCo Model")
+    return Compiled(model, drawn, spec.modelname if given else path.stem)
 
 
 def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:

@@ -11,7 +11,7 @@ from .compiling import compile_mjcf, import_mujoco
 from .description import urdf_equivalent
 from .left_out import left_out
 from .notes import MjcfNotes
-from .tree import FREE, Tree, joint_name, joints_of, robot_tree
+from .tree import FREE, Tree, joints_of, robot_tree
 
 _NUMBERS = (
     "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos",
@@ -52,7 +52,7 @@ def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
                 w, *vector = qpos[at + 3 : at + 7] / np.linalg.norm(qpos[at + 3 : at + 7])
                 base = tuple(float(x) for x in (*qpos[at : at + 3], *vector, w))
             elif qpos[at]:
-                home[joint_name(m, j)] = float(qpos[at])
+                home[tree.joints[j]] = float(qpos[at])
     return MjcfNotes((x, y, z), home, base, tuple(left_out(mujoco, m, tree)))
 
 

@@ -12,6 +12,7 @@ so that a body with several joints is a chain of links, of which the last one ha
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from .compiling import Compiled
 from .notes import MjcfNotes, numbers
 from .poses import origin, pose_of, shift, turn
 from .shapes import add_visuals
-from .tree import HINGE, WORLD, Names, Tree, body_name, joint_name, joints_of
+from .tree import HINGE, WORLD, Names, Tree, body_name, joints_of
 
 
 def urdf_equivalent(mujoco: Any, compiled: Compiled, tree: Tree, notes: MjcfNotes) -> str:
@@ -58,7 +59,9 @@ class _Writer:
         if tree.free is None:
             self._link("world")
         # Joints keep their names; those of fixed joints make way.
-        own = {j: self._joints.take(joint_name(m, j)) for i in tree.bodies for j in joints_of(m, i)}
+        own = tree.joints
+        for joint in own.values():
+            self._joints.take(joint)
         frames = {} if tree.free is not None else {WORLD: "world"}
         for i in tree.bodies:
             frames[i] = self._links.take(body_name(m, i))
@@ -77,7 +80,7 @@ class _Writer:
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
-    def _body(self, i: int, frames: dict[int, str], own: dict[int, str]) -> None:
+    def _body(self, i: int, frames: dict[int, str], own: Mapping[int, str]) -> None:
         m = self._m
         name = frames[i]
         pose = pose_of(m.body_pos[i], m.body_quat[i])

@@ -1,5 +1,6 @@
 """Which bodies of a compiled MuJoCo model are the robot, and their names in a URDF."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,14 @@ class Tree:
     Attributes:
         free: the body with a free joint that is the base; None for a fixed base.
         bodies: all bodies of the robot without the world, parents first.
+        joints: names of its hinges and slides, by index.
         objects: names of free bodies without joints that are not part of the robot.
         scenery: names of bodies without joints that are fixed to the world beside a free robot.
     """
 
     free: int | None
     bodies: tuple[int, ...]
+    joints: Mapping[int, str]
     objects: tuple[str, ...]
     scenery: tuple[str, ...]
 
@@ -54,6 +57,7 @@ def robot_tree(m: Any) -> Tree:
     return Tree(
         base,
         bodies,
+        _joint_names(m, bodies, base is not None),
         tuple(body_name(m, i) for i in free if i != base),
         tuple(body_name(m, i) for i in fixed) if base is not None else (),
     )
@@ -99,6 +103,14 @@ def _top(m: Any, body: int) -> int:
     while m.body_parentid[body] != WORLD:
         body = m.body_parentid[body]
     return int(body)
+
+
+def _joint_names(m: Any, bodies: tuple[int, ...], is_free: bool) -> dict[int, str]:
+    names = Names()
+    if is_free:
+        names.take("root_joint")  # Pinocchio's name of a floating base
+    own = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
+    return {j: names.take(joint_name(m, j)) for j in own}
 
 
 def _refuse_balls(m: Any, bodies: tuple[int, ...]) -> None:

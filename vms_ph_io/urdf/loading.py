@@ -29,14 +29,7 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     Raises:
         VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
     """
-    file = Path(path)
-    try:
-        is_there = file.is_file()
-    except (OSError, ValueError) as error:  # a name that no file can have
-        reason = getattr(error, "strerror", None) or error
-        raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
-    if not is_there:
-        raise VmsPhError(f"there is no file {file}; give the path of a URDF, xacro or MJCF file")
+    file = existing_file(path)
     try:
         text = read_text(file)
         kind = kind_of(text, file)
@@ -49,6 +42,23 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     if xacro_arguments:
         raise ModelError(f"{file.name} has no argument '{min(xacro_arguments)}'; it has none")
     return text
+
+
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a robot description, which is that of a file.
+
+    Raises:
+        VmsPhError: no such file, or a path that no file can have.
+    """
+    file = Path(path)
+    try:
+        is_there = file.is_file()
+    except (OSError, ValueError) as error:  # a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
+    if not is_there:
+        raise VmsPhError(f"there is no file {file}; give the path of a URDF, xacro or MJCF file")
+    return file
 
 
 def load_urdf(

@@ -39,6 +39,8 @@ class RobotScene:
         self.missing: list[str] = []
         corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
+            if visual.link not in paths:  # it carries the joint of the base
+                continue
             try:
                 mesh = _to_mesh(visual)
             except Exception as error:  # readers of meshes raise anything for a damaged file

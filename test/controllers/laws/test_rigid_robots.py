@@ -1,4 +1,4 @@
-"""A robot without joints, such as a drone without an arm, has terms and forms, and is controlled."""
+"""A robot without joints, such as a drone without an arm, is modelled and controlled as others."""
 
 import numpy as np
 import pytest
