@@ -22,12 +22,13 @@ from vms_ph.msg import ControllerState
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import Actuation
 
 from .messages.base_motion import from_odometry
 from .messages.controller_state import to_controller_state
@@ -66,11 +67,12 @@ class ControllerNode(ManagedNode):
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
         self._base_actuated: bool = declare(self, "base_actuated")
+        self._native: bool = declare(self, "native")
         names = [item.name for item in fields(PlausibilityBounds)]
         bounds = {name: declare(self, f"plausibility.{name}") for name in names}
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
-        self._command: Command | None = None
+        self._command: Any = None  # of the guard
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._references = ReferenceTopics(self, timeout)
         self._health = Health(self)
@@ -81,7 +83,7 @@ class ControllerNode(ManagedNode):
             self._efforts = self.create_publisher(JointState, "torque", 10)
             robot.when_known(lambda known: self._use_alone(known, kind))
 
-    def control(self, q: Array, v: Array, dt: float) -> Command:
+    def control(self, q: Array, v: Array, dt: float) -> Actuation:
         """Return the command for a state; never raises."""
         if not self.is_active:
             self._command = None
@@ -95,7 +97,8 @@ class ControllerNode(ManagedNode):
                 return self._no_effort()
             self._ready = True
         self._command = self._guard.update(state, self._references.take, dt)
-        return self._command
+        acting: Actuation = self._command
+        return acting
 
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
@@ -107,7 +110,7 @@ class ControllerNode(ManagedNode):
     def published(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
         if self._command is not None:
-            self._publish(self._command, Header(stamp=stamp))
+            self._publish(self._guard.record(self._command), Header(stamp=stamp))
 
     def restarted(self) -> None:
         """Reset the controller at the next state of the robot."""
@@ -145,7 +148,14 @@ class ControllerNode(ManagedNode):
         self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
-        self._guard = Guard(self.controller, self._allocation, self._base_actuated, self._bounds)
+        # True means where it exists: a law of a user exists in Python only.
+        self._guard = make_guard(
+            self.controller,
+            self._allocation,
+            self._base_actuated,
+            self._bounds,
+            None if self._native else False,
+        )
         declare_gains(self, self.controller)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
@@ -209,7 +219,7 @@ class ControllerNode(ManagedNode):
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
         self.published(message.header.stamp)
 
-    def _send(self, command: Command, stamp: Time) -> None:
+    def _send(self, command: Actuation, stamp: Time) -> None:
         """Publish joint torques and base wrench."""
         header, names = Header(stamp=stamp), list(self._model.joint_names)
         torque = command.torque.tolist()
@@ -227,7 +237,9 @@ class ControllerNode(ManagedNode):
         if silent + self._watching < self._state_timeout or not self._ready:
             return
         nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        held = self._guard.update(nowhere, lambda q: Reference(), self._watching)
+        held = self._guard.record(
+            self._guard.update(nowhere, lambda q: Reference(), self._watching)
+        )
         stamp = self.get_clock().now().to_msg()
         self._send(held, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"

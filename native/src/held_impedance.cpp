@@ -13,6 +13,10 @@ constexpr double kNoticeable = 0.5, kLeastPower = 1e-3;
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
 constexpr double kFarthest = 0.5;
 
+// What the brake takes out of what is pumped, so that it suffices while both grow from one sample
+// to the next.
+constexpr double kAmple = 1.25;
+
 }  // namespace
 
 double horizon(double dt, double delay) noexcept {
@@ -104,7 +108,7 @@ const VectorV& HeldImpedance::brake(Evaluation& d, double h, const VectorV* gyro
     factor.solveInPlace(turned);
     pumped += 0.5 * h * gyroscopic->dot(turned);
   }
-  brake_ = -std::min(pumped / kinetic, 1.0 / h) * d.momentum();
+  brake_ = -std::min(kAmple * pumped / kinetic, 1.0 / h) * d.momentum();
   return brake_;
 }
 

@@ -9,8 +9,10 @@ import pytest
 
 import vms_ph_controllers
 from vms_ph_controllers import Command, Reference, RobotState, Status
+from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
+from vms_ph_dynamics import ModelError, StateError
 from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
@@ -85,23 +87,17 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
     kind = "TaskSpaceIDAPBC" if name == "panda" else "DecoupledVMSController"
     bounds = {"restart_time": 0.01, "recovery_samples": 3}
     parameters = {} if name == "panda" else {"allocation": rotors, "base_actuated": actuated}
-    law = getattr(vms_ph_controllers, kind)(model, **parameters)
-    ours = Guard(law, rotors, actuated, PlausibilityBounds(**bounds))  # type: ignore[arg-type]
-    theirs = native.Guard(
-        native_model(native, model),
-        bounds=bounds,
-        allocation=None
-        if rotors is None
-        else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
-        base_actuated=actuated,
-    )
+    laws = [getattr(vms_ph_controllers, kind)(model, **parameters) for _ in range(2)]
     # A tank whose level has changed shows that continuing at another pose does not refill it.
-    law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.5)
-    assert theirs.set_gain("tank_capacity", 1.0)
-    assert theirs.set_gain("tank_initial", 0.5)
+    for law in laws:
+        law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.5)
+    ours, theirs = (
+        make_guard(law, rotors, actuated, PlausibilityBounds(**bounds), native=compiled)  # type: ignore[arg-type]
+        for law, compiled in zip(laws, (False, True), strict=True)
+    )
     home = model.configuration(known.home)
     ours.reset(RobotState(home, np.zeros(model.nv)))
-    assert theirs.reset(home, np.zeros(model.nv))
+    theirs.reset(RobotState(home, np.zeros(model.nv)))
     told: set[tuple[int, str]] = set()
     running: list[Measure] = []
 
@@ -113,17 +109,9 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
         q, v = q.copy(), v.copy()
         measured = running.pop()(q, v) if running else (q, v, dt)
         reference = _reference(rng, model.n) if rng.random() < 0.1 else Reference()
-        one = ours.update(RobotState(measured[0], measured[1]), reference, measured[2])
-        other = theirs.update(
-            measured[0],
-            measured[1],
-            reference.position,
-            reference.velocity,
-            reference.pose,
-            reference.twist,
-            reference.joints,
-            measured[2],
-        )
+        state = RobotState(measured[0], measured[1])
+        one = ours.update(state, reference, measured[2])
+        other = theirs.record(theirs.update(state, reference, measured[2]))
         assert (other.status, other.reason) == (one.status, one.reason), (one.reason, measured)
         assert other.energy.tank_level == pytest.approx(one.energy.tank_level, abs=1e-9)
         told.add((one.status, one.reason.split(";")[0]))
@@ -139,3 +127,33 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> N
     for part in ("finite", "jumped", "size", "time step", "moves at", "a moment ago", "refused"):
         assert part in words
     assert {status for status, _ in told} >= {Status.OK, Status.HOLDING, Status.SATURATED}
+
+
+def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
+    panda, submarine = robots.load("panda"), robots.load("bluerov2_alpha5")
+    impedance = vms_ph_controllers.EndEffectorImpedance(panda)
+    decoupled = vms_ph_controllers.DecoupledVMSController(submarine)
+    for law, why in ((impedance, "EndEffectorImpedance"), (decoupled, "a fluid")):
+        assert isinstance(make_guard(law), Guard)
+        with pytest.raises(ModelError, match=f"native=True: .*{why}"):
+            make_guard(law, native=True)
+
+
+def test_gains_that_change_take_effect_in_c(native: ModuleType) -> None:
+    model = robots.load("panda")
+    law = vms_ph_controllers.TaskSpaceIDAPBC(model)
+    guard = make_guard(law)
+    assert isinstance(guard, NativeGuard)
+    home = model.configuration(robots.get("panda").home)
+    state = RobotState(home, np.zeros(model.nv))
+    guard.reset(state)
+    law.gains = replace(law.gains, tank_capacity=2.0, tank_initial=1.5)
+    guard.reset(state)
+    assert guard.record(guard.update(state, Reference(), 1e-3)).energy.tank_level == 1.5
+
+
+def test_a_state_that_does_not_fit_is_refused_in_a_sentence(native: ModuleType) -> None:
+    model = robots.load("panda")
+    guard = make_guard(vms_ph_controllers.TaskSpaceIDAPBC(model), native=True)
+    with pytest.raises(StateError, match="q"):
+        guard.reset(RobotState(np.zeros(3), np.zeros(model.nv)))

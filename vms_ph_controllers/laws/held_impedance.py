@@ -30,6 +30,10 @@ _NOTICEABLE, _LEAST_POWER = 0.5, 1e-3
 # The pose at which the weight is looked up is at most this far ahead, rad or m.
 _FARTHEST = 0.5
 
+# What the brake takes out of what is pumped, so that it suffices while both grow from one sample
+# to the next.
+_AMPLE = 1.25
+
 DAMPING_REDUCED = "damping reduced to what is stable at this rate"
 STIFFNESS_REDUCED = "stiffness reduced to what is stable at this rate"
 
@@ -110,8 +114,8 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
 
     Where the weight of an arm falls as it moves on, the compensation that is held, or arrives
     late, does more work than the weight; a gyroscopic force (nv,) that is held does work. The
-    force is along the momentum and takes out the work for the whole horizon; it is zero for a
-    motion on which holding dissipates.
+    force is along the momentum and takes out a quarter more than the work for the whole horizon;
+    it is zero for a motion on which holding dissipates.
     """
     if h <= 0.0:
         return np.zeros(len(d.v))
@@ -124,7 +128,7 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     pumped = max(0.0, -float(d.v @ (ahead - d.g)))
     if gyroscopic is not None:
         pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
-    return -min(pumped / kinetic, 1.0 / h) * d.momentum
+    return -min(_AMPLE * pumped / kinetic, 1.0 / h) * d.momentum
 
 
 def _is_positive(matrix: Array) -> bool:

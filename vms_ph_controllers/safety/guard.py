@@ -92,6 +92,10 @@ class Guard:
             return self._hold(seen, dt, "the law returned no finite efforts of this robot")
         return _told(self._limited(command), refused)
 
+    def record(self, command: Command) -> Command:
+        """Return the command itself; guards in other languages convert theirs."""
+        return command
+
     def _hold(self, seen: Judgement, dt: float, reason: str) -> Command:
         step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
         try:

@@ -13,8 +13,8 @@ from ..support.tank_runs import CASES, Plant, run
 
 LONG = pytest.mark.slow
 
-# What thousands of terms round, and what the plant resolves, J.
-_ROUNDING = 2e-9
+# What the plant resolves, J.
+_ROUNDING = 1e-9
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(4000, marks=LONG)])
@@ -30,13 +30,11 @@ def test_without_unseen_efforts_a_law_gives_at_most_what_the_tank_held(count: in
     assert len(short) >= 2  # the tanks of many laws have run empty
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(1000, marks=LONG)])
+@pytest.mark.parametrize("count", [8, pytest.param(2000, marks=LONG)])
 @pytest.mark.parametrize("faults", ["pushes", "lost"])
 def test_what_nobody_sees_is_the_only_excess_and_never_accumulates(faults: str, count: int) -> None:
-    # The rotors of the hexarotor are too weak to brake what such pushes throw about.
-    cases = [case for case in CASES if case[1] != "hextilt"]
     for seed in range(count):
-        account = run(seed, faults, cases=cases, seconds=0.1 if count < 100 else 0.25)
+        account = run(seed, faults, seconds=0.1 if count < 100 else 0.25)
         assert account.excess <= account.unseen + _ROUNDING, (seed, account)
         assert account.risen <= _ROUNDING, (seed, account)
 

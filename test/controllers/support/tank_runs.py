@@ -38,7 +38,7 @@ CASES: tuple[tuple[type[Controller], str], ...] = (
 )
 
 # Radians or metres that a coordinate moves in a step of the plant, about.
-_STEP = 0.008
+_STEP = 0.004
 
 
 class Plant:
@@ -183,7 +183,7 @@ def run(
             force, unheld = _efforts(command), _efforts(law.safe_output(state.q)) - weight
         push = np.zeros(model.nv)
         if faults == "pushes" and rng.random() < 0.1:
-            push, unseen = 10.0 ** rng.uniform(-1, 1.5) * rng.uniform(-1, 1, model.nv), True
+            push, unseen = _push(model, plant.q, dt, rng), True
         plant.most = plant.given
         plant.hold(force, unheld, dt, push)
         if unseen:
@@ -192,6 +192,13 @@ def run(
             account.risen = max(account.risen, plant.most - max(seen, initial))
         account.excess = max(account.excess, plant.most - initial)
     return account
+
+
+def _push(model: VMSModel, q: np.ndarray, dt: float, rng: Rng) -> np.ndarray:
+    """Return a generalised force that changes velocities by up to 5 m/s or rad/s in a sample."""
+    change = 10.0 ** rng.uniform(-2, 0.7) * rng.uniform(-1, 1, model.nv)
+    push: np.ndarray = model.evaluate(q, np.zeros(model.nv)).M @ change / dt
+    return push
 
 
 def _settle(

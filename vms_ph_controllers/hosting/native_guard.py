@@ -1,0 +1,161 @@
+"""Laws of this library in C++, behind the interface of the guard in Python."""
+
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from math import isfinite
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.integrators.compiled import native_module
+
+from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
+from ..laws.decoupled_vms import DecoupledVMSController
+from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from ..safety.guard import Guard
+from ..safety.plausibility import PlausibilityBounds
+
+_ENERGIES = tuple(item.name for item in fields(ControlEnergy))
+
+
+class NativeGuard:
+    """A law and its guard in C++: the same statuses, reasons and efforts, an order faster.
+
+    A change of ``law.gains`` takes effect at the next update.
+
+    Attributes:
+        law: the law in Python, which holds the gains; its own update is not used.
+    """
+
+    def __init__(
+        self,
+        law: Controller,
+        allocation: Allocation | None,
+        base_actuated: bool,
+        bounds: PlausibilityBounds | None,
+        module: Any,
+    ) -> None:
+        """Make the counterpart of a law; see :class:`.Guard`.
+
+        Raises:
+            ValueError: C++ does not cover this robot.
+        """
+        self.law, model = law, law.model
+        rotors = None
+        if allocation is not None:
+            rotors = module.Allocation.of_matrix(
+                allocation.matrix, allocation.lower, allocation.upper
+            )
+        self._model = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+        self._guard = module.Guard(
+            self._model, asdict(bounds or PlausibilityBounds()), rotors, base_actuated
+        )
+        self._gains: Any = None
+        self._check = model.evaluate
+        self._seen = model.neutral_configuration()
+        self._take_gains()
+
+    def reset(self, state: RobotState) -> None:
+        """Restart the law, and accept where the robot is.
+
+        Raises:
+            StateError: the state does not fit the model.
+        """
+        self._check(state.q, state.v)  # says what is wrong
+        self._take_gains()
+        if not self._guard.reset(state.q, state.v):
+            raise StateError("the law cannot start in this state")
+
+    def update(
+        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
+    ) -> Any:
+        """Return the command in C++, with the attributes of :class:`Command`; see :func:`record`.
+
+        Never raises.
+        """
+        if self.law.gains is not self._gains:
+            self._take_gains()
+        if state.q.shape == self._seen.shape and isfinite(state.q.sum()):
+            self._seen = state.q
+        asked = reference(self._seen) if callable(reference) else reference
+        return self._guard.update(
+            state.q,
+            state.v,
+            asked.position,
+            asked.velocity,
+            asked.pose,
+            asked.twist,
+            asked.joints,
+            dt,
+        )
+
+    def record(self, command: Any) -> Command:
+        """Return the command as a record of its own, which stays when the next update is over."""
+        energy = command.energy
+        return Command(
+            np.array(command.wrench_base),
+            np.array(command.torque),
+            ControlEnergy(**{name: getattr(energy, name) for name in _ENERGIES}),
+            Status(command.status),
+            command.reason,
+            command.task_error,
+            command.smallest_singular_value,
+            command.authority,
+        )
+
+    def _take_gains(self) -> None:
+        self._gains = self.law.gains
+        for item in fields(self._gains):
+            self._guard.set_gain(item.name, float(getattr(self._gains, item.name)))
+
+
+def make_guard(
+    law: Controller,
+    allocation: Allocation | None = None,
+    base_actuated: bool = True,
+    bounds: PlausibilityBounds | None = None,
+    native: bool | None = None,
+) -> Guard | NativeGuard:
+    """Return a law behind its guard, in C++ where that exists.
+
+    Args:
+        law: made with the default options of its constructor.
+        allocation: the actuators of the base.
+        base_actuated: whether the base has actuators.
+        bounds: of plausible states and references.
+        native: True requires C++, False excludes it, None uses it where it exists.
+
+    Raises:
+        ModelError: ``native=True``, but there is no such law in C++; or the allocation is for
+            another kind of base.
+    """
+    guard = Guard(law, allocation, base_actuated, bounds)
+    if native is False:
+        return guard
+    module = native_module()
+    reason = _obstacle(law, module)
+    if not reason:
+        try:
+            return NativeGuard(law, allocation, base_actuated, bounds, module)
+        except ValueError as error:  # the ModelError of C++, which covers fewer robots
+            reason = str(error)
+    if native:
+        raise ModelError(f"native=True: {reason}; without it the law in Python is used")
+    return guard
+
+
+def _obstacle(law: Controller, module: ModuleType | None) -> str:
+    kind = DecoupledVMSController if law.model.b else TaskSpaceIDAPBC
+    if type(law) is not kind:
+        return f"there is no {type(law).__name__} in C++ for this base, only {kind.__name__}"
+    if not law.model.is_plain:
+        return (
+            f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"
+        )
+    if module is None:
+        return "the C++ core is not installed; ./vms native builds and installs it"
+    return ""
