@@ -74,8 +74,10 @@ class Native:
         return Command(self._weight[:b], self._weight[b:])
 
 
-LONG = pytest.mark.slow
-_ROUNDING = 1e-9  # what the plant resolves, J
+LONG = (pytest.mark.slow, pytest.mark.timeout(3600))
+
+# What the plant resolves, J; and what the settlement of a wrench in turning axes leaves out.
+_ROUNDING, _SETTLED = 1e-9, 5e-9
 
 
 def in_c(native: ModuleType, seed: int, faults: str = "") -> Account:
@@ -88,7 +90,7 @@ def test_a_law_in_c_gives_at_most_what_the_tank_held(native: ModuleType, count: 
     for seed in range(count):
         account = in_c(native, seed)
         assert account.excess <= _ROUNDING, (seed, account)
-        assert account.concealed <= _ROUNDING, (seed, account)
+        assert account.concealed <= _SETTLED, (seed, account)
 
 
 @pytest.mark.parametrize("count", [4, pytest.param(2000, marks=LONG)])

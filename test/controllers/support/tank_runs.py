@@ -109,7 +109,8 @@ class Account:
         law: and robot, for messages.
         allowed: energy in the tank at the start, J.
         excess: largest energy given beyond it, J.
-        unseen: largest work of a held effort over an interval with an unseen push or lost samples.
+        unseen: largest work of held efforts over intervals with unseen pushes or lost samples; where
+            one begins before the debt of another is repaid, their sum.
         risen: largest rise, J, of a debt over an interval in which nothing was unseen.
         concealed: largest energy given beyond what the tank has counted, J, without pushes.
         levels: of the tank, J.
@@ -164,6 +165,7 @@ def run(
     plant = Plant(model, home, rng.choice([0.0, 0.3, 1.0, 2.0]) * rng.uniform(-1, 1, model.nv))
     account = Account(f"{kind.__name__} on {name}, {1 / dt:.0f} Hz", initial)
     weight, seen, unseen = np.zeros(model.nv), 0.0, False
+    owed = chain = 0.0  # work of unseen efforts: at the last sample seen, and now
     for k in range(min(60, max(15, int(seconds / dt)))):
         if rng.random() < 0.1:
             _jump(law, kind, rng)
@@ -178,6 +180,7 @@ def run(
             if "cannot hold" in command.reason:
                 break  # a base that falls, whatever the law does
             seen, unseen = plant.given, False
+            owed = chain if seen > initial else 0.0
             _settle(account, command, kind, plant, faults)
             weight = np.array(model.evaluate(state.q, state.v).g)
             force, unheld = _efforts(command), _efforts(law.safe_output(state.q)) - weight
@@ -187,7 +190,8 @@ def run(
         plant.most = plant.given
         plant.hold(force, unheld, dt, push)
         if unseen:
-            account.unseen = max(account.unseen, plant.most - seen)
+            chain = owed + max(0.0, plant.most - seen)
+            account.unseen = max(account.unseen, chain)
         else:
             account.risen = max(account.risen, plant.most - max(seen, initial))
         account.excess = max(account.excess, plant.most - initial)
