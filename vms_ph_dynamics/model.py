@@ -201,7 +201,8 @@ class VMSModel:
         wide = np.where(self.joints.prismatic, 1.0, np.pi)
         low = np.where(np.isfinite(lower), lower, -wide)
         high = np.where(np.isfinite(upper), upper, wide)
-        v[self.b :] = rng.uniform(low, high)
+        # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
+        v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
         q = self.integrate(q, v)
         if self.base == "planar":
             angle = rng.uniform(-np.pi, np.pi)

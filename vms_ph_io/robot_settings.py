@@ -152,8 +152,10 @@ class RobotSettings:
         return self.is_bundled and robots.get(self.robot).on_floor
 
     def allocation(self) -> "Allocation | None":
-        """Return the actuator allocation of a bundled robot's base, or None if it defines none."""
-        return robots.get(self.robot).allocation() if self.is_bundled else None
+        """Return the actuator allocation of a bundled robot on its own base, or None."""
+        if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
+            return None
+        return robots.get(self.robot).allocation()
 
 
 def from_arguments(text: str) -> dict[str, str]:

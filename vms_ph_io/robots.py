@@ -68,7 +68,8 @@ class Robot:
 
         Raises:
             VmsPhError: its data package is not installed.
-            ModelError: an unknown argument, or one that makes the robot unphysical.
+            ModelError: an unknown argument, or one that makes the description invalid; inertias
+                are judged by :meth:`model`.
         """
         from .urdf import read_urdf, require_sound
 

@@ -12,7 +12,6 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit, moves, parts_of_law, parts_of_robot
 
@@ -59,11 +58,13 @@ class WebViewer(Node):
         self._server = serve_page(port, declare(self, "allowed_origins"))
         self._scene: RobotScene | None = None
         self._chase: Chase | None = None
+        self._root_place = (0.0, 0.0, 0.0)
         self._start: int | None = None
         self._law = LawSplit()
         self._last_power: Power | None = None
         self._last_energy: Energy | None = None
         self._build_page()
+        self._server.on_client_connect(self._face)
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
@@ -125,10 +126,10 @@ class WebViewer(Node):
         )
         server.initial_camera.position = view.position
         server.initial_camera.look_at = view.look_at
+        start = self._scene.root_place(self._robot.initial_configuration(model))
+        self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
         for client in server.get_clients().values():
-            client.camera.up_direction = view.up
-            client.camera.position, client.camera.look_at = view.position, view.look_at
-        self._chase = Chase(self._scene.root_place(self._robot.initial_configuration(model)), view)
+            self._face(client)
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -168,9 +169,7 @@ class WebViewer(Node):
         if self._scene is None or not self._server.get_clients():
             return
         poses, self._poses = self._poses, {}
-        root = poses.get(self._scene.root)
-        if root is not None and self._chase is not None:
-            self._follow(self._chase.step(np.array(root[0])))
+        self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
             for link, pose in poses.items():
                 self._scene.place(link, pose)
@@ -178,18 +177,33 @@ class WebViewer(Node):
                 self._marker_scene.show(self._markers)
                 self._markers = None
 
-    def _follow(self, step: Array) -> None:
-        """Move the cameras with a robot that leaves the view; each keeps its direction."""
-        if not step.any():
-            return
+    def _face(self, client: Any) -> None:
+        """Turn the camera of a client to the robot; its own first one is that of any scene."""
         camera = self._server.initial_camera
-        camera.position, camera.look_at = camera.position + step, camera.look_at + step
+        if self._chase is not None:
+            with client.atomic():
+                client.camera.up_direction = self._chase.up
+                client.camera.position = camera.position
+                client.camera.look_at = camera.look_at
+
+    def _follow(self) -> None:
+        """Move the cameras with a robot that leaves the view; each keeps its direction."""
+        if self._chase is None or not self._chase.step(np.array(self._root_place)).any():
+            return
+        view = self._chase.look_at
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = view + camera.position - camera.look_at, view
         for client in self._server.get_clients().values():
-            client.camera.position = client.camera.position + step  # takes look_at with it
+            # What a browser reports is late, but where it looks from and to belong together.
+            away = client.camera.position - client.camera.look_at
+            with client.atomic():
+                client.camera.position = view + away
+                client.camera.look_at = view
 
     def _draw_plots(self) -> None:
         if not self._server.get_clients():
             return
+        self._follow()
         for strip in (self._energy, self._power, self._error):
             strip.draw()
         if self._health.disagreement:

@@ -87,6 +87,7 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
     )
     # The robot is at most the free distance away from the middle.
     np.testing.assert_allclose(moved, [10.0 - 0.4 * view.size, 0.0, 0.0])
+    np.testing.assert_allclose(chase.look_at, view.look_at + moved)
     assert not chase.step(np.array([np.nan, 0.0, 0.0])).any()
 
 

@@ -9,11 +9,12 @@ import pinocchio as pin
 from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
+from .description_tree import tree_errors
 from .extensions import add_armature, given_base, gravity_of
 from .inertia import check_size
 from .inertia_defects import InertiaDefect
 from .inertia_repair import repair
-from .inertials import check_inertials, links_of_urdf
+from .inertials import inertial_errors, links_of_urdf
 from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
 from .link_inertia import LinkInertia
 from .mimic import Mimic, Projection, read_mimics, resolve_mimics
@@ -46,13 +47,16 @@ def build(
     Raises:
         ModelError: the text is not a URDF, does not have the requested base, or lacks a joint.
     """
-    if base not in ("auto", *BASE_DIMENSION):
-        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+    check_base(base)
     try:
         description = parse_description(xml)
-        check_inertials(description)
-        for wrong in number_errors(description):
-            raise ModelError(wrong)
+        wrong = (
+            *tree_errors(description),
+            *number_errors(description),
+            *inertial_errors(description),
+        )
+        if wrong:
+            raise ModelError("; ".join(wrong))
         base = given_base(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
@@ -74,6 +78,12 @@ def build(
     mimics, locked = resolve_mimics(read_mimics(description), locked)
     model = _lock(model, locked)
     return BuiltRobot(model, mimics, links_of_urdf(description, model))
+
+
+def check_base(base: str) -> None:
+    """Raise a :exc:`.ModelError` for a kind of base that does not exist."""
+    if base not in ("auto", *BASE_DIMENSION):
+        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
 
 
 def inertia_defects(

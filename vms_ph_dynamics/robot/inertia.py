@@ -8,7 +8,7 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..errors import ModelError
-from .inertia_defects import MOMENTS, defect_of, is_rounding, problem
+from .inertia_defects import defect_of, is_rounding, problem
 
 # Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
 _SINGULAR = 1e-12
@@ -35,9 +35,7 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
     if not (np.isfinite(mass) and np.isfinite(rotational).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
     found = defect_of(mass, rotational)
-    if found is not None and not (
-        found.kind in MOMENTS and is_rounding(found.excess, mass, rotational)
-    ):
+    if found is not None and not is_rounding(found, mass, rotational):
         moments = np.linalg.eigvalsh(rotational).tolist()
         raise ModelError(problem(found.kind, name, mass, moments))
 

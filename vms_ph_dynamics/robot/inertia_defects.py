@@ -28,9 +28,6 @@ Kind = Literal[
 ]
 Grade = Literal["harmless", "negligible", "grave"]
 
-MOMENTS: tuple[Kind, ...] = ("negative moment", "triangle")
-"""The kinds of defects of the principal moments."""
-
 
 @dataclass(frozen=True)
 class InertiaDefect:
@@ -135,13 +132,16 @@ def defect_of(mass: float, rotational: Array) -> Found | None:
     return Found("negative moment" if negative else "triangle", excess)
 
 
-def is_rounding(excess: float, mass: float, rotational: Array) -> bool:
-    """Return whether an excess may be due to the few digits of published moments.
+def is_rounding(found: Found, mass: float, rotational: Array) -> bool:
+    """Return whether a defect may be due to the few digits of published moments.
 
     Moments as small as those of a body of a micrometre are zeros that were computed.
     """
+    if found.kind not in ("triangle", "negative moment"):
+        return False
     largest = float(np.abs(np.linalg.eigvalsh(rotational)).max())
-    return excess <= max(TRIANGLE_TOLERANCE * largest, _ZERO_LENGTH**2 * mass)
+    digits = TRIANGLE_TOLERANCE * largest if found.kind == "triangle" else 0.0
+    return found.excess <= max(digits, _ZERO_LENGTH**2 * mass)
 
 
 def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:

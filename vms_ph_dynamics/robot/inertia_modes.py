@@ -36,9 +36,7 @@ def accept(
     Raises:
         ModelError: a defect that the mode refuses; the message lists all of them.
     """
-    if mode not in MODES:
-        raise ModelError(f"inertia must be auto, strict, repair or as_given; given: {mode!r}")
-    if mode == "as_given":
+    if check_mode(mode) == "as_given":
         check_mass_matrix(model, projection, everywhere=True)
         return Repaired(model, ())
     repaired, defects = repair(model, links, projection)
@@ -47,6 +45,13 @@ def accept(
         raise ModelError(f"{listed}; {_HINTS[mode]}")
     check_mass_matrix(repaired, projection)
     return Repaired(repaired, repaired_defects(defects, mode))
+
+
+def check_mode(mode: InertiaMode) -> InertiaMode:
+    """Return a mode, or raise a :exc:`.ModelError` that lists the modes."""
+    if mode not in MODES:
+        raise ModelError(f"inertia must be {', '.join(MODES[:-1])} or {MODES[-1]}; given: {mode!r}")
+    return mode
 
 
 def refused_defects(

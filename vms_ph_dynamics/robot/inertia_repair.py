@@ -10,7 +10,6 @@ from ..arrays import Array
 from ..errors import ModelError
 from .inertia import joints_without_inertia
 from .inertia_defects import (
-    MOMENTS,
     Found,
     InertiaDefect,
     PhysicalInertia,
@@ -22,6 +21,7 @@ from .link_inertia import LinkInertia
 from .repair_grading import RepairGrading
 
 _SMALL = 1e-3  # part of the inertia of the body that carries it that a link without inertia gets
+_LIGHT = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
 _OUTSIZED = 100.0  # times the reach of the robot, a radius of gyration
 _LEAST_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
 
@@ -96,9 +96,7 @@ def _check_finite(link: LinkInertia) -> None:
 
 def _is_harmless(link: LinkInertia, defect: Found) -> bool:
     """Return whether a defect is left: due to rounding, or of a link that does not move."""
-    return link.joint == 0 or (
-        defect.kind in MOMENTS and is_rounding(defect.excess, link.mass, link.rotational)
-    )
+    return link.joint == 0 or is_rounding(defect, link.mass, link.rotational)
 
 
 def _with_nearest(
@@ -154,8 +152,9 @@ def _moving(
     ]:
         joint = still[0]
         body = _carrier(model, joint)
-        radius = float(np.sqrt(np.linalg.eigvalsh(body.inertia)[-1] / body.mass))
-        radius = min(max(radius, _LEAST_RADIUS), _reach(model, links))
+        # The inertia of the link that stands may be that of no body.
+        squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
+        radius = min(max(squared, _LEAST_RADIUS**2) ** 0.5, _reach(model, links))
         mass = _SMALL * body.mass
         added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
@@ -164,12 +163,12 @@ def _moving(
 
 
 def _carrier(model: Any, joint: int) -> Any:
-    """Return the inertia of the nearest body with a mass on the way to the root, or any."""
-    above = model.parents[joint]
-    while above > 0 and not model.inertias[above].mass > 0.0:
-        above = model.parents[above]
-    if not model.inertias[above].mass > 0.0:
-        above = int(np.argmax([inertia.mass for inertia in model.inertias]))
-    if not model.inertias[above].mass > 0.0:
+    """Return the inertia of the body that carries a joint, or of the heaviest if that is light."""
+    masses = [inertia.mass for inertia in model.inertias]
+    heaviest = int(np.argmax(masses))
+    if not masses[heaviest] > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
-    return model.inertias[above]
+    above = model.parents[joint]
+    while above > 0 and masses[above] < _LIGHT * masses[heaviest]:
+        above = model.parents[above]
+    return model.inertias[above if masses[above] >= _LIGHT * masses[heaviest] else heaviest]

@@ -1,13 +1,14 @@
 """The ``<inertial>`` elements of a URDF."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..errors import ModelError
+from .description import is_given
 from .link_inertia import LinkInertia
 
 _NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
@@ -27,66 +28,54 @@ class Inertial(NamedTuple):
     rotational: Array
 
 
-def check_inertials(description: ET.Element) -> None:
-    """Check the inertials; the URDF parser drops incomplete ones with a line on stderr.
-
-    Raises:
-        ModelError: a number is missing, or is none.
-    """
+def inertial_errors(description: ET.Element) -> Iterator[str]:
+    """Yield an error for every number that an inertial lacks; the URDF parser drops such ones."""
     for link in description.findall("link"):
         inertial, name = link.find("inertial"), link.get("name")
-        if inertial is None:
+        if inertial is None or not is_given(inertial):
             continue
         for tag, keys in _NUMBERS.items():
             element = inertial.find(tag)
-            for key in keys:
-                given = None if element is None else element.get(key)
-                try:
-                    float(given or "")
-                except ValueError:
-                    raise ModelError(
-                        f"the <inertial> of link '{name}' must give {key} of its <{tag}> as a "
-                        f"number; given: {given!r}"
-                    ) from None
+            missing = [key for key in keys if element is None or element.get(key) is None]
+            if missing:
+                yield (
+                    f"the <inertial> of link '{name}' must give {', '.join(missing)} of its <{tag}>"
+                )
 
 
 def read_inertials(description: ET.Element) -> dict[str, Inertial]:
-    """Return the inertias of the links that have one, by name.
-
-    Raises:
-        ModelError: a number is missing, or is none.
-    """
-    check_inertials(description)
+    """Return the inertias of the links that have one, by name, without those in error."""
     found = {}
     for link in description.findall("link"):
-        inertial = link.find("inertial")
-        if inertial is None:
-            continue
+        element = link.find("inertial")
+        inertial = None if element is None else _read(element)
+        if inertial is not None:
+            found[str(link.get("name"))] = inertial
+    return found
+
+
+def _read(element: ET.Element) -> Inertial | None:
+    try:
         of = {
-            key: float(inertial.find(tag).attrib[key])  # type: ignore[union-attr]
+            key: float(part.attrib[key])
             for tag, keys in _NUMBERS.items()
+            for part in element.findall(tag)[:1]
             for key in keys
         }
-        origin = inertial.find("origin")
+        origin = element.find("origin")
         given = {} if origin is None else origin.attrib
         centre, angles = (
             np.array([float(word) for word in given.get(key, "0 0 0").split()])
             for key in ("xyz", "rpy")
         )
-        tensor = np.array(
-            [
-                [of["ixx"], of["ixy"], of["ixz"]],
-                [of["ixy"], of["iyy"], of["iyz"]],
-                [of["ixz"], of["iyz"], of["izz"]],
-            ]
-        )
-        turned = tensor
-        if angles.any():
-            R = pin.rpy.rpyToMatrix(angles)
-            turned = R @ tensor @ R.T
-            turned = 0.5 * (turned + turned.T)
-        found[str(link.get("name"))] = Inertial(of["value"], centre, turned)
-    return found
+        tensor = np.array([[of[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"])
+        mass = of["value"]
+    except (KeyError, ValueError):
+        return None
+    if angles.any():
+        R = pin.rpy.rpyToMatrix(angles)
+        tensor = R @ tensor @ R.T
+    return Inertial(mass, centre, 0.5 * (tensor + tensor.T))
 
 
 def links_of_urdf(description: ET.Element, model: Any) -> list[LinkInertia]:

@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import xml.etree.ElementTree as ET
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +13,18 @@ from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
-from vms_ph_dynamics.robot.description import dynamics_text, number_errors, parse_description
-from vms_ph_dynamics.robot.inertia_modes import refused_defects, repaired_defects
-from vms_ph_dynamics.robot.inertials import read_inertials
+from vms_ph_dynamics.robot.building import check_base
+from vms_ph_dynamics.robot.description import (
+    completions,
+    dynamics_text,
+    number_errors,
+    parse_description,
+)
+from vms_ph_dynamics.robot.description_tree import tree_errors
+from vms_ph_dynamics.robot.inertia_modes import check_mode, refused_defects, repaired_defects
+from vms_ph_dynamics.robot.inertials import inertial_errors, read_inertials
 
 from ..packages import resolve
-
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
 class UrdfWarning(UserWarning):
@@ -49,7 +53,12 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         xml: the text.
         base: as for :meth:`VMSModel.from_urdf`.
         inertia: likewise.
+
+    Raises:
+        ModelError: a base or mode that does not exist.
     """
+    check_base(base)
+    check_mode(inertia)
     structure = _check_structure(xml)
     if structure.errors:
         return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
@@ -59,7 +68,7 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         return Findings((str(error),), structure.warnings)
     refused = refused_defects(defects, inertia)
     repaired = repaired_defects(defects, inertia)
-    warnings = (*structure.warnings, *map(str, repaired))
+    warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
     return Findings(tuple(map(str, refused)), warnings, defects)
 
 
@@ -83,24 +92,21 @@ def _check_structure(xml: str) -> Findings:
         root = parse_description(xml)
     except ModelError as error:
         return Findings((str(error),), ())
-    if root.tag != "robot":
-        return Findings((f"the root element must be <robot>; given: <{root.tag}>",), ())
-    unknown = tuple(_unknown_joint_types(root))
-    if unknown:
-        return Findings(unknown, ())
-    wrong = tuple(number_errors(root))
+    warnings = (*_left_out(root), *completions(root), *_mesh_warnings(root))
+    errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
+    if errors:
+        return Findings(errors, warnings)
     try:
         robot = _parse(root)
     except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
-        return Findings(wrong or (" ".join(str(error).split()),), ())
-    tree = tuple(_tree_errors(robot))
-    errors = tree or (
+        return Findings((f"the parser of URDF fails: {' '.join(str(error).split())}",), warnings)
+    errors = (
         *_mass_errors(robot),
         *_friction_errors(robot),
         *_limit_errors(robot),
         *_axis_errors(robot),
     )
-    return Findings((*wrong, *errors), (*_left_out(root), *_mesh_warnings(root)))
+    return Findings(errors, warnings)
 
 
 def require_sound(xml: str, name: str) -> tuple[str, ...]:
@@ -132,46 +138,6 @@ def _parse(root: ET.Element) -> Any:
             raise
         except Exception as error:  # the parser raises Exception itself
             raise _ParserError(str(error)) from None
-
-
-def _unknown_joint_types(root: ET.Element) -> Iterator[str]:
-    for joint in root.findall("joint"):
-        kind = joint.get("type")
-        if kind not in JOINT_TYPES:
-            yield (
-                f"joint '{joint.get('name')}' has the unknown type {kind!r}; known are "
-                f"{', '.join(JOINT_TYPES)}"
-            )
-
-
-def _tree_errors(robot: Any) -> Iterator[str]:
-    links = [link.name for link in robot.links]
-    known = set(links)
-    if not links:
-        yield "it has no links"
-        return
-    parent_of: dict[str, str] = {}
-    for joint in robot.joints:
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in known:
-                yield f"the {role} link '{link}' of joint '{joint.name}' does not exist"
-        if joint.child in parent_of:
-            yield (
-                f"link '{joint.child}' has two parents, '{parent_of[joint.child]}' and "
-                f"'{joint.parent}'; a URDF is a tree without closed loops"
-            )
-        parent_of[joint.child] = joint.parent
-    for kind, names in (("link", links), ("joint", [joint.name for joint in robot.joints])):
-        for name in sorted(n for n, count in Counter(names).items() if count > 1):
-            yield f"two {kind}s are named '{name}'"
-    roots = [link for link in links if link not in parent_of]
-    if not roots:
-        yield "every link has a parent: the joints form a loop"
-    elif len(roots) > 1:
-        yield (
-            f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
-            "connect them by joints so that one root is left"
-        )
 
 
 def _mass_errors(robot: Any) -> Iterator[str]:

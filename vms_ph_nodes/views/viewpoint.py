@@ -72,11 +72,17 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
 
 
 class Chase:
-    """Moves a view with a robot that leaves its middle, not with one that sways there."""
+    """Moves a view with a robot that leaves its middle, not with one that sways there.
+
+    Attributes:
+        look_at: (3,) what the camera looks at, m.
+        up: (3,) its up axis.
+    """
 
     def __init__(self, start: Array, view: Viewpoint) -> None:
         """``start`` is the position of the root link in the initial configuration, (3,) m."""
         self._at, self._free = np.array(start), _FREE * view.size
+        self.look_at, self.up = np.array(view.look_at), view.up
 
     def step(self, place: Array) -> Array:
         """Return by how much the view moves, (3,) m, where the root link is at ``place``."""
@@ -85,5 +91,5 @@ class Chase:
         if not np.isfinite(distance) or distance <= self._free:
             return np.zeros(3)
         step = (1.0 - self._free / distance) * away
-        self._at = self._at + step
+        self._at, self.look_at = self._at + step, self.look_at + step
         return step
