@@ -155,7 +155,7 @@ class Evaluation(Kinematics):
             unit[k] = 1.0
             c = Evaluation(model, self.q, unit).C
             slices.append(c + c.T)
-        return frozen(np.stack(slices))
+        return frozen(np.array(slices).reshape(-1, self.model.nv, self.model.nv))
 
     @cached_property
     def g(self) -> Array:

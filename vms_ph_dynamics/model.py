@@ -14,6 +14,8 @@ from .effects.fluid import Fluid
 from .errors import InertiaWarning, StateError
 from .evaluation import Evaluation
 from .robot.building import build
+from .robot.extensions import GRAVITY as GRAVITY
+from .robot.extensions import end_effector_of
 from .robot.inertia_defects import InertiaDefect
 from .robot.inertia_modes import InertiaMode
 from .robot.joints import NORM_TOLERANCE
@@ -21,8 +23,6 @@ from .robot.kinematic_tree import KinematicTree
 from .robot.link_inertia import LinkInertia
 from .robot.mimic import Mimic
 from .robot.tools import checked_tools
-
-GRAVITY = (0.0, 0.0, -9.81)
 
 
 class VMSModel:
@@ -82,7 +82,7 @@ class VMSModel:
         xml: str,
         base: Literal["auto", "fixed", "planar", "floating"] = "auto",
         end_effector: str | None = None,
-        gravity: Sequence[float] = GRAVITY,
+        gravity: Sequence[float] | None = None,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
         inertia: InertiaMode = "auto",
         tools: Iterable[str] = (),
@@ -90,11 +90,13 @@ class VMSModel:
         """Return the model of a robot described by the text of a URDF.
 
         Args:
-            xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
+            xml: the URDF itself; :func:`vms_ph_io.load` reads files: URDF, xacro and MJCF.
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
-                planar, and is fixed otherwise.
-            end_effector: a link or joint name; the last link when None.
-            gravity: (3,) in the inertial frame, m/s^2.
+                planar or from the free joint of an MJCF, and is fixed otherwise.
+            end_effector: a link or joint name; that of the MJCF from which the text
+                was made, or the last link, when None.
+            gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
+                text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
             inertia: what is done about inertias that no rigid body has, and joints that move no
                 inertia: ``"auto"`` repairs negligible ones with a warning and refuses grave ones,
@@ -111,7 +113,11 @@ class VMSModel:
         """
         built = build(xml, base, gravity, locked_joints)
         model = cls(
-            built.pinocchio, end_effector, mimics=built.mimics, links=built.links, inertia=inertia
+            built.pinocchio,
+            end_effector_of(xml) if end_effector is None else end_effector,
+            mimics=built.mimics,
+            links=built.links,
+            inertia=inertia,
         )
         _warn(model.repairs)
         return model.with_tools(tools)

@@ -74,7 +74,9 @@ class NewPackage:
                 f"a letter, and not with vms_ph; given: '{self.name}'"
             )
         if self.name in _TAKEN:
-            raise OptionError(f"'{self.name}' is the name of a folder in the package; choose another")
+            raise OptionError(
+                f"'{self.name}' is the name of a folder in the package; choose another"
+            )
 
     def _values(self, description: str) -> dict[str, str]:
         model = self.settings.model(description)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.arrays import Array
 
+    from .mjcf import MjcfNotes
+    from .robots import Robot
+
 _SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
 
 BASES = ("auto", "fixed", "planar", "floating")
@@ -27,7 +30,7 @@ class RobotSettings:
     """A robot and what is chosen about it; empty text means the default of the robot.
 
     Attributes:
-        robot: name of a bundled robot, or path of a URDF or xacro file.
+        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file.
         base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
         end_effector: frame of the end-effector wrench.
         tools: frames of further wrench ports, with spaces or commas between.
@@ -124,13 +127,23 @@ class RobotSettings:
             **chosen,
         )
 
-    def initial_configuration(self, model: "VMSModel") -> "Array":
+    def initial_configuration(self, model: "VMSModel", description: str = "") -> "Array":
         """Return the configuration in which a simulation begins, (nq,).
+
+        Args:
+            model: the model.
+            description: its URDF text, which has the home posture of an MJCF.
 
         Raises:
             VmsPhError: a joint is unknown, or a position is not a number.
         """
-        known = robots.get(self.robot) if self.is_bundled else None
+        from .mjcf import notes_of
+
+        known: Robot | MjcfNotes | None = None
+        if self.is_bundled:
+            known = robots.get(self.robot)
+        elif description:
+            known = notes_of(description)
         home = {} if known is None else dict(known.home)
         # A joint that the settings lock has no position, and another base another pose.
         positions = {name: value for name, value in home.items() if name in model.joint_names}
@@ -150,8 +163,10 @@ class RobotSettings:
         return self.is_bundled and robots.get(self.robot).on_floor
 
     def allocation(self) -> "Allocation | None":
-        """Return the actuator allocation of a bundled robot's base, or None if it defines none."""
-        return robots.get(self.robot).allocation() if self.is_bundled else None
+        """Return the actuator allocation of a bundled robot on its own base, or None."""
+        if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
+            return None
+        return robots.get(self.robot).allocation()
 
 
 def from_arguments(text: str) -> dict[str, str]:

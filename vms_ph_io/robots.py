@@ -24,7 +24,7 @@ class Robot:
         name: name of the robot.
         title: description in one line.
         source: origin of the description.
-        file: URI of its URDF or xacro file.
+        file: URI of its URDF, xacro or MJCF file.
         base: kind of base.
         end_effector: frame of the end-effector wrench.
         locked: joints that are locked at zero.
@@ -280,7 +280,7 @@ def get(name: str) -> Robot:
     except KeyError:
         raise OptionError(
             f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
-            "be given by the path of its URDF"
+            "be given by the path of its URDF or MJCF"
         ) from None
 
 

@@ -62,7 +62,7 @@ class MarkerPublisher(Node):
         self._last = now
         header = Header(stamp=motion.stamp, frame_id=self._frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
-        self._publisher.publish(to_markers(header, shapes))
+        self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         self._health.report(OK, f"{len(shapes)} shapes")
         self._health.tick()
 

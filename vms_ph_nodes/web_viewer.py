@@ -4,6 +4,7 @@ import logging
 from functools import partial
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -26,7 +27,7 @@ with errors_in_one_sentence():
         from .views.page_server import HOST, serve_page
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
-        from .views.viewpoint import viewpoint
+        from .views.viewpoint import Chase, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
@@ -56,11 +57,14 @@ class WebViewer(Node):
         port: int = declare(self, "port")
         self._server = serve_page(port, declare(self, "allowed_origins"))
         self._scene: RobotScene | None = None
+        self._chase: Chase | None = None
+        self._root_place = (0.0, 0.0, 0.0)
         self._start: int | None = None
         self._law = LawSplit()
         self._last_power: Power | None = None
         self._last_energy: Energy | None = None
         self._build_page()
+        self._server.on_client_connect(self._face)
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
@@ -113,19 +117,19 @@ class WebViewer(Node):
         plane: Any = view.grid
         server.scene.add_grid(
             "/floor",
-            16 * view.cell,
-            16 * view.cell,
             plane=plane,
             cell_size=view.cell,
             section_size=4 * view.cell,
             position=view.floor,
+            infinite_grid=True,
+            fade_distance=24 * view.cell,
         )
         server.initial_camera.position = view.position
         server.initial_camera.look_at = view.look_at
-        self._marker_scene.size = view.size
+        start = self._scene.root_place(self._robot.initial_configuration(model))
+        self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
         for client in server.get_clients().values():
-            client.camera.up_direction = view.up
-            client.camera.position, client.camera.look_at = view.position, view.look_at
+            self._face(client)
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -165,6 +169,7 @@ class WebViewer(Node):
         if self._scene is None or not self._server.get_clients():
             return
         poses, self._poses = self._poses, {}
+        self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
             for link, pose in poses.items():
                 self._scene.place(link, pose)
@@ -172,9 +177,33 @@ class WebViewer(Node):
                 self._marker_scene.show(self._markers)
                 self._markers = None
 
+    def _face(self, client: Any) -> None:
+        """Turn the camera of a client to the robot; its own first one is that of any scene."""
+        camera = self._server.initial_camera
+        if self._chase is not None:
+            with client.atomic():
+                client.camera.up_direction = self._chase.up
+                client.camera.position = camera.position
+                client.camera.look_at = camera.look_at
+
+    def _follow(self) -> None:
+        """Move the cameras with a robot that leaves the view; each keeps its direction."""
+        if self._chase is None or not self._chase.step(np.array(self._root_place)).any():
+            return
+        view = self._chase.look_at
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = view + camera.position - camera.look_at, view
+        for client in self._server.get_clients().values():
+            # What a browser reports is late, but where it looks from and to belong together.
+            away = client.camera.position - client.camera.look_at
+            with client.atomic():
+                client.camera.position = view + away
+                client.camera.look_at = view
+
     def _draw_plots(self) -> None:
         if not self._server.get_clients():
             return
+        self._follow()
         for strip in (self._energy, self._power, self._error):
             strip.draw()
         if self._health.disagreement:

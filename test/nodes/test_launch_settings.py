@@ -47,6 +47,7 @@ def test_every_launched_node_gets_all_arguments(file: str, given: dict[str, str]
         for name, line in _nodes(file, arguments).items():
             (text,) = [w for w in line if w.startswith("launch_arguments:=")]
             pairs = dict(part.split("=", 1) for part in text.split(":=", 1)[1].split("; "))
+            pairs.pop("config", "")
             assert {k: v for k, v in pairs.items() if v} == {"robot": DRONE, **given}, name
 
 
@@ -65,6 +66,8 @@ def test_every_launch_file_of_a_robot_takes_the_same_arguments(name: str) -> Non
         ({"robot": DRONE, "end_effector": "tipp"}, "'tipp' is not a frame of 'own_drone'"),
         ({"controller": "law.py:Own"}, "there is no controller 'law.py:Own'"),
         ({"base": "floating", "controller": "TaskSpaceIDAPBC"}, "for arms on a fixed base"),
+        ({"robot": "hextilt", "base": "fixed"}, "for robots on a planar or floating base"),
+        ({"robot": DRONE, "config": "none.yaml"}, "none.yaml"),
         ({"bse": "floating"}, r"no launch file declares the argument 'bse' \(did you mean 'base'"),
     ],
 )
@@ -80,3 +83,11 @@ def test_the_law_of_a_run_is_checked_with_the_actuators_of_the_robot() -> None:
     check({"robot": "hextilt", "controller": "DecoupledVMSController"})
     with pytest.raises(VmsPhError, match="for arms on a fixed base"):
         check({"robot": "hextilt", "controller": "TaskSpaceIDAPBC"})
+
+
+def test_what_was_repaired_is_said_once_and_no_robot_of_ours_needs_it(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.urdf"
+    wrong.write_text(Path(DRONE).read_text().replace('ixx="0.02"', 'ixx="0.2"', 1))
+    (said,) = check({"robot": str(wrong), "base": "floating", "inertia": "repair"})
+    assert "the inertia was repaired" in said
+    assert check({"robot": "panda", "gravity": "0 0 0"}) == []

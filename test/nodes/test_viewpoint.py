@@ -18,7 +18,7 @@ from vms_ph_io.robot_settings import RobotSettings
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 from vms_ph_nodes.views.strip import Strip  # noqa: E402
-from vms_ph_nodes.views.viewpoint import Viewpoint, viewpoint  # noqa: E402
+from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
 from vms_ph_nodes.web_viewer import summary  # noqa: E402
 
 DRONE = str(Path(__file__).parent / "own_drone.urdf")
@@ -72,6 +72,23 @@ def test_the_view_follows_the_settings_of_the_robot(server: Any) -> None:
     assert view.grid == "xz"
     other = _seen(server, RobotSettings("panda", initial_positions="panda_joint4=-0.1"))[1]
     assert other[1, 2] > box[1, 2] + 0.1  # the arm is stretched upwards
+
+
+def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways(
+    server: Any,
+) -> None:
+    _, _, view = _seen(server, RobotSettings("revolute_hopper"))
+    start = np.array([1.0, 0.5, 0.0])
+    chase = Chase(start, view)
+    for sway in (0.1, -0.2, 0.0):
+        assert not chase.step(start + np.array([0.0, sway * view.size, 0.0])).any()
+    moved = sum(
+        (chase.step(start + x * np.eye(3)[0]) for x in np.linspace(0.0, 10.0, 60)), np.zeros(3)
+    )
+    # The robot is at most the free distance away from the middle.
+    np.testing.assert_allclose(moved, [10.0 - 0.4 * view.size, 0.0, 0.0])
+    np.testing.assert_allclose(chase.look_at, view.look_at + moved)
+    assert not chase.step(np.array([np.nan, 0.0, 0.0])).any()
 
 
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:

@@ -10,6 +10,7 @@ from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
 from .description_tree import tree_errors
+from .extensions import add_armature, given_base, gravity_of
 from .inertia import check_size
 from .inertia_defects import InertiaDefect
 from .inertia_repair import repair
@@ -36,7 +37,7 @@ class BuiltRobot(NamedTuple):
 def build(
     xml: str,
     base: str,
-    gravity: Sequence[float],
+    gravity: Sequence[float] | None,
     locked_joints: Iterable[str] | Mapping[str, float],
 ) -> BuiltRobot:
     """Return a Pinocchio model and the mimics among its joints.
@@ -56,6 +57,7 @@ def build(
         )
         if wrong:
             raise ModelError("; ".join(wrong))
+        base = given_base(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
@@ -69,7 +71,9 @@ def build(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
             f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
         )
+    gravity = gravity_of(description) if gravity is None else gravity
     model.gravity.linear = vector(gravity, 3, "gravity")
+    add_armature(model, description)
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
     model = _lock(model, locked)

@@ -36,6 +36,7 @@ NOT_DYNAMICS = (
     "gazebo",
     "ros2_control",
     "sensor",
+    "mjcf",
 )
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
@@ -53,7 +54,7 @@ _NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
-    "dynamics": dict.fromkeys(("damping", "friction"), 1),
+    "dynamics": dict.fromkeys(("damping", "friction", "armature"), 1),
     "mimic": dict.fromkeys(("multiplier", "offset"), 1),
     "calibration": dict.fromkeys(("rising", "falling"), 1),
     "safety_controller": dict.fromkeys(
@@ -157,6 +158,8 @@ def dynamics_text(root: ET.Element) -> str:
     for element in copy.iter():
         for key in _NUMBERS.get(str(element.tag), {}).keys() & element.keys():
             element.set(key, " ".join(element.attrib[key].split()))
+        if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
+            element.set("damping", "0")  # the parser refuses an element without either
     return ET.tostring(copy, encoding="unicode")
 
 
@@ -203,6 +206,12 @@ def _missing_limits(limit: ET.Element) -> Iterator[str]:
 def number_errors(root: ET.Element) -> Iterator[str]:
     """Yield an error for every number of the dynamics that is none, or is not finite."""
     for part in root:
+        gravity = part.get("gravity") if part.tag == "mjcf" else None
+        if gravity is not None and not _is_numbers(gravity, 3, LARGEST_NUMBER):
+            yield (
+                f"gravity of <mjcf> must be 3 finite numbers of at most {LARGEST_NUMBER:g}; "
+                f"given: {gravity[:80]!r}"
+            )
         what = f"{part.tag} '{part.get('name')}'"
         if part.tag == "joint":
             # Of a fixed joint nothing else has a meaning.

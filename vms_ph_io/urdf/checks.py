@@ -92,7 +92,7 @@ def _check_structure(xml: str) -> Findings:
         root = parse_description(xml)
     except ModelError as error:
         return Findings((str(error),), ())
-    warnings = (*completions(root), *_mesh_warnings(root))
+    warnings = (*_left_out(root), *completions(root), *_mesh_warnings(root))
     errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
     if errors:
         return Findings(errors, warnings)
@@ -173,6 +173,12 @@ def _axis_errors(robot: Any) -> Iterator[str]:
             continue
         if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
             yield f"the axis of joint '{joint.name}' must be nonzero; given: {joint.axis}"
+
+
+def _left_out(root: ET.Element) -> Iterator[str]:
+    """Yield what the MJCF has from which a URDF was made, and the model has not."""
+    for text in root.findall("mjcf/left_out"):
+        yield f"the model leaves out {text.text}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:

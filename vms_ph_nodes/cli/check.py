@@ -10,7 +10,7 @@ from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 
 
 def check(
-    robot: str = typer.Argument(help="the path of a URDF or xacro file, or a bundled robot"),
+    robot: str = typer.Argument(help="the path of a URDF, xacro or MJCF file, or a bundled robot"),
     base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
     end_effector: str = typer.Option("", help="frame of a link or joint; default: the last link"),
     inertia: Annotated[

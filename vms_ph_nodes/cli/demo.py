@@ -11,7 +11,9 @@ from vms_ph_dynamics.errors import VmsPhError
 
 
 def demo(
-    robot: str = typer.Option("panda", help="a bundled robot, or the path of a URDF or xacro file"),
+    robot: str = typer.Option(
+        "panda", help="a bundled robot, or the path of a URDF, xacro or MJCF file"
+    ),
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
     tools: str = typer.Option("", help="frames of further wrench ports"),

@@ -35,7 +35,7 @@ class RobotParameters:
         Raises:
             VmsPhError: a value is not accepted.
         """
-        self._node = node
+        self._node, self._description = node, ""
         declared = {
             name: declare(node, name, default if name == "robot" else None, file=_FILE)
             for name in RobotSettings.names()
@@ -59,13 +59,14 @@ class RobotParameters:
         if not self.robot:
             raise VmsPhError(
                 f"{self._node.get_name()} requires the parameter robot: one of "
-                f"{', '.join(robots.names())}, or the path of a URDF or xacro file"
+                f"{', '.join(robots.names())}, or the path of a URDF, xacro or MJCF file"
             )
-        return self.settings.description(self._warn)
+        self._description = self.settings.description(self._warn)
+        return self._description
 
     def initial_configuration(self, model: VMSModel) -> Array:
         """Return the configuration in which a simulation begins, (nq,)."""
-        return self.settings.initial_configuration(model)
+        return self.settings.initial_configuration(model, self._description)
 
     def on_floor(self) -> bool:
         """Return whether the robot is simulated with a floor."""
@@ -96,6 +97,7 @@ class RobotParameters:
             return
 
         def received(message: String) -> None:
+            self._description = message.data
             try:
                 use(self.model(message.data))
             except VmsPhError as error:

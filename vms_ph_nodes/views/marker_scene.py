@@ -18,7 +18,6 @@ class MarkerScene:
         self._server = server
         self._group = server.scene.add_frame("/markers", show_axes=False)
         self._arrows: Any = None
-        self.size = 1.0  # of the robot, m; arrows are drawn in proportion
         self._shapes: dict[str, Any] = {}
         box = server.gui.add_checkbox("momentum, inertia, power", initial_value=True)
 
@@ -55,9 +54,10 @@ class MarkerScene:
                 "/markers/arrows",
                 points,
                 colours,
-                shaft_radius=0.006 * self.size,
-                head_radius=0.015 * self.size,
-                head_length=0.04 * self.size,
+                # All arrows of a message are equally thick; RViz gives diameters.
+                shaft_radius=markers[0].scale.x / 2,
+                head_radius=markers[0].scale.y / 2,
+                head_length=4 / 3 * markers[0].scale.y,
             )
         else:
             self._arrows.points, self._arrows.colors = points, colours

@@ -20,10 +20,16 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 class RobotScene:
-    """Draws the links of a robot at poses that are set by link name."""
+    """Draws the links of a robot at poses that are set by link name.
+
+    Attributes:
+        root: the root link.
+        missing: what cannot be drawn, with the reasons.
+    """
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
+        self.root = tree.root
         paths = {tree.root: f"/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
@@ -33,6 +39,8 @@ class RobotScene:
         self.missing: list[str] = []
         corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
+            if visual.link not in paths:  # it carries the joint of the base
+                continue
             try:
                 mesh = _to_mesh(visual)
             except Exception as error:  # readers of meshes raise anything for a damaged file
@@ -50,6 +58,10 @@ class RobotScene:
             )
 
         self._model, self._corners = model, corners
+
+    def root_place(self, q: Array) -> Array:
+        """Return the position of the root link at a configuration, (3,) m."""
+        return self._model.evaluate(q, np.zeros(self._model.nv)).placement(self.root)[:3, 3]
 
     def box(self, q: Array) -> Array:
         """Return the smallest and largest coordinates in the inertial frame, (2,3) m.

@@ -13,8 +13,12 @@ _Z = np.array([0.0, 0.0, 1.0])
 _SMALLEST = 0.1
 
 # Distance of the camera from the middle, in sizes, and its elevation: tan of 27 degrees.
-_DISTANCE = 1.4
+_DISTANCE = 1.6
 _ELEVATION = 0.5
+
+
+# Distance that a robot may move in a view that stays, in sizes.
+_FREE = 0.4
 
 
 @dataclass(frozen=True)
@@ -65,3 +69,27 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
     # The ground is at the height of the origin; beneath a robot that hovers, too.
     floor = middle - (middle @ up) * up
     return Viewpoint(up, middle + _DISTANCE * size * away, middle, size, grid, cell, floor)
+
+
+class Chase:
+    """Moves a view with a robot that leaves its middle, not with one that sways there.
+
+    Attributes:
+        look_at: (3,) what the camera looks at, m.
+        up: (3,) its up axis.
+    """
+
+    def __init__(self, start: Array, view: Viewpoint) -> None:
+        """``start`` is the position of the root link in the initial configuration, (3,) m."""
+        self._at, self._free = np.array(start), _FREE * view.size
+        self.look_at, self.up = np.array(view.look_at), view.up
+
+    def step(self, place: Array) -> Array:
+        """Return by how much the view moves, (3,) m, where the root link is at ``place``."""
+        away = place - self._at
+        distance = float(np.linalg.norm(away))
+        if not np.isfinite(distance) or distance <= self._free:
+            return np.zeros(3)
+        step = (1.0 - self._free / distance) * away
+        self._at, self.look_at = self._at + step, self.look_at + step
+        return step

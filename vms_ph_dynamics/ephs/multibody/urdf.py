@@ -16,7 +16,7 @@ from ...robot.joint_table import joint_table
 from ...robot.joints import base_of
 from ...robot.mimic import Mimic, Projection
 from ..systems import System
-from .body import GRAVITY, rigid_body
+from .body import rigid_body
 from .friction import coulomb
 from .joint import Heat, joint
 from .mechanism import GROUND, Between, Gear, mechanism
@@ -28,7 +28,7 @@ _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 def from_urdf(
     xml: str,
     base: str = "auto",
-    gravity: Sequence[float] = GRAVITY,
+    gravity: Sequence[float] | None = None,
     locked_joints: Iterable[str] | Mapping[str, float] = (),
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
@@ -44,7 +44,7 @@ def from_urdf(
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
         base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
-        gravity: (3,) in the inertial frame, m/s^2.
+        gravity: (3,) in the inertial frame, m/s^2; as for ``VMSModel.from_urdf`` when None.
         locked_joints: names of joints to hold, at zero or at the value given.
         heat: destination of the heat of all joints with friction or of each by name; the
             environment when None.
