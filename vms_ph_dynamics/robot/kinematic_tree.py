@@ -152,7 +152,9 @@ class KinematicTree:
     def columns(self, jacobian: Array) -> Array:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
-        return jacobian.copy() if p is None else jacobian @ p
+        # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
+        whole = jacobian.reshape(len(jacobian), self.pinocchio.nv)
+        return whole.copy() if p is None else whole @ p
 
     def locked_inverse(self, data: Any) -> Array | None:
         """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""

@@ -17,11 +17,11 @@ def check(
         str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
     ] = "auto",
 ) -> None:
-    """Check a robot description and print its model."""
+    """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np
 
-    from vms_ph_dynamics import VMSModel
-    from vms_ph_io import read_urdf, robots
+    from vms_ph_io import advice, read_urdf, robots
+    from vms_ph_io.robot_settings import RobotSettings
     from vms_ph_io.urdf import check_urdf
 
     known = robots.get(robot) if robot in robots.names() else None
@@ -40,16 +40,7 @@ def check(
         raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above{hint}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
-        if known is not None:
-            own = None if base == "auto" else base
-            model = known.model(xml, own, end_effector or None, inertia)
-        else:
-            model = VMSModel.from_urdf(
-                xml,
-                base,  # type: ignore[arg-type]
-                end_effector or None,
-                inertia=inertia,  # type: ignore[arg-type]
-            )
+        model = RobotSettings(robot, base, end_effector, inertia=inertia).model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
@@ -57,12 +48,19 @@ def check(
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    typer.echo(f"  base          {model.base} (b = {model.b})")
+    why_base = "" if known is not None else advice.base_reason(model, base)
+    typer.echo(f"  base          {model.base} (b = {model.b}{why_base and ', ' + why_base})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    typer.echo(f"  end effector  {model.end_effector}")
+    guessed = "" if known is not None or end_effector else " (guessed: the last link)"
+    typer.echo(f"  end effector  {model.end_effector}{guessed}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     state = "singular here" if singular else f"positive definite, condition {most / least:.3g}"
     typer.echo(f"  mass matrix   {state}")
     if findings.defects:
         left = len(findings.defects) - len(model.repairs)
         typer.echo(f"  inertias      {len(model.repairs)} repaired, {left} with defects as given")
+    for sentence in advice.advice(model):
+        typer.echo(f"  note: {sentence}")
+    typer.echo("next:")
+    for line in advice.next_lines(model, robot, base, end_effector, inertia):
+        typer.echo(f"  {line}")

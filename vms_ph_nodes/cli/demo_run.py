@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.discovery import export_line
+from vms_ph_embedded.discovery import domain_id
 from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
 from vms_ph_io.run_record import read_run
@@ -55,7 +55,7 @@ class Demo:
                 in use, or a folder that cannot be used.
         """
         self._options = options
-        self._export = export_line()
+        domain_id()  # an invalid one is reported here
         self._console = Console(stderr=False, highlight=False)
         if not options.headless:
             _check_port(options.port)
@@ -114,9 +114,8 @@ class Demo:
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
         out(f"bag       {self._bag if options.bag else 'none'}")
-        out("to see these topics from another terminal, run")
-        out(f"  {self._export}")
-        out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
+        out("topics    in another terminal: ./vms topic echo /vms_ph/energy")
+        out('ROS 2     eval "$(./vms env)" in its terminal, with Cyclone DDS')
 
     def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""
