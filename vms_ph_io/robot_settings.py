@@ -101,7 +101,14 @@ class RobotSettings:
         end_effector, inertia = self.end_effector or None, self.inertia or "auto"
         if self.is_bundled:
             known = robots.get(self.robot)
-            return known.model(description, base or None, end_effector, gravity, locked, inertia)
+            return known.model(
+                description,
+                base or None,
+                end_effector,
+                inertia,
+                gravity=gravity,
+                locked_joints=locked,
+            )
         # A description may have a gravity of its own.
         chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
         return VMSModel.from_urdf(
