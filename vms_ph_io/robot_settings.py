@@ -113,7 +113,14 @@ class RobotSettings:
             end_effector, tools = with_srdf(self.srdf, end_effector, tools)
         if self.is_bundled:
             known = robots.get(self.robot)
-            model = known.model(description, base or None, end_effector, gravity, locked, inertia)
+            model = known.model(
+                description,
+                base or None,
+                end_effector,
+                inertia,
+                gravity=gravity,
+                locked_joints=locked,
+            )
             return model.with_tools(tools)
         # A description may have a gravity of its own.
         chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}

@@ -96,9 +96,10 @@ class Robot:
         description: str,
         base: str | None = None,
         end_effector: str | None = None,
+        inertia: str = "auto",
+        *,
         gravity: Sequence[float] | None = None,
         locked_joints: Mapping[str, float] | None = None,
-        inertia: str = "auto",
     ) -> "VMSModel":
         """Return the model of a description of this robot, in its fluid if it has one."""
         # Imported here, so that listing the robots does not require Pinocchio.

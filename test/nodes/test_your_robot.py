@@ -1,6 +1,7 @@
 """The tutorial docs/your-robot.md, its commands typed one after the other for all four robots."""
 
 import re
+import socket
 import time
 import urllib.request
 from pathlib import Path
@@ -11,12 +12,22 @@ from typer.testing import CliRunner
 from vms_ph_io.packages import resolve
 from vms_ph_nodes.cli.app import make_app
 
-from ..faults.conftest import free_port
 from .conftest import Program, _domains, end, environment
 
 PAGE = (Path(__file__).parents[2] / "docs/your-robot.md").read_text()
-FILES = dict(zip(("drone.urdf", "arm.xml"), re.findall(r"```xml\n(.*?)```", PAGE, re.S), strict=True))
+FILES = dict(
+    zip(("drone.urdf", "arm.xml"), re.findall(r"```xml\n(.*?)```", PAGE, re.S), strict=True)
+)
 TUTORIALS = [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", PAGE, re.S)]
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that are free and differ from each other."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 def _words(line: str) -> list[str]:
@@ -39,11 +50,12 @@ def test_every_robot_of_the_tutorial_runs_with_page_bag_report_and_plot(
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     assert len(TUTORIALS) == 4
+    ports = iter(_free_ports(4))
     launches: list[tuple[Program, int]] = []
     for check, new, launch, _, _ in TUTORIALS:
         assert "is valid" in _type(check)
         _type(new)
-        port = free_port()
+        port = next(ports)
         words = [*_words(launch), f"port:={port}"]
         launches.append((Program(words, environment(next(_domains)), tmp_path), port))
     try:
