@@ -42,7 +42,7 @@ def check(
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         if known is not None:
             own = None if base == "auto" else base
-            model = known.model(xml, own, end_effector or None, inertia)
+            model = known.model(xml, own, end_effector or None, inertia=inertia)
         else:
             model = VMSModel.from_urdf(
                 xml,
