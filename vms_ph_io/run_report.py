@@ -34,7 +34,11 @@ def balance(run: RunRecord) -> dict[str, float]:
 
 
 def _sum(name: str, whole: float, parts: dict[str, float]) -> Iterator[str]:
-    yield f"  {name:<{_WIDTH}}{whole:+.6f} J"
+    yield f"  {name:<{_WIDTH}}{_joules(whole)}"
     for part, value in parts.items():
-        known = f"{value:+.6f} J" if np.isfinite(value) else "not defined"
-        yield f"    {part:<{_WIDTH - 2}}{known}"
+        yield f"    {part:<{_WIDTH - 2}}{_joules(value)}"
+
+
+def _joules(value: float) -> str:
+    # Zero has no sign of its own.
+    return f"{round(value, 6) + 0.0:+.6f} J" if np.isfinite(value) else "not defined"

@@ -37,10 +37,14 @@ def _nodes(file: str, arguments: dict[str, str]) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(
     ("file", "given"),
-    [("robot", OF_A_ROBOT | OF_A_RUN), ("replay", OF_A_ROBOT)],
+    [
+        ("robot", OF_A_ROBOT | OF_A_RUN),
+        ("replay", OF_A_ROBOT),
+        ("joint_heat", {k: v for k, v in OF_A_ROBOT.items() if k != "end_effector"}),
+    ],
 )
 def test_every_launched_node_gets_all_arguments(file: str, given: dict[str, str]) -> None:
-    arguments = {"robot": DRONE, "web": "true", **given}
+    arguments = {"robot": DRONE, **given} | ({} if file == "joint_heat" else {"web": "true"})
     for mock in ("true", "false"):
         if file == "robot":
             arguments |= {"use_mock_hardware": mock, "record": "true"}
@@ -91,3 +95,23 @@ def test_what_was_repaired_is_said_once_and_no_robot_of_ours_needs_it(tmp_path: 
     (said,) = check({"robot": str(wrong), "base": "floating", "inertia": "repair"})
     assert "the inertia was repaired" in said
     assert check({"robot": "panda", "gravity": "0 0 0"}) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "frame", "kind"),
+    [
+        ("floating", "odom", "moving"),
+        ("planar", "odom", "moving"),
+        ("fixed", "panda_link0", "fixed"),
+    ],
+)
+def test_rviz_looks_from_a_frame_that_there_is(base: str, frame: str, kind: str) -> None:
+    share = share_directory()
+    description = launching.load(
+        share / "launch/robot.launch.xml",
+        {"robot": DRONE if frame == "odom" else "panda", "base": base, "rviz": "true"},
+        find_share=lambda package: share,
+        resolve=lambda package, name: [name],
+    )
+    words = next(list(p.command) for p in description.processes if p.command[0] == "rviz2")
+    assert words[1:5] == ["-d", str(share / f"rviz/{kind}.rviz"), "-f", frame]

@@ -251,6 +251,25 @@ def test_after_random_damage_every_repaired_mass_matrix_is_positive_definite(
         assert np.linalg.eigvalsh(mass * np.outer(scale, scale))[0] > 0.0
 
 
+def test_after_random_damage_models_of_pinocchio_are_repaired_alike(panda: VMSModel) -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        source = panda.pinocchio
+        for i in range(1, source.njoints):
+            body = source.inertias[i]
+            damaged = body.inertia * rng.choice(DAMAGE, size=(3, 3))
+            body.mass *= float(rng.choice(DAMAGE))
+            body.inertia = 0.5 * (damaged + damaged.T)
+            source.inertias[i] = body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InertiaWarning)
+            model = VMSModel.from_pinocchio(source, inertia="repair")
+        assert model.repairs
+        mass = mass_matrix(model)
+        scale = 1.0 / np.sqrt(mass.diagonal())
+        assert np.linalg.eigvalsh(mass * np.outer(scale, scale))[0] > 0.0
+
+
 def test_load_urdf_names_the_file_and_takes_the_mode(tmp_path) -> None:
     file = tmp_path / "bent.urdf"
     file.write_text(GRAVE)
