@@ -96,7 +96,7 @@ class NewPackage:
             "controller": self.law or own,
             "controller_name": self.law or f"{self.name}.law:Law",
             "fixed_frame": "odom" if model.b else LinkTree(model.tree).root,
-            "push": f"{max(0.1, 2.0 * model.total_mass):.3g}",
+            "push": str(round(max(0.1, 2.0 * model.total_mass), 1)),  # a fifth of the weight, N
             "maintainer": self.maintainer,
             "email": self.email,
             "license": self.license,

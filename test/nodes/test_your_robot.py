@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.packages import resolve
+from vms_ph_io.run_record import read_run
 from vms_ph_nodes.cli.app import make_app
 
 from .conftest import Program, _domains, end, environment
@@ -42,6 +44,22 @@ def _type(line: str) -> str:
     return done.output
 
 
+def _await_energies(bags: list[Path], seconds: float = 90.0) -> None:
+    """Wait until every bag has a second of energies."""
+    end = time.monotonic() + seconds
+    for bag in bags:
+        while not _records_energies(bag):
+            assert time.monotonic() < end, f"{bag.name} has no energies"
+            time.sleep(0.5)
+
+
+def _records_energies(bag: Path) -> bool:
+    try:
+        return read_run(bag).seconds > 1.0
+    except VmsPhError:
+        return False
+
+
 @pytest.mark.wire
 def test_every_robot_of_the_tutorial_runs_with_page_bag_report_and_plot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,7 +81,7 @@ def test_every_robot_of_the_tutorial_runs_with_page_bag_report_and_plot(
             program.await_output("web page at http", 90.0)
             with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=20) as page:
                 assert page.status == 200, launch
-        time.sleep(3.0)  # what the bags hold
+        _await_energies([tmp_path / f"{name}_bag" for name in ("drone", "ur5", "tiago", "arm")])
     finally:
         end([program for program, _ in launches])
     for (program, _), (_, _, _, report, plot) in zip(launches, TUTORIALS, strict=True):

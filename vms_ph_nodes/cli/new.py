@@ -1,8 +1,11 @@
 """vms-ph new: writes a package of the user's own for a robot."""
 
+import warnings
 from pathlib import Path
 
 import typer
+
+from vms_ph_dynamics.errors import InertiaWarning
 
 
 def new(
@@ -27,7 +30,11 @@ def new(
     from vms_ph_io.robot_settings import RobotSettings
 
     settings = RobotSettings(robot=robot, base=base, end_effector=end_effector, inertia=inertia)
-    made = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", InertiaWarning)
+        made = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
+    for warning in told:
+        typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
     for file in sorted(p for p in made.rglob("*") if p.is_file()):
         typer.echo(f"  {file}")
     typer.echo("next:")
