@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import vms_ph_dynamics
 from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
 from vms_ph_embedded.launch.packages import node_modules
 from vms_ph_nodes.cli.run import EXECUTABLES
@@ -31,6 +32,7 @@ def _depends(*tags: str) -> set[str]:
 def test_the_version_is_the_same_everywhere() -> None:
     version = PACKAGE.findtext("version")
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
+    assert vms_ph_dynamics.__version__ == version
 
 
 def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:

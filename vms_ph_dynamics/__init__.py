@@ -13,6 +13,8 @@ from .errors import (
     VmsPhError as VmsPhError,
 )
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:  # the same names as below, for type checkers
     from .decoupling import (
         DecouplingTransform as DecouplingTransform,

@@ -15,3 +15,7 @@ class StateError(VmsPhError, ValueError):
 
 class OptionError(VmsPhError, ValueError):
     """An option or name that does not exist; the message lists those that do."""
+
+
+class InertiaWarning(UserWarning):
+    """A robot has inertias that were repaired; the message says which, and what that changes."""

@@ -1,6 +1,8 @@
 """The terms of the equations of motion at one state."""
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,7 +155,7 @@ class Evaluation(Kinematics):
             unit[k] = 1.0
             c = Evaluation(model, self.q, unit).C
             slices.append(c + c.T)
-        return frozen(np.stack(slices))
+        return frozen(np.array(slices).reshape(-1, self.model.nv, self.model.nv))
 
     @cached_property
     def g(self) -> Array:
@@ -190,6 +192,18 @@ class Evaluation(Kinematics):
     @cached_property
     def _J_end_effector(self) -> Array:
         return frozen(self.frame_jacobian(self.model.end_effector_id))
+
+    @cached_property
+    def J_tools(self) -> Mapping[str, Array]:
+        """Jacobians of ``model.tools`` in their own frames, linear first, (6,nv) each."""
+        model = self.model
+        jacobians = (frozen(self.frame_jacobian(index)) for index in model.tool_ids)
+        return MappingProxyType(dict(zip(model.tools, jacobians, strict=True)))
+
+    @property
+    def J_wrenches(self) -> Array:
+        """Jacobians of the end effector and of all tools, in this order, (6 (1+tools),nv)."""
+        return np.vstack([self.J_end_effector, *self.J_tools.values()])
 
 
 def check_moving_rigid(d: Evaluation) -> None:

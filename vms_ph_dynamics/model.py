@@ -1,6 +1,8 @@
 """The robot: a kinematic tree on a base that is fixed, planar or floating."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -9,14 +11,18 @@ import pinocchio as pin
 
 from .arrays import Array, frozen, vector
 from .effects.fluid import Fluid
-from .errors import StateError
+from .errors import InertiaWarning, StateError
 from .evaluation import Evaluation
 from .robot.building import build
+from .robot.extensions import GRAVITY as GRAVITY
+from .robot.extensions import end_effector_of
+from .robot.inertia_defects import InertiaDefect
+from .robot.inertia_modes import InertiaMode
 from .robot.joints import NORM_TOLERANCE
 from .robot.kinematic_tree import KinematicTree
+from .robot.link_inertia import LinkInertia
 from .robot.mimic import Mimic
-
-GRAVITY = (0.0, 0.0, -9.81)
+from .robot.tools import checked_tools
 
 
 class VMSModel:
@@ -33,8 +39,11 @@ class VMSModel:
         nq: size of a configuration; ``nv = b + n``: size of a velocity.
         joints: names, limits and friction of the n joints, in the order of the joint rates.
         total_mass: mass of all moving bodies, kg.
+        repairs: what was repaired of the inertias of the description; empty for most robots.
         end_effector: name of the frame the end-effector wrench acts at.
         end_effector_id: its index among the frames of Pinocchio's model.
+        tools: names of the frames of further wrench ports, such as a second hand or feet.
+        tool_ids: their indices.
         gravity: (3,) in the inertial frame, m/s^2.
         base_gravity: the same in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
@@ -49,16 +58,20 @@ class VMSModel:
         end_effector: str | None = None,
         *,
         mimics: Mapping[str, Mimic] | None = None,
+        links: Sequence[LinkInertia] | None = None,
+        inertia: InertiaMode = "auto",
         fluid: Fluid | None = None,
     ) -> None:
         """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`."""
-        tree = self.tree = KinematicTree(pinocchio, mimics)
+        tree = self.tree = KinematicTree(pinocchio, mimics, links, inertia)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
-        self.total_mass = tree.total_mass
+        self.total_mass, self.repairs = tree.total_mass, tree.repairs
         self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
         self.end_effector_id = tree.frame_id(self.end_effector)
+        self.tools: tuple[str, ...] = ()
+        self.tool_ids: tuple[int, ...] = ()
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -69,38 +82,76 @@ class VMSModel:
         xml: str,
         base: Literal["auto", "fixed", "planar", "floating"] = "auto",
         end_effector: str | None = None,
-        gravity: Sequence[float] = GRAVITY,
+        gravity: Sequence[float] | None = None,
         locked_joints: Iterable[str] | Mapping[str, float] = (),
+        inertia: InertiaMode = "auto",
+        tools: Iterable[str] = (),
     ) -> "VMSModel":
         """Return the model of a robot described by the text of a URDF.
 
         Args:
-            xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files and xacro.
+            xml: the URDF itself; :func:`vms_ph_io.load` reads files: URDF, xacro and MJCF.
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
-                planar, and is fixed otherwise.
-            end_effector: a link or joint name; the last link when None.
-            gravity: (3,) in the inertial frame, m/s^2.
+                planar or from the free joint of an MJCF, and is fixed otherwise.
+            end_effector: a link or joint name; that of the MJCF from which the text
+                was made, or the last link, when None.
+            gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
+                text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
+            inertia: what is done about inertias that no rigid body has, and joints that move no
+                inertia: ``"auto"`` repairs negligible ones with a warning and refuses grave ones,
+                ``"strict"`` refuses all, ``"repair"`` repairs all, ``"as_given"`` takes all where
+                the mass matrix is positive definite. :attr:`repairs` lists what was repaired.
+            tools: links or joints of further wrench ports.
 
         Raises:
             ModelError: the text is not a URDF, or the robot is not physical.
+
+        Warns:
+            InertiaWarning: inertias were repaired; the message says by how much that changes the
+                mass matrix.
         """
-        pin_model, mimics = build(xml, base, gravity, locked_joints)
-        return cls(pin_model, end_effector, mimics=mimics)
+        built = build(xml, base, gravity, locked_joints)
+        model = cls(
+            built.pinocchio,
+            end_effector_of(xml) if end_effector is None else end_effector,
+            mimics=built.mimics,
+            links=built.links,
+            inertia=inertia,
+        )
+        _warn(model.repairs)
+        return model.with_tools(tools)
 
     @classmethod
-    def from_pinocchio(cls, pin_model: Any, end_effector: str | None = None) -> "VMSModel":
+    def from_pinocchio(
+        cls,
+        pin_model: Any,
+        end_effector: str | None = None,
+        inertia: InertiaMode = "auto",
+        tools: Iterable[str] = (),
+    ) -> "VMSModel":
         """Return the model of a ``pinocchio.Model``; its first joint determines the base.
+
+        Args:
+            pin_model: the model; it is copied.
+            end_effector: name of a frame; the last link when None.
+            inertia: as for :meth:`from_urdf`, for the bodies of the model.
+            tools: names of frames of further wrench ports.
 
         Raises:
             ModelError: a joint type is not covered, or the robot is not physical.
+
+        Warns:
+            InertiaWarning: inertias were repaired.
         """
         ours = pin_model.copy()
         # A model built by hand may lack frames, but every joint can be named as an end effector.
         for i in range(1, ours.njoints):
             if not ours.existFrame(ours.names[i], pin.FrameType.JOINT):
                 ours.addJointFrame(i)
-        return cls(ours, end_effector)
+        model = cls(ours, end_effector, inertia=inertia)
+        _warn(model.repairs)
+        return model.with_tools(tools)
 
     def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
         """Return the terms of the equations of motion at a state.
@@ -162,7 +213,8 @@ class VMSModel:
         wide = np.where(self.joints.prismatic, 1.0, np.pi)
         low = np.where(np.isfinite(lower), lower, -wide)
         high = np.where(np.isfinite(upper), upper, wide)
-        v[self.b :] = rng.uniform(low, high)
+        # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
+        v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
         q = self.integrate(q, v)
         if self.base == "planar":
             angle = rng.uniform(-np.pi, np.pi)
@@ -191,9 +243,21 @@ class VMSModel:
         Raises:
             ModelError: the fluid names a link that the robot lacks.
         """
-        return VMSModel(
-            self.tree.pinocchio, self.end_effector, mimics=self.tree.mimics, fluid=fluid
-        )
+        fluid.check(self.tree)
+        immersed = copy(self)
+        immersed.fluid = fluid
+        return immersed
+
+    def with_tools(self, tools: Iterable[str]) -> "VMSModel":
+        """Return this robot with these further wrench ports.
+
+        Raises:
+            ModelError: the robot lacks such a frame, or a name is not that of one further port.
+        """
+        equipped = copy(self)
+        equipped.tools = checked_tools(tools, self.end_effector)
+        equipped.tool_ids = tuple(map(self.tree.frame_id, equipped.tools))
+        return equipped
 
     def configuration(
         self, joints: Mapping[str, float], base: Sequence[float] | None = None
@@ -288,3 +352,10 @@ class VMSModel:
             f"VMSModel('{self.name}', {self.base} base, n={self.n}, nv={self.nv}, "
             f"total_mass={self.total_mass:.4g} kg, end_effector='{self.end_effector}'{fluid})"
         )
+
+
+def _warn(repairs: Sequence[InertiaDefect]) -> None:
+    if repairs:
+        changes = "; ".join(f"{repair}" for repair in repairs)
+        # Of the caller of the class method that calls this.
+        warnings.warn(f"the inertia was repaired: {changes}", InertiaWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""File input and output: URDF and xacro, bundled robots, parameters, bags, plots."""
+"""File input and output: URDF, xacro and MJCF, bundled robots, parameters, bags, plots."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,17 +7,19 @@ from .share import share_directory
 
 if TYPE_CHECKING:
     from . import robots
+    from .loading import load, load_mjcf
     from .urdf import load_urdf, read_urdf
 
-__all__ = ["load_urdf", "read_urdf", "robots", "share_directory"]
+__all__ = ["load", "load_mjcf", "load_urdf", "read_urdf", "robots", "share_directory"]
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that looking up a file does not import Pinocchio.
     if name == "robots":
         return import_module(".robots", __name__)
-    if name in ("load_urdf", "read_urdf"):
-        value = getattr(import_module(".urdf", __name__), name)
+    module = {"load": ".loading", "load_mjcf": ".loading"}.get(name, ".urdf")
+    if name in ("load", "load_mjcf", "load_urdf", "read_urdf"):
+        value = getattr(import_module(module, __name__), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")

@@ -1,5 +1,6 @@
 """Plots of a recorded run: energies, port powers and task error over time."""
 
+from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.integrators import Trajectory
 
 from .run_record import RunRecord, Series
 
@@ -35,23 +37,18 @@ def plot_run(run: RunRecord, file: Path) -> None:
     figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
     energy, total, power, error = figure.subplots(4, 1, sharex=True)
     control = run.control
-    _lines(
-        energy,
-        control.get("time"),
-        {
-            "closed-loop total": control.get("closed_loop_energy"),
-            "shaped potential": control.get("shaped_potential"),
-            "kinetic, task": control.get("kinetic_task"),
-            "kinetic, null space": control.get("kinetic_null"),
-        },
-        "closed-loop energy (J)",
-    )
+    if control:
+        whole = {"closed-loop total": control["closed_loop_energy"], **run.law_energies}
+        _lines(energy, control["time"], whole, "closed-loop energy (J)")
+    else:
+        whole = {"total": run.energy["total"], **run.robot_energies}
+        _lines(energy, run.energy["time"], whole, "energy of the robot (J)")
     _lines(
         total,
         run.power["time"],
         {
             "stored in the robot": run.power["stored"],
-            **_that_carry_power(run, run.port_energies),
+            **_shown(run, run.port_energies),
             "friction": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
@@ -60,7 +57,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
         power,
         run.power["time"],
         {
-            **_that_carry_power(run, run.port_powers),
+            **_shown(run, run.port_powers),
             "friction": -run.power["dissipated"],
         },
         "power into the robot (W)",
@@ -82,12 +79,11 @@ def plot_run(run: RunRecord, file: Path) -> None:
     figure.savefig(file)
 
 
-def _that_carry_power(run: RunRecord, series: Series) -> dict[str, Array | None]:
-    """Return the series of the ports with nonzero power."""
-    return {port: values for port, values in series.items() if run.port_powers[port].any()}
+def _shown(run: RunRecord, series: Series) -> dict[str, Array]:
+    return {port: series[port] for port in run.shown_ports}
 
 
-def _lines(axes: Any, time: Array | None, series: dict[str, Array | None], label: str) -> None:
+def _lines(axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str) -> None:
     free = cycle(_COLOURS)
     for name, values in series.items():
         colour = _COLOUR_OF.get(name) or next(free)
@@ -97,3 +93,37 @@ def _lines(axes: Any, time: Array | None, series: dict[str, Array | None], label
     axes.grid(alpha=0.3)
     if time is not None:
         axes.legend(loc="best", fontsize=8)
+
+
+def plot_trajectory(trajectory: Trajectory, file: Path | None = None) -> Any:
+    """Plot a run of an integrator: energy, port energies, unaccounted energy.
+
+    Args:
+        trajectory: of :func:`vms_ph_dynamics.integrate`.
+        file: path of a PNG, PDF or SVG file, in an existing folder; None for none.
+
+    Returns:
+        The figure of matplotlib, which notebooks show.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 8), layout="constrained")
+    stored, ports, rest = figure.subplots(3, 1, sharex=True)
+    audit, ends = trajectory.audit, trajectory.t[1:]
+    _lines(stored, trajectory.t, {"total": trajectory.energy}, "energy of the robot (J)")
+    supplied = {name: np.cumsum(energy) for name, energy in audit.supplied.items() if energy.any()}
+    _lines(
+        ports,
+        ends,
+        {
+            "stored in the robot": np.cumsum(audit.stored),
+            **supplied,
+            "friction": -np.cumsum(audit.dissipated),
+        },
+        "energy since the start (J)",
+    )
+    _lines(rest, ends, {"unaccounted": np.cumsum(audit.residual)}, "unaccounted energy (J)")
+    rest.set_xlabel("time (s)")
+    if file is not None:
+        figure.savefig(file)
+    return figure

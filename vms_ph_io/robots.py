@@ -2,7 +2,7 @@
 
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +24,7 @@ class Robot:
         name: name of the robot.
         title: description in one line.
         source: origin of the description.
-        file: URI of its URDF or xacro file.
+        file: URI of its URDF, xacro or MJCF file.
         base: kind of base.
         end_effector: frame of the end-effector wrench.
         locked: joints that are locked at zero.
@@ -68,7 +68,8 @@ class Robot:
 
         Raises:
             VmsPhError: its data package is not installed.
-            ModelError: an unknown argument, or one that makes the robot unphysical.
+            ModelError: an unknown argument, or one that makes the description invalid; inertias
+                are judged by :meth:`model`.
         """
         from .urdf import read_urdf, require_sound
 
@@ -86,12 +87,19 @@ class Robot:
                 _make_fixed(joint)
         return with_file_addresses(ET.tostring(root, encoding="unicode"))
 
-    def load(self, **arguments: str) -> "VMSModel":
+    def load(self, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
         """Return the model of the robot; the arguments are those of :meth:`description`."""
-        return self.model(self.description(**arguments))
+        return self.model(self.description(**arguments), inertia=inertia)
 
     def model(
-        self, description: str, base: str | None = None, end_effector: str | None = None
+        self,
+        description: str,
+        base: str | None = None,
+        end_effector: str | None = None,
+        inertia: str = "auto",
+        *,
+        gravity: Sequence[float] | None = None,
+        locked_joints: Mapping[str, float] | None = None,
     ) -> "VMSModel":
         """Return the model of a description of this robot, in its fluid if it has one."""
         # Imported here, so that listing the robots does not require Pinocchio.
@@ -103,7 +111,9 @@ class Robot:
             description,
             base or self.base,  # type: ignore[arg-type]
             end_effector or self.end_effector,
-            self.gravity,
+            self.gravity if gravity is None else gravity,
+            locked_joints or {},
+            inertia=inertia,  # type: ignore[arg-type]
         )
         if not self.fluid:
             return model
@@ -271,22 +281,23 @@ def get(name: str) -> Robot:
     except KeyError:
         raise OptionError(
             f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
-            "be given by the path of its URDF"
+            "be given by the path of its URDF or MJCF"
         ) from None
 
 
-def load(name: str, **arguments: str) -> "VMSModel":
+def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
     """Return the model of a bundled robot.
 
     Args:
         name: one of :func:`names`.
+        inertia: as for :meth:`VMSModel.from_urdf`, for what the arguments change.
         **arguments: xacro arguments, for instance ``bus_mass="400"``.
 
     Raises:
         OptionError: no robot of that name.
         VmsPhError: its data package is not installed.
     """
-    return get(name).load(**arguments)
+    return get(name).load(inertia=inertia, **arguments)
 
 
 def _make_fixed(joint: ET.Element) -> None:

@@ -12,6 +12,15 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.structure import PORTS
 
 from .bag import BagReader, PresentNames, present_topic
+from .energy_split import (
+    BASE,
+    TASK,
+    EnergySplit,
+    moves,
+    parts_of_law,
+    parts_of_robot,
+    split_of_law,
+)
 
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""
@@ -28,12 +37,14 @@ class RunRecord:
         energy: fields of vms_ph/msg/Energy.
         power: fields of vms_ph/msg/Power; for a tool port, ``<name>`` and ``<name>_energy``.
         control: fields of vms_ph/msg/ControllerState; empty if none was recorded.
+        frame: the inertial frame.
     """
 
     name: str
     energy: Series
     power: Series
     control: Series
+    frame: str = ""
 
     @property
     def unaccounted_energy(self) -> float:
@@ -46,6 +57,39 @@ class RunRecord:
         tools = [name.removesuffix("_energy") for name in self.power if name.endswith("_energy")]
         known = (*PORTS, "dissipated", "unaccounted")
         return (*PORTS, *(name for name in tools if name not in known))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the robot is on a moving base."""
+        return moves(self.frame)
+
+    @property
+    def shown_ports(self) -> tuple[str, ...]:
+        """The ports with power, and the base port of a moving base even without."""
+        return tuple(
+            port
+            for port in self.ports
+            if self.port_powers[port].any()
+            or self.port_energies[port].any()
+            or (port == "wrench_base" and self.moves)
+        )
+
+    @property
+    def split(self) -> EnergySplit | None:
+        """The split of kinetic energies that the law has; without one, that of the robot."""
+        if not self.control:
+            return BASE if self.moves else TASK
+        return split_of_law(self.control.__getitem__, self.moves)
+
+    @property
+    def law_energies(self) -> Series:
+        """The energy of the closed loop in parts, J; empty without a controller."""
+        return parts_of_law(self.control.__getitem__, self.split) if self.control else {}
+
+    @property
+    def robot_energies(self) -> Series:
+        """The energy of the robot in parts, J, split as that of the law."""
+        return parts_of_robot(self.energy.__getitem__, self.split)
 
     @property
     def port_energies(self) -> Series:
@@ -81,11 +125,14 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
     names = {prefix + topic: table for topic, table in _TOPICS.items()}
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
-    present = PresentNames()
+    present, frame = PresentNames(), ""
     for message in BagReader(bag).messages():
         table = names.get(present_topic(message.topic))
         if table is not None:
-            rows[table].append(_scalars(present.translated(message).decode()))
+            content: Any = present.translated(message).decode()
+            rows[table].append(_scalars(content))
+            if table == "energy" and not frame:
+                frame = content.header.frame_id
     if not rows["energy"] or not rows["power"]:
         raise VmsPhError(
             f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "
@@ -93,7 +140,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
         )
     start = rows["energy"][0]["time"]
     tables = {name: _table(table, start) for name, table in rows.items()}
-    return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"])
+    return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame)
 
 
 def _scalars(message: Any) -> dict[str, float]:

@@ -35,6 +35,7 @@ from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
 from .messages.pairing import StampPairing
 from .messages.stamp_gate import StampGate
+from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN, Health
 from .node.input_diagnostics import InputDiagnostics
 from .node.managed import ManagedNode
@@ -61,7 +62,7 @@ class ControllerNode(ManagedNode):
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
         self._allocation = robot.allocation()
-        kind: str = declare(self, "controller")
+        kind = robot.arguments.get("controller") or declare(self, "controller")
         timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
@@ -143,6 +144,7 @@ class ControllerNode(ManagedNode):
 
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model = model
+        self._health.declare_robot(model, CONTROLLER)
         self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)

@@ -14,7 +14,7 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
     """Return the URDF of a robot.
 
     Args:
-        robot: name of a bundled robot, or the path of a URDF or xacro file.
+        robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.
         ros2_control: ``simulated`` for the tag that comes with a bundled robot, or the path of a
             xacro file whose tags are added; empty for none.
         step: integrator step of the simulated hardware, s.
@@ -45,7 +45,7 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
 def main() -> None:
     """Print the description to stdout."""
     parser = argparse.ArgumentParser(description="Print the URDF of a robot.")
-    parser.add_argument("robot", help="a bundled robot, or the path of a URDF or xacro file")
+    parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
     parser.add_argument(
         "--ros2-control",
         default="",

@@ -45,7 +45,7 @@ class EnergyMonitor(Node):
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
-        self._model = model
+        self._health.declare_robot(model)
         root = LinkTree(model.tree).root
         self._base_frame = with_prefix(self._prefix, root)
         self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
@@ -58,6 +58,9 @@ class EnergyMonitor(Node):
         )
 
     def _account(self, motion: RobotMotion) -> None:
+        if self._health.disagreement:
+            self._health.tick()
+            return
         header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
         energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)

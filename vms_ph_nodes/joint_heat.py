@@ -51,6 +51,7 @@ class JointHeatNode(Node):
 
     def _watch(self, model: VMSModel) -> None:
         self._model = model
+        self._health.declare_robot(model)
         theta_0 = self._ambient + _CELSIUS
         heat = Heat(self._capacity, self._conductance, theta_0)
         self._heat = JointHeat(model.joint_names, Friction.of(model), heat)
@@ -91,7 +92,7 @@ class JointHeatNode(Node):
             return
         self._health.tick()
         found = self._heat.update(before[1], rates, dt)
-        if now - self._published >= self._period:
+        if now - self._published >= self._period and not self._health.disagreement:
             self._published = now
             self._publish(message.header, found)
 

@@ -48,6 +48,7 @@ class MarkerPublisher(Node):
 
     def _watch(self, model: VMSModel) -> None:
         self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model.tree).root))
+        self._health.declare_robot(model)
         self._shapes = Shapes(self._scales, PositionTask(model))
         self._listener = MotionListener(
             self, model, self._show, lambda why: self._health.report(WARN, why)
@@ -56,12 +57,12 @@ class MarkerPublisher(Node):
     def _show(self, motion: RobotMotion) -> None:
         now = from_stamp(motion.stamp)
         # After a backward jump of stamps (a reset, a bag that restarts) publish at once.
-        if 0 <= now - self._last < self._period:
+        if 0 <= now - self._last < self._period or self._health.disagreement:
             return
         self._last = now
         header = Header(stamp=motion.stamp, frame_id=self._frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
-        self._publisher.publish(to_markers(header, shapes))
+        self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         self._health.report(OK, f"{len(shapes)} shapes")
         self._health.tick()
 

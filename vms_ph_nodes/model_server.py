@@ -29,8 +29,6 @@ _NOT_YET = "no robot description yet: waiting for the topic robot_description"
 class ModelServer(Node):
     """Offers the services in srv/ that evaluate the model."""
 
-    PARAMETERS = "model_server"
-
     def __init__(self) -> None:
         super().__init__("model_server")
         self._answers: ModelAnswers | None = None
@@ -55,14 +53,15 @@ class ModelServer(Node):
 
     def _take(self, model: VMSModel) -> None:
         self._answers = ModelAnswers(model)
+        self._health.declare_robot(model)
         self._health.report(OK, f"serving the model of {model.name}")
 
     def _answering(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
         """Return a service callback that reports an error as success=false with its message."""
 
         def callback(request: Any, response: Any) -> Any:
-            if self._answers is None:
-                response.message = _NOT_YET
+            if self._answers is None or self._health.disagreement:
+                response.message = self._health.disagreement or _NOT_YET
                 return response
             try:
                 # Far beyond any robot the terms overflow, which is told in the answer.

@@ -18,6 +18,7 @@ from vms_ph_dynamics.simulation import Control, Simulation
 from vms_ph_dynamics.structure import StandardForm
 
 from .messages.conversions import NANOSECONDS, to_stamp
+from .node.agreement import SIMULATOR
 from .node.health import ERROR, OK, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
@@ -63,7 +64,7 @@ class Simulator(ManagedNode):
 
     def __init__(self) -> None:
         super().__init__("simulator")
-        robot = RobotParameters(self)
+        robot = RobotParameters(self, default="panda")
         self.step: float = declare(self, "step")
         self._scheme: str = declare(self, "scheme")
         self._native: bool | None = None if declare(self, "native") else False
@@ -72,7 +73,7 @@ class Simulator(ManagedNode):
         friction: bool = declare(self, "joint_friction")
         description = robot.description()
         self.model: VMSModel = robot.model(description)
-        self._home = self.model.configuration(robot.home(), robot.home_base())
+        self._home = robot.initial_configuration(self.model)
         self._floor: bool = declare(self, "floor", robot.on_floor())
         self._friction = friction
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
@@ -95,6 +96,7 @@ class Simulator(ManagedNode):
         group = ReentrantCallbackGroup()
         self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
         self._health = Health(self)
+        self._health.declare_robot(self.model, SIMULATOR)
         self._anchor()
         self._topics.publish_static(self._home, self.stamp())
         tick = self._steps_per_tick * self.step / self._speed

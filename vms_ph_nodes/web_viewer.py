@@ -1,17 +1,19 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
 import logging
-from collections import deque
+from functools import partial
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
-from vms_ph.msg import ControllerState, Power
+from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.structure import PORTS
+from vms_ph_io.energy_split import LawSplit, moves, parts_of_law, parts_of_robot
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .node.health import Health
@@ -21,12 +23,11 @@ from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
     try:
-        import viser
-        import viser.uplot
-
         from .views.marker_scene import MarkerScene
         from .views.page_server import HOST, serve_page
         from .views.robot_scene import RobotScene
+        from .views.strip import Strip
+        from .views.viewpoint import Chase, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
@@ -35,57 +36,9 @@ with errors_in_one_sentence():
 
 _POSES_HZ = 30.0
 _PLOTS_HZ = 10.0
-_SECONDS = 20.0  # time span of the plots, s
-_SAMPLES = int(_SECONDS * 25)
 
 # Browsers open and drop spare connections, for each of which websockets logs a traceback.
 logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
-
-_COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
-
-
-class Strip:
-    """A plot of several values over the last seconds."""
-
-    def __init__(self, server: viser.ViserServer, title: str, labels: tuple[str, ...]) -> None:
-        self._times: deque[float] = deque(maxlen=_SAMPLES)
-        self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
-        self._width = len(labels)
-        series = [viser.uplot.Series(label="t")]
-        series += [
-            viser.uplot.Series(label=label, stroke=colour, width=2)
-            for label, colour in zip(labels, _COLOURS, strict=False)
-        ]
-        self._plot = server.gui.add_uplot(
-            self._data(),
-            tuple(series),
-            title=title,
-            scales={"x": viser.uplot.Scale(time=False)},
-            legend=viser.uplot.Legend(show=True),
-            aspect=1.7,
-        )
-
-    def add(self, time: float, *values: float) -> None:
-        """Append the values at a time (s)."""
-        if self._times and time < self._times[-1]:
-            self._times.clear()
-            self._values.clear()
-        if not self._times or time - self._times[-1] >= _SECONDS / _SAMPLES:
-            self._times.append(time)
-            self._values.append(values)
-
-    def draw(self) -> None:
-        """Send the samples to the page."""
-        self._plot.data = self._data()
-
-    def _data(self) -> tuple[np.ndarray, ...]:
-        if len(self._times) < 2:
-            # The page scales the visible part of the time axis with its length, and cannot recover
-            # from a length of zero.
-            return (np.array([0.0, 1.0]), *np.zeros((self._width, 2)))
-        times = np.array(self._times)
-        values = np.array(self._values).reshape(len(times), self._width)
-        return (times, *np.ascontiguousarray(values.T))
 
 
 class WebViewer(Node):
@@ -104,8 +57,14 @@ class WebViewer(Node):
         port: int = declare(self, "port")
         self._server = serve_page(port, declare(self, "allowed_origins"))
         self._scene: RobotScene | None = None
+        self._chase: Chase | None = None
+        self._root_place = (0.0, 0.0, 0.0)
         self._start: int | None = None
+        self._law = LawSplit()
+        self._last_power: Power | None = None
+        self._last_energy: Energy | None = None
         self._build_page()
+        self._server.on_client_connect(self._face)
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
@@ -113,6 +72,7 @@ class WebViewer(Node):
         self.create_subscription(TFMessage, "/tf", self._on_transforms, 10)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self.create_subscription(MarkerArray, "vms_ph/markers", self._on_markers, 10)
+        self.create_subscription(Energy, "vms_ph/energy", self._on_energy, 10)
         self.create_subscription(Power, "vms_ph/power", self._on_power, 10)
         self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
@@ -127,23 +87,14 @@ class WebViewer(Node):
 
     def _build_page(self) -> None:
         server = self._server
-        server.scene.set_up_direction("+z")
-        server.scene.add_grid("/floor", width=4.0, height=4.0, cell_size=0.25)
-        server.initial_camera.position = (1.25, -1.1, 1.0)
-        server.initial_camera.look_at = (0.2, 0.0, 0.45)
         self._summary = server.gui.add_markdown("waiting for the robot description …")
         self._energy = Strip(
             server,
             "closed-loop energy (J)",
-            ("total", "shaped potential", "kinetic, task or base", "kinetic, null or shape"),
         )
-        self._power = Strip(
-            server,
-            "power into the robot (W)",
-            ("torque", "wrench_base", "wrench_end_effector", "-friction"),
-        )
+        self._power = Strip(server, "power into the robot (W)")
         self._marker_scene = MarkerScene(server)
-        self._error = Strip(server, "task error (mm)", ("distance to the reference",))
+        self._error = Strip(server, "task error (mm)")
 
     def _on_description(self, message: String) -> None:
         try:
@@ -151,9 +102,34 @@ class WebViewer(Node):
         except VmsPhError as error:
             self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
+        self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
+        self._look(model)
         for missing in self._scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
+
+    def _look(self, model: VMSModel) -> None:
+        """Turn the view to the robot: up axis, grid and camera."""
+        assert self._scene is not None
+        view = viewpoint(model, self._scene.box(self._robot.initial_configuration(model)))
+        server = self._server
+        server.scene.set_up_direction(view.up)
+        plane: Any = view.grid
+        server.scene.add_grid(
+            "/floor",
+            plane=plane,
+            cell_size=view.cell,
+            section_size=4 * view.cell,
+            position=view.floor,
+            infinite_grid=True,
+            fade_distance=24 * view.cell,
+        )
+        server.initial_camera.position = view.position
+        server.initial_camera.look_at = view.look_at
+        start = self._scene.root_place(self._robot.initial_configuration(model))
+        self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
+        for client in server.get_clients().values():
+            self._face(client)
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -165,20 +141,24 @@ class WebViewer(Node):
 
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
-        self._power.add(time, *(getattr(message, port) for port in PORTS), -message.dissipated)
+        powers = {port: getattr(message, port) for port in PORTS}
+        if not self._law.moving:
+            del powers["wrench_base"]
+        powers.update(zip(message.tool_names, message.tool_power, strict=False))
+        self._power.add(time, {**powers, "-friction": -message.dissipated})
         self._last_power = message
 
     def _on_control(self, message: ControllerState) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
-        self._energy.add(
-            time,
-            message.closed_loop_energy,
-            message.shaped_potential,
-            # Laws split the kinetic energy into task and null space, or into base and shape.
-            message.kinetic_task + message.kinetic_base,
-            message.kinetic_null + message.kinetic_shape,
-        )
-        self._error.add(time, 1e3 * message.task_error)
+        value_of = partial(getattr, message)
+        self._law.see(value_of)
+        parts = parts_of_law(value_of, self._law.split)
+        self._energy.add(time, {"total": message.closed_loop_energy, **parts})
+        self._error.add(time, {"distance to the reference": 1e3 * message.task_error})
+
+    def _on_energy(self, message: Energy) -> None:
+        self._law.moving = moves(message.header.frame_id)
+        self._last_energy = message
 
     def _seconds(self, stamp: int) -> float:
         if self._start is None or stamp < self._start:
@@ -189,6 +169,7 @@ class WebViewer(Node):
         if self._scene is None or not self._server.get_clients():
             return
         poses, self._poses = self._poses, {}
+        self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
             for link, pose in poses.items():
                 self._scene.place(link, pose)
@@ -196,27 +177,62 @@ class WebViewer(Node):
                 self._marker_scene.show(self._markers)
                 self._markers = None
 
+    def _face(self, client: Any) -> None:
+        """Turn the camera of a client to the robot; its own first one is that of any scene."""
+        camera = self._server.initial_camera
+        if self._chase is not None:
+            with client.atomic():
+                client.camera.up_direction = self._chase.up
+                client.camera.position = camera.position
+                client.camera.look_at = camera.look_at
+
+    def _follow(self) -> None:
+        """Move the cameras with a robot that leaves the view; each keeps its direction."""
+        if self._chase is None or not self._chase.step(np.array(self._root_place)).any():
+            return
+        view = self._chase.look_at
+        camera = self._server.initial_camera
+        camera.position, camera.look_at = view + camera.position - camera.look_at, view
+        for client in self._server.get_clients().values():
+            # What a browser reports is late, but where it looks from and to belong together.
+            away = client.camera.position - client.camera.look_at
+            with client.atomic():
+                client.camera.position = view + away
+                client.camera.look_at = view
+
     def _draw_plots(self) -> None:
         if not self._server.get_clients():
             return
+        self._follow()
         for strip in (self._energy, self._power, self._error):
             strip.draw()
-        power = getattr(self, "_last_power", None)
-        if power is not None:
-            self._summary.content = _summary(power)
+        if self._health.disagreement:
+            self._summary.content = self._health.disagreement
+        elif self._last_power is not None:
+            self._summary.content = summary(self._last_power, self._last_energy, self._law)
 
 
-def _summary(power: Power) -> str:
-    """Return the energy balance as Markdown, with every port of nonzero energy."""
+def summary(power: Power, energy: Energy | None, law: LawSplit) -> str:
+    """Return the energy balance as Markdown: every port with energy, and the base of a moving one.
+
+    The kinetic energy is in the parts of the running law.
+    """
     energies = {port: getattr(power, f"{port}_energy") for port in PORTS}
     energies.update(zip(power.tool_names, power.tool_energy, strict=False))
-    supplied = " + ".join(f"{port} {energy:+.4f}" for port, energy in energies.items() if energy)
+    supplied = " + ".join(
+        f"{port} {joules:+.4f}"
+        for port, joules in energies.items()
+        if joules or (port == "wrench_base" and law.moving)
+    )
     powers = zip(power.tool_names, power.tool_power, strict=False)
     tools = ", ".join(f"{name} {watts:+.3f} W" for name, watts in powers)
+    parts = {} if energy is None else parts_of_robot(partial(getattr, energy), law.split)
+    whole = " + ".join(f"{name} {joules:.4f}" for name, joules in parts.items())
     return (
         f"**stored** {power.stored:+.4f} J = {supplied or '0'} "
         f"− friction {power.dissipated_energy:.4f} J  \n"
-        f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
+        + ("" if energy is None else f"**energy** {energy.total:.4f} J = {whole} J  \n")
+        + f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
         + (f"  \n**tool ports** {tools}" if tools else "")
     )
 

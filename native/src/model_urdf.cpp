@@ -1,5 +1,7 @@
 // Models from URDF.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
@@ -18,6 +20,25 @@ std::string name_of_joint_around(const std::string& xml, std::size_t at) {
   const auto begin = name == std::string::npos ? name : xml.find_first_of("\"'", name);
   if (begin == std::string::npos || begin > at) return "";
   return xml.substr(begin + 1, xml.find(xml[begin], begin + 1) - begin - 1);
+}
+
+// Sets the inertia of rotors, an attribute of <dynamics> that is not in the URDF standard.
+void add_armature(const std::string& xml, pinocchio::Model& model) {
+  const std::string attribute = "armature", space = " \t\r\n";
+  for (auto at = xml.find(attribute); at != std::string::npos; at = xml.find(attribute, at + 1)) {
+    const auto equals = xml.find_first_not_of(space, at + attribute.size());
+    if (equals == std::string::npos || xml[equals] != '=') continue;
+    const auto quote = xml.find_first_not_of(space, equals + 1);
+    const std::string name = name_of_joint_around(xml, at);
+    if (quote == std::string::npos || !model.existJointName(name)) continue;
+    const double armature = std::strtod(xml.c_str() + quote + 1, nullptr);
+    const auto joint = model.getJointId(name);
+    if (!std::isfinite(armature) || armature < 0.0 || model.nvs[joint] != 1) {
+      throw ModelError("the armature of joint '" + name +
+                       "' must be finite, not negative and on a joint of one degree of freedom");
+    }
+    model.armature[model.idx_vs[joint]] = armature;
+  }
 }
 
 }  // namespace
@@ -49,6 +70,7 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   } catch (const std::exception& error) {
     throw ModelError(std::string("this is not the URDF of a robot: ") + error.what());
   }
+  add_armature(xml, model);
   std::vector<pinocchio::JointIndex> locked;
   for (const auto& name : locked_joints) {
     if (!model.existJointName(name)) {

@@ -109,10 +109,13 @@ def test_a_massless_frame_and_a_point_mass_are_normal() -> None:
     ("xml", "said"),
     [
         (arm(mass=-1.0), "mass"),
-        (arm(moments=(1.0, 1.0, 5.0)), "tip|j"),
+        (arm(moments=(5.0, 1.0, 1.0)), "inertia of 'tip' belongs to no rigid body"),
         (arm(mass=0.0, moments=(0, 0, 0)), "moves no inertia"),
-        (arm().replace('mass value="1.0"', 'mass value="heavy"'), "'tip' .* value .*: 'heavy'"),
-        (arm().replace('ixz="0"', ""), "inertial> of link 'root' must give ixz .* given: None"),
+        (
+            arm().replace('mass value="1.0"', 'mass value="heavy"'),
+            "value of <mass> of link 'tip' .*: 'heavy'",
+        ),
+        (arm().replace('ixz="0"', ""), "inertial> of link 'root' must give ixz of its <inertia>"),
         ("<robot", "not a URDF"),
         ('<robot name="x"><link name="a"/></robot>', "no joint that moves"),
     ],

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
-from vms_ph_dynamics.robot.inertia import TRIANGLE_TOLERANCE
+from vms_ph_dynamics.robot.inertia_defects import TRIANGLE_TOLERANCE
 from vms_ph_io import robots
 from vms_ph_io.urdf import check_urdf
 

@@ -1,5 +1,6 @@
 """Errors about invalid URDF files, and warnings about accepted ones."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,31 @@ def inertia(mass: str, ixx: str = "1") -> str:
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "form a loop"),
         (robot(link("a"), link("a")), "two links are named 'a'"),
         (
+            robot(link("r"), link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")),
+            "the joints form a loop through 'b', 'a'",
+        ),
+        (robot(link("a"), joint("j", "a", "a")), "the joints form a loop through 'a'"),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace('<parent link="a"/>', "")),
+            "joint 'j' has no <parent> with a link",
+        ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace("axis xyz", "axis xzy")),
+            "the <axis> of joint 'j' must give xyz, three numbers; it gives xzy",
+        ),
+        (
+            robot(link("a"), link("b"), joint("j", "a", "b").replace(LIMIT, LIMIT + "<mimic/>")),
+            "joint 'j' has a <mimic> that gives no joint",
+        ),
+        (
+            robot(link("a"), link("b", SOLID.replace("ixy=", "xy="))),
+            "the <inertial> of link 'b' must give ixy of its <inertia>",
+        ),
+        (
+            robot(link("a"), link("b").replace(' name="b"', ""), joint("j", "a", "b")),
+            "the <link> number 2 has no name",
+        ),
+        (
             robot(link("a"), link("b"), joint("j", "a", "b", "wobble")),
             "joint 'j' has the unknown type 'wobble'",
         ),
@@ -75,7 +101,7 @@ def inertia(mass: str, ixx: str = "1") -> str:
         ),
         (
             robot(link("a"), link("b", ""), joint("j", "a", "b")),
-            "joint 'j' moves no mass: none of b has an <inertial>",
+            "the motion of joint 'j' moves no inertia: give 'b' and what is fixed to it a mass",
         ),
         (
             robot(link("a"), link("b"), joint("j", "a", "b").replace("<axis", DAMPING + "<axis")),
@@ -192,3 +218,101 @@ def test_addresses_resolve_through_the_installed_packages() -> None:
     assert resolve("file:///a/b.stl") == Path("/a/b.stl")
     assert resolve("package://nowhere/x") is None
     assert resolve("http://example.org/x.stl") is None
+
+
+def test_a_missing_parent_is_not_called_a_loop() -> None:
+    findings = check_urdf(robot(link("a"), joint("j", "z", "a")))
+    (error,) = findings.errors
+    assert "'z' of joint 'j' does not exist; add a <link> of that name" in error
+    assert "loop" not in error
+
+
+def test_a_robot_fixed_to_a_link_that_is_not_described_has_it_as_its_root(tmp_path: Path) -> None:
+    parts = (joint("mount", "world", "a", "fixed"), link("a"), link("b"), joint("j", "a", "b"))
+    file = tmp_path / "mounted.urdf"
+    file.write_text(robot(*parts))
+    with pytest.warns(UrdfWarning, match="the link 'world', to which the robot is fixed"):
+        model = load_urdf(file)
+    assert model.link_names == ("world", "a", "b")
+    whole = load_urdf(_written(tmp_path, robot("<link name='world'/>", *parts)))
+    np.testing.assert_array_equal(model.evaluate([0.3], [0.0]).M, whole.evaluate([0.3], [0.0]).M)
+    # Beside another root it is an error, for instance a name spelled wrongly.
+    errors = check_urdf(robot(*parts, link("root"))).errors
+    assert errors[0].startswith("the parent link 'world' of joint 'mount' does not exist")
+
+
+def _written(folder: Path, xml: str) -> Path:
+    file = folder / "written.urdf"
+    file.write_text(xml)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("given", "written", "said"),
+    [
+        ('<robot name="r">', "<robot>", "has no name; it is called 'robot'"),
+        (' effort="1"', "", "of joint 'j' gives no effort, which is taken for no limit"),
+        (' effort="1"', ' effort="-1.0"', "gives -1.0 as the effort, which is taken for no limit"),
+        (' velocity="1"', "", "of joint 'j' gives no velocity, which is taken for no limit"),
+    ],
+)
+def test_what_does_not_concern_the_motion_is_completed_with_a_warning(
+    tmp_path: Path, given: str, written: str, said: str
+) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b"))
+    assert given in xml
+    with pytest.warns(UrdfWarning, match=said):
+        model = load_urdf(_written(tmp_path, xml.replace(given, written)))
+    assert model.n == 1
+    limits = (model.joints.effort[0], model.joints.velocity[0])
+    assert ("no limit" in said) == (np.inf in limits)
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("</robot>", "<gazebo><sensor:camera name='c'/></gazebo></robot>"),
+        ("</robot>", "<material name='m'><texture/></material></robot>"),
+        ("<robot", "\n  <?xml version='1.0'?>\n<robot"),
+        ("<axis", "<dynamics/><axis"),
+        ("</robot>", "<link name='c'><inertial><density/></inertial></link>{fixed}</robot>"),
+        ("</robot>", "<link name='c'/>{fixed}</robot>"),
+    ],
+    ids=["prefix", "material", "blank first", "empty dynamics", "density", "axis of a fixed joint"],
+)
+def test_what_does_not_concern_the_dynamics_does_not_matter(
+    tmp_path: Path, given: str, written: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b"))
+    fixed = joint("f", "b", "c", "fixed").replace("axis xyz", "axis xzy")
+    whole = load_urdf(_written(tmp_path, xml)).evaluate([0.3], [0.0]).M
+    changed = xml.replace(given, written.replace("{fixed}", fixed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UrdfWarning)
+        model = load_urdf(_written(tmp_path, changed))
+    np.testing.assert_array_equal(model.evaluate([0.3], [0.0]).M, whole)
+    assert capfd.readouterr().err == ""
+
+
+def test_defects_of_inertias_are_errors_or_warnings_by_their_grade() -> None:
+    light = (
+        '<inertial><mass value="1e-6"/>'
+        '<inertia ixx="0" iyy="0" izz="3e-6" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    xml = robot(
+        link("a"), link("b"), link("c", light), joint("j", "a", "b"), joint("f", "b", "c", "fixed")
+    ).replace("0 0 1", "1 0 0")
+    findings = check_urdf(xml)
+    assert findings.errors == ()
+    assert [(d.link, d.kind, d.grade) for d in findings.defects] == [
+        ("c", "triangle", "negligible")
+    ]
+    assert findings.warnings[0].startswith("repaired: the rotational inertia of 'c'")
+    assert len(check_urdf(xml, inertia="strict").errors) == 1
+    assert check_urdf(xml, inertia="as_given").warnings == ()
+    grave = robot(link("a"), link("b", inertia("1", "5")), joint("j", "a", "b"))
+    grave = grave.replace("0 0 1", "0 1 0")
+    assert "belongs to no rigid body" in check_urdf(grave).errors[0]
+    assert check_urdf(grave, inertia="repair").errors == ()
+    with pytest.raises(ModelError, match="inertia must be auto, strict, repair or as_given"):
+        check_urdf(xml, inertia="loose")  # type: ignore[arg-type]

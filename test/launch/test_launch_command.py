@@ -163,7 +163,10 @@ def test_arguments_can_be_listed_and_the_plan_shown_without_starting_anything(
     listing = start(xml, "--show-args")
     assert listing.end() == 0
     assert "    'rate':" in listing.lines
-    plan = start(xml, "--print", "rate:=7", "typo:=1")
+    plan = start(xml, "--print", "rate:=7")
     assert plan.end() == 0
-    assert plan.lines[1:] == ["tool-1: tool 7", "log: m"]
-    assert "'typo'" in plan.lines[0]
+    assert plan.lines == ["tool-1: tool 7", "log: m"]
+    typo = start(xml, "--print", "rat:=7")
+    assert typo.end() == 1
+    (line,) = typo.lines
+    assert "'rat' (did you mean 'rate'?)" in line

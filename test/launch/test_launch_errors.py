@@ -146,3 +146,12 @@ def test_what_has_no_end_or_no_bound_is_refused_at_once(
     file = tmp_path / "bad.launch.xml"
     file.write_text(xml)
     assert says in refusal(file)
+
+
+def test_a_command_that_cannot_use_a_setting_ends_the_launch_with_its_sentence_alone(
+    write, tmp_path: Path
+) -> None:
+    program = tmp_path / "check.py"
+    program.write_text("import sys; print('no such robot', file=sys.stderr); sys.exit(78)")
+    file = write(f"""<let name="checked" value="$(command 'python3 {program}')"/>""")
+    assert refusal(file) == "no such robot"

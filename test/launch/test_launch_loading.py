@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from vms_ph_embedded.launch import load, packages, show_arguments
+from vms_ph_embedded.launch import LaunchError, load, packages, show_arguments
 from vms_ph_embedded.launch.description import YamlFile
 
 
@@ -88,11 +88,22 @@ def test_a_folder_name_with_a_space_stays_one_word(write) -> None:
     assert process.command == ("tool", "--out", "/my data/x", "-v")
 
 
-def test_an_argument_that_no_file_declares_gives_a_warning_with_a_guess(write) -> None:
-    description = load(write('<arg name="rate" default="1"/>'), ["rat:=2", "launch-prefix:=nice"])
-    (warning,) = description.warnings
-    assert "'rat'" in warning
-    assert "did you mean 'rate'" in warning
+def test_an_argument_that_no_file_declares_is_an_error_with_the_nearest_name(write) -> None:
+    file = write('<arg name="rate" default="1"/>')
+    with pytest.raises(LaunchError, match=r"the argument 'rat' \(did you mean 'rate'\?\)"):
+        load(file, ["rat:=2", "launch-prefix:=nice"])
+    assert load(file, ["rate:=2", "launch-prefix:=nice"]).warnings == ()
+
+
+def test_an_argument_of_a_file_that_a_condition_leaves_out_may_be_given(
+    write, tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner.launch.xml"
+    inner.write_text('<launch><arg name="port" default="1"/></launch>')
+    file = write(f'<arg name="web" default="false"/><include file="{inner}" if="$(var web)"/>')
+    assert load(file, ["port:=2"]).warnings == ()
+    with pytest.raises(LaunchError, match="did you mean 'port'"):
+        load(file, ["prt:=2"])
 
 
 def test_two_nodes_of_one_name_give_a_warning(write) -> None:

@@ -66,3 +66,28 @@ def test_unknown_names_are_rejected_with_a_message(tmp_path: Path) -> None:
         check("panda", "rocket", "")
     with pytest.raises(ModelError, match="'elbow' is not a frame of 'panda'"):
         check("panda", "auto", "elbow")
+
+
+def test_repairs_are_printed_and_refused_ones_with_what_to_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bent.urdf"
+    file.write_text(
+        '<robot name="bent"><link name="frame"/><link name="leaf"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="hinge" type="continuous"><parent link="frame"/><child link="leaf"/>'
+        '<axis xyz="0 0 1"/></joint></robot>'
+    )
+    with pytest.raises(VmsPhError, match=r"1 error.*--inertia repair takes the repaired inertias"):
+        check(str(file), "auto", "")
+    said = capsys.readouterr().err
+    assert "error: the rotational inertia of 'leaf' belongs to no rigid body" in said
+    assert "0.5, 0.5, 1 kg m^2 and changes the mass matrix by 80 % at most" in said
+    check(str(file), "auto", "", "repair")
+    said = capsys.readouterr()
+    assert "warning: repaired: the rotational inertia of 'leaf'" in said.err
+    assert "inertias      1 repaired, 0 with defects as given" in said.out
+    check(str(file), "auto", "", "as_given")
+    assert "inertias      0 repaired, 1 with defects as given" in capsys.readouterr().out
+    with pytest.raises(ModelError, match="inertia must be auto, strict, repair or as_given"):
+        check(str(file), "auto", "", "loose")

@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from vms_ph_nodes.cli.param import _message
     [
         ["check", "a" * 5000],
         ["bag", "info", "a" * 5000],
+        ["bag", "report", "a" * 5000],
         ["launch", "--show-args", "a" * 5000],
         ["launch", "--show-args", "/dev/zero"],
         ["ephs", "draw", "a" * 5000],
@@ -41,3 +43,18 @@ def test_an_impossible_argument_is_reported(
 def test_a_value_that_no_parameter_can_have_is_refused(value: object) -> None:
     with pytest.raises(VmsPhError, match="is no value of a parameter"):
         _message("gain", value)
+
+
+def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag, plot = Path(__file__).parents[1] / "io/bag/data/earlier_names", tmp_path / "run.png"
+    monkeypatch.setattr(sys, "argv", ["vms-ph", "bag", "report", str(bag), "--plot", str(plot)])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert not ending.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("recorded  2.36 s")
+    assert "    torque              +0.055572 J" in lines
+    assert "    kinetic, task       +0.078213 J" in lines
+    assert plot.stat().st_size > 20_000

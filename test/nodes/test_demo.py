@@ -267,7 +267,7 @@ def test_an_independent_script_agrees_with_the_recorded_energies_and_powers(
     ("words", "said"),
     [
         (("--robot", "nobody"), "there is no robot 'nobody'; bundled are panda"),
-        (("--robot", "/no/such.urdf"), "there is no robot '/no/such.urdf'"),
+        (("--robot", "/no/such.urdf"), "there is no file /no/such.urdf"),
         (("--rate", "0"), "greater than or equal to 0.1"),
     ],
 )

@@ -1,12 +1,14 @@
 """The live view of the demo in a terminal."""
 
 import io
+import re
 from collections.abc import Iterator
 
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rich.console import Console
+from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_nodes.node.health import TOPIC
@@ -57,3 +59,43 @@ def test_tool_ports_are_listed_below_the_default_ports(view: LiveView) -> None:
     console.print(view.render())
     lines = console.export_text().splitlines()
     assert any("left_hand" in line and "+2.50000" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("frame", "given", "shown", "hidden"),
+    [
+        ("left/odom", {"kinetic_base": 2.0, "kinetic_shape": 0.5}, "base", "null space to task"),
+        ("panda_link0", {"kinetic_task": 2.0, "kinetic_null": 0.5}, "null space", "shape  "),
+    ],
+)
+def test_energies_are_split_as_the_law_splits_them_and_add_up(
+    frame: str, given: dict[str, float], shown: str, hidden: str, view: LiveView
+) -> None:
+    calls = {s.topic_name: s.callback for s in view.subscriptions}
+    parts = {"kinetic_task": 1.5, "kinetic_null": 1.25, "kinetic_base": 1.5, "kinetic_shape": 1.25}
+    energy = Energy(
+        header=Header(frame_id=frame), total=97.75, kinetic=2.75, potential=95.0, **parts
+    )
+    calls["/vms_ph/energy"](energy)
+    calls["/vms_ph/power"](Power())
+    calls["/controller/state"](
+        ControllerState(closed_loop_energy=3.25, shaped_potential=0.75, damping_base=4.0, **given)
+    )
+    console = Console(width=80, height=24, record=True, file=io.StringIO())
+    console.print(view.render())
+    text = console.export_text()
+    numbers = [float(x) for x in re.findall(r"^.*?([+-]\d+\.\d{5})", text, re.M)]
+    total, potential, a, b, closed, shaped, c, d = numbers
+    assert total == pytest.approx(potential + a + b, abs=1e-4)
+    assert closed == pytest.approx(shaped + c + d, abs=1e-4)
+    assert f"kinetic, {shown}" in text
+    assert hidden not in text
+    assert re.search(r"injected damping +-4.00000", text)
+
+
+def test_a_law_without_a_split_shows_its_kinetic_energy_whole(view: LiveView) -> None:
+    calls = {s.topic_name: s.callback for s in view.subscriptions}
+    calls["/controller/state"](ControllerState(closed_loop_energy=3.25, shaped_potential=0.75))
+    console = Console(width=80, height=24, record=True, file=io.StringIO())
+    console.print(view.render())
+    assert re.search(r"  kinetic +\+2.50000", console.export_text())

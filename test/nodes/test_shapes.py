@@ -12,7 +12,7 @@ from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
-from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes
+from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes, reach
 
 FAR = Scales(longest=1e6)
 
@@ -153,3 +153,41 @@ def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
     shapes = Shapes(Scales(), PositionTask(model)).of(d, Ports(np.ones(7)))
     markers = {m.ns: m for m in to_markers(Header(), shapes).markers}
     assert markers["linear momentum"].action == Marker.DELETE
+
+
+@pytest.mark.parametrize("name", ["panda", "satellite_panda", "revolute_hopper"])
+def test_bars_stand_upright_against_gravity(name: str) -> None:
+    model, rng = robots.load(name), np.random.default_rng(3)
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+    shapes = Shapes(FAR, PositionTask(model)).of(d, Ports())
+    up = np.array([0.0, 1.0, 0.0]) if name.endswith("hopper") else np.array([0.0, 0.0, 1.0])
+    bars = [shape for shape in shapes if isinstance(shape, Bar)]
+    root = d.placement(model.link_names[0])[:3, 3]
+    for bar in bars:
+        np.testing.assert_allclose(bar.up, up, atol=1e-15)
+        assert abs((bar.place - root) @ up) < 1e-12
+    markers = {m.ns: m for m in to_markers(Header(), bars).markers}
+    for bar in bars:
+        cube = markers[bar.name]
+        p, r = cube.pose.position, cube.pose.orientation
+        turn = pin.Quaternion(r.w, r.x, r.y, r.z).matrix()
+        np.testing.assert_allclose(turn @ [0, 0, 1], up, atol=1e-12)
+        foot = np.array([p.x, p.y, p.z]) - cube.scale.z / 2 * up
+        np.testing.assert_allclose(foot, bar.place, atol=1e-12)
+
+
+def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:
+    baxter, borinot = (robots.load(name) for name in ("baxter", "borinot"))
+    assert reach(borinot) < 0.6 < 1.0 < reach(baxter)
+    drawn = {}
+    for model in (baxter, borinot):
+        d = model.evaluate(model.neutral_configuration(), np.ones(model.nv))
+        shapes = Shapes(Scales(energy=1e9, momentum=1e9), PositionTask(model))
+        markers = to_markers(Header(), shapes.of(d, Ports()), shapes.size).markers
+        size = reach(model)
+        by_name = {m.ns: m.scale for m in markers}
+        bar, label = by_name["kinetic energy"], by_name["kinetic energy, label"]
+        arrow = by_name["linear momentum"]
+        drawn[model.name] = [bar.x / size, bar.z / size, label.z / size, arrow.x / size]
+    first, second = drawn.values()
+    np.testing.assert_allclose(first, second)

@@ -1,8 +1,12 @@
 """Construction of a controller from its name, for a robot with a given base actuation."""
 
 import dataclasses
+import difflib
 import importlib
+import importlib.util
 import inspect
+import sys
+from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics import VMSModel, VmsPhError
@@ -10,6 +14,8 @@ from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.errors import OptionError
 
 from ..interface import Controller
+
+_BUNDLED = "vms_ph_controllers"
 
 
 def make_controller(
@@ -21,7 +27,9 @@ def make_controller(
     """Return a controller by the name of its module and class.
 
     Args:
-        kind: module and class, such as vms_ph_controllers.TaskSpaceIDAPBC.
+        kind: name of a class of vms_ph_controllers, ``package.module:Class`` (or with a dot),
+            ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a moving base,
+            TaskSpaceIDAPBC on a fixed one, EndEffectorImpedance for fewer than three joints.
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
         base_actuated: whether the base has actuators, likewise.
@@ -30,14 +38,7 @@ def make_controller(
         OptionError: there is no such class, or it is not a controller.
         VmsPhError: it does not support this robot.
     """
-    module, _, name = kind.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise OptionError(
-            f"there is no controller '{kind}' ({error}); give module.Class, for instance "
-            "vms_ph_controllers.TaskSpaceIDAPBC"
-        ) from None
+    made = _find(_automatic(model) if kind == "auto" else kind)
     if not (isinstance(made, type) and issubclass(made, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
     if missing := ", ".join(sorted(made.__abstractmethods__)):
@@ -49,4 +50,60 @@ def make_controller(
         )
     known = inspect.signature(made).parameters
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
-    return made(model, **{key: value for key, value in offered.items() if key in known})
+    try:
+        return made(model, **{key: value for key, value in offered.items() if key in known})
+    except VmsPhError:
+        raise
+    except Exception as error:  # a law of a user may raise anything
+        raise VmsPhError(
+            f"'{made.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
+        ) from error
+
+
+def _automatic(model: VMSModel) -> str:
+    if model.b:
+        return "DecoupledVMSController"
+    return "TaskSpaceIDAPBC" if model.n >= 3 else "EndEffectorImpedance"
+
+
+def _find(kind: str) -> Any:
+    """Return what a name, a module and name, or a file and name stand for."""
+    place, colon, name = kind.rpartition(":")
+    if not colon:
+        place, _, name = kind.rpartition(".")
+    try:
+        if place.endswith(".py"):
+            return getattr(_load(Path(place).expanduser()), name)
+        return getattr(importlib.import_module(place or _BUNDLED), name)
+    # A file of a user may raise anything while it is loaded.
+    except Exception as error:
+        ours = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]
+        close = difflib.get_close_matches(name, ours, n=1)
+        hint = f" (did you mean {close[0]}?)" if close and not colon else ""
+        raise OptionError(
+            f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
+            f"{_BUNDLED}, package.module:Class, or path/to/law.py:Class"
+        ) from None
+
+
+def _load(file: Path) -> Any:
+    """Return the module in a file, which may import its neighbours."""
+    if not file.is_file():
+        raise OptionError(f"there is no file {file}")
+    # The same file is loaded once, so that its classes are the same ones.
+    label = f"_law_{file.resolve().as_posix()}"
+    if label not in sys.modules:
+        spec = importlib.util.spec_from_file_location(label, file)
+        if spec is None or spec.loader is None:
+            raise OptionError(f"{file} is no Python file")
+        folder = str(file.resolve().parent)
+        if folder not in sys.path:
+            sys.path.append(folder)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[label] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[label]
+            raise
+    return sys.modules[label]

@@ -106,7 +106,9 @@ class DecoupledVMSController(Controller):
         self._components = _COMPONENTS[model.base]
         joints = model.joints
         self._endless = (
-            np.isinf(joints.lower) & np.isinf(joints.upper) & ~np.array(joints.prismatic)
+            np.isinf(joints.lower)
+            & np.isinf(joints.upper)
+            & ~np.array(joints.prismatic, dtype=bool)
         )
         self._has_endless = bool(self._endless.any())
         self.set_minimum(model.neutral_configuration())

@@ -148,7 +148,8 @@ class HoppingController(Controller):
         energy = ControlEnergy(
             closed_loop_energy=leg.energy + efforts.stored,
             shaped_potential=leg.potential + efforts.stored,
-            kinetic_task=leg.kinetic,
+            kinetic_base=leg.kinetic_base,
+            kinetic_shape=leg.kinetic - leg.kinetic_base,
             damping_task=flows["radial_damping"] + flows["polar_damping"],
             reference_power=flows["regulator"],
             clipped_power=clipped,

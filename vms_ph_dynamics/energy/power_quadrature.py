@@ -8,7 +8,7 @@ class PowerQuadrature:
     """The integral of port powers over time, with the weights of a scheme.
 
     Attributes:
-        supplied: energy into the robot at each of :data:`PORTS`, J.
+        supplied: energy into the robot at each port, J.
         dissipated: energy dissipated by friction and drag, J.
     """
 
@@ -21,7 +21,7 @@ class PowerQuadrature:
     def add(self, acting: Ports, d: Evaluation, duration: float) -> None:
         """Add the energy supplied by the efforts at a state, held for ``duration`` s."""
         for name, power in acting.supplied(d).items():
-            self.supplied[name] += duration * power
+            self.supplied[name] = self.supplied.get(name, 0.0) + duration * power
         self.dissipated += duration * acting.dissipated(d)
 
     @property

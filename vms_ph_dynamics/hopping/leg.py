@@ -55,6 +55,12 @@ class LegState:
     J_angle: Array
 
     @property
+    def kinetic_base(self) -> float:
+        """Kinetic energy of the locked motion, 1/2 p^T M_b^-1 p, J; the rest is the shape's."""
+        p = self.M[:3] @ self.v
+        return 0.5 * float(p @ np.linalg.solve(self.M[:3, :3], p))
+
+    @property
     def energy(self) -> float:
         """Kinetic and gravity energy, J."""
         return self.kinetic + self.potential

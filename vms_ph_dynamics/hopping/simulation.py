@@ -69,7 +69,7 @@ class HoppingSimulation:
         self._steps, self.failure = 0, ""
         self._held: Actuation | None = None
         self.resets += 1
-        self._renew()
+        self._renew(self.dt)
 
     @property
     def time(self) -> float:
@@ -102,7 +102,7 @@ class HoppingSimulation:
                 self._steps -= count
                 self.failure = str(error)
                 return
-            self._renew()
+            self._renew(count * self.dt)
         self._external = external
         wrench = external.wrench_end_effector
         self._system.push = (
@@ -131,12 +131,16 @@ class HoppingSimulation:
         """Return whether the state is finite and the integrator has not failed."""
         return not self.failure and isfinite(float(self._hopper.state.sum()))
 
-    def _renew(self) -> None:
-        """Call the controller, also for a law in continuous time, to update its records."""
+    def _renew(self, passed: float) -> None:
+        """Call the controller, also for a law in continuous time, to update its records.
+
+        Args:
+            passed: time since the last call, s; a law in continuous time is called at samples only.
+        """
         self._continuous = None if self._law is None else self._law()
         if self._control is not None:
             leg = self._system.seen(self._hopper.state)
-            self._held = self._control(leg.q, leg.v, self.dt)
+            self._held = self._control(leg.q, leg.v, passed)
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
         if self._continuous is None:

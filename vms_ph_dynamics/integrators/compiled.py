@@ -96,7 +96,7 @@ class CompiledStepper(RobotStepper):
 
     def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
-        if not isinstance(ports, Ports):
+        if not isinstance(ports, Ports) or ports.wrench_tools:
             part = self._inner.step(self._to_python(solver_state), ports, t, dt)
             return part._replace(solver_state=self._to_core(part.solver_state, solver_state))
         after, result = self._core.step(solver_state, self._held(ports), t, dt)
@@ -108,7 +108,7 @@ class CompiledStepper(RobotStepper):
         self, solver_state: SolverState, ports: Acting, t0: float, dt: float, first: int, steps: int
     ) -> MultiStepResult:
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
-        if not isinstance(ports, Ports):
+        if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         after, result, count = self._core.run(
             solver_state, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)

@@ -1,6 +1,5 @@
 """From URDF text to a Pinocchio model."""
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +9,15 @@ import pinocchio as pin
 from ..arrays import vector
 from ..errors import ModelError
 from .description import dynamics_text, number_errors, parse_description
-from .joints import BASE_DIMENSION, base_of, make_root_joint
-from .mimic import Mimic, read_mimics, resolve_mimics
-
-_INERTIAL = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+from .description_tree import tree_errors
+from .extensions import add_armature, given_base, gravity_of
+from .inertia import check_size
+from .inertia_defects import InertiaDefect
+from .inertia_repair import repair
+from .inertials import inertial_errors, links_of_urdf
+from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
+from .link_inertia import LinkInertia
+from .mimic import Mimic, Projection, read_mimics, resolve_mimics
 
 
 class BuiltRobot(NamedTuple):
@@ -22,16 +26,18 @@ class BuiltRobot(NamedTuple):
     Attributes:
         pinocchio: a ``pinocchio.Model``.
         mimics: the joints that mimic others, by name.
+        links: the inertias of its links as given.
     """
 
     pinocchio: Any
     mimics: dict[str, Mimic]
+    links: list[LinkInertia]
 
 
 def build(
     xml: str,
     base: str,
-    gravity: Sequence[float],
+    gravity: Sequence[float] | None,
     locked_joints: Iterable[str] | Mapping[str, float],
 ) -> BuiltRobot:
     """Return a Pinocchio model and the mimics among its joints.
@@ -41,13 +47,17 @@ def build(
     Raises:
         ModelError: the text is not a URDF, does not have the requested base, or lacks a joint.
     """
-    if base not in ("auto", *BASE_DIMENSION):
-        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+    check_base(base)
     try:
         description = parse_description(xml)
-        _check_inertials(description)
-        for wrong in number_errors(description):
-            raise ModelError(wrong)
+        wrong = (
+            *tree_errors(description),
+            *number_errors(description),
+            *inertial_errors(description),
+        )
+        if wrong:
+            raise ModelError("; ".join(wrong))
+        base = given_base(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
@@ -61,29 +71,40 @@ def build(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
             f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
         )
+    gravity = gravity_of(description) if gravity is None else gravity
     model.gravity.linear = vector(gravity, 3, "gravity")
+    add_armature(model, description)
     locked = _positions(locked_joints)
     mimics, locked = resolve_mimics(read_mimics(description), locked)
-    return BuiltRobot(_lock(model, locked), mimics)
+    model = _lock(model, locked)
+    return BuiltRobot(model, mimics, links_of_urdf(description, model))
 
 
-def _check_inertials(description: ET.Element) -> None:
-    """Check the inertials; the URDF parser drops incomplete ones with a line on stderr."""
-    for link in description.findall("link"):
-        inertial, name = link.find("inertial"), link.get("name")
-        if inertial is None:
-            continue
-        for tag, keys in _INERTIAL.items():
-            element = inertial.find(tag)
-            for key in keys:
-                given = None if element is None else element.get(key)
-                try:
-                    float(given or "")
-                except ValueError:
-                    raise ModelError(
-                        f"the <inertial> of link '{name}' must give {key} of its <{tag}> as a "
-                        f"number; given: {given!r}"
-                    ) from None
+def check_base(base: str) -> None:
+    """Raise a :exc:`.ModelError` for a kind of base that does not exist."""
+    if base not in ("auto", *BASE_DIMENSION):
+        raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
+
+
+def inertia_defects(
+    xml: str,
+    base: str = "auto",
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+) -> tuple[InertiaDefect, ...]:
+    """Return all defects of the inertias of a URDF, graded, also the harmless ones.
+
+    The arguments are those of :meth:`VMSModel.from_urdf`.
+
+    Raises:
+        ModelError: no robot can be built to grade them.
+    """
+    model, mimics, links = build(xml, base, (0.0, 0.0, 0.0), locked_joints)
+    check_joints(model)
+    if model.nv == 0:
+        return ()
+    check_size(model)
+    projection = Projection(model, mimics).matrix if mimics else None
+    return repair(model, links, projection).defects
 
 
 def _positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:

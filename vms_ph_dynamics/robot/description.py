@@ -14,6 +14,7 @@ from copy import deepcopy
 from xml.parsers import expat
 
 from ..errors import ModelError
+from .description_tree import missing_mounts
 
 LARGEST_TEXT = 32 * 2**20
 """Largest number of characters of a URDF; published ones have less than a million."""
@@ -27,8 +28,22 @@ MOST_LINKS = 2000
 LARGEST_NUMBER = 1e12
 """Largest length, mass or inertia, in SI units; beyond, the terms of the dynamics overflow."""
 
-NOT_DYNAMICS = ("visual", "collision", "transmission", "gazebo", "ros2_control", "sensor")
+NOT_DYNAMICS = (
+    "visual",
+    "collision",
+    "material",
+    "transmission",
+    "gazebo",
+    "ros2_control",
+    "sensor",
+    "mjcf",
+)
 """Elements without influence on the dynamics, at which parsers fail or warn."""
+
+_UNBOUND_PREFIX = expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]
+
+NAMELESS = "robot"
+"""The name of a robot whose description gives none."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
@@ -39,13 +54,15 @@ _NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
-    "dynamics": dict.fromkeys(("damping", "friction"), 1),
+    "dynamics": dict.fromkeys(("damping", "friction", "armature"), 1),
     "mimic": dict.fromkeys(("multiplier", "offset"), 1),
     "calibration": dict.fromkeys(("rising", "falling"), 1),
     "safety_controller": dict.fromkeys(
         ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"), 1
     ),
 }
+
+_OF_FIXED = ("origin", "parent", "child")
 
 _FACTORS = ("origin", "mass", "inertia", "dynamics", "mimic")
 
@@ -56,14 +73,32 @@ def parse_description(xml: str) -> ET.Element:
     Raises:
         ModelError: the text exceeds a bound, or is not well-formed.
     """
+    xml = xml.lstrip()  # before the declaration XML allows no blank, but files have them
     if too_large := exceeded_bound(xml):
         raise ModelError(too_large)
     try:
         root = ET.fromstring(xml)
-    except (ET.ParseError, ValueError, LookupError) as error:
+    except ET.ParseError as error:
+        if error.code != _UNBOUND_PREFIX:
+            raise ModelError(f"not well-formed XML: {error}") from None
+        root = _parse_with_prefixes(xml)
+    except (ValueError, LookupError) as error:
         raise ModelError(f"not well-formed XML: {error}") from None
     for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
+        element.tag = element.tag.rpartition("}")[2].rpartition(":")[2]
+    return root
+
+
+def _parse_with_prefixes(xml: str) -> ET.Element:
+    """Return the root of a text with prefixes that it does not declare, for instance Gazebo's."""
+    builder, parser = ET.TreeBuilder(), expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.data
+    try:
+        parser.Parse(xml, True)
+        root: ET.Element = builder.close()
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise ModelError(f"not well-formed XML: {error}") from None
     return root
 
 
@@ -103,17 +138,86 @@ def dynamics_text(root: ET.Element) -> str:
     for parent in list(copy.iter()):
         for element in [child for child in parent if child.tag in NOT_DYNAMICS]:
             parent.remove(element)
+    if not copy.get("name"):
+        copy.set("name", NAMELESS)
+    for link in copy.findall("link"):
+        for inertial in link.findall("inertial"):
+            if not is_given(inertial):
+                link.remove(inertial)
+    for mount in _mounts(copy):
+        ET.SubElement(copy, "link", {"name": mount})
+    for joint in copy.findall("joint"):
+        for element in list(joint):
+            unused = joint.get("type") == "fixed" and element.tag not in _OF_FIXED
+            empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
+            if unused or empty:
+                joint.remove(element)
+        for limit in joint.findall("limit"):
+            for key in _missing_limits(limit):
+                limit.set(key, "0")  # which is read as no limit
     for element in copy.iter():
         for key in _NUMBERS.get(str(element.tag), {}).keys() & element.keys():
             element.set(key, " ".join(element.attrib[key].split()))
+        if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
+            element.set("damping", "0")  # the parser refuses an element without either
     return ET.tostring(copy, encoding="unicode")
+
+
+def completions(root: ET.Element) -> Iterator[str]:
+    """Yield what :func:`dynamics_text` completes, in words."""
+    if not root.get("name"):
+        yield f"the <robot> has no name; it is called '{NAMELESS}'"
+    for mount in _mounts(root):
+        yield f"the link '{mount}', to which the robot is fixed, is missing; it becomes the root"
+    for link in root.findall("link"):
+        for inertial in link.findall("inertial"):
+            if not is_given(inertial):
+                yield f"the <inertial> of link '{link.get('name')}' gives neither mass nor inertia"
+    for joint in root.findall("joint"):
+        if joint.get("type") == "fixed":
+            continue
+        for limit in joint.findall("limit"):
+            for key in _missing_limits(limit):
+                given = limit.get(key)
+                what = "gives no" if given is None else f"gives {given} as the"
+                yield (
+                    f"the <limit> of joint '{joint.get('name')}' {what} {key}, which is taken for "
+                    "no limit"
+                )
+
+
+def is_given(inertial: ET.Element) -> bool:
+    """Return whether an ``<inertial>`` gives anything but a frame or a density."""
+    return any(part.keys() for tag in ("mass", "inertia") for part in inertial.findall(tag))
+
+
+def _mounts(root: ET.Element) -> list[str]:
+    names = [str(link.get("name")) for link in root.findall("link")]
+    return missing_mounts(root.findall("joint"), names)
+
+
+def _missing_limits(limit: ET.Element) -> Iterator[str]:
+    for key in ("effort", "velocity"):
+        given = limit.get(key)
+        if given is None or (_is_numbers(given, 1, math.inf) and float(given) < 0.0):
+            yield key
 
 
 def number_errors(root: ET.Element) -> Iterator[str]:
     """Yield an error for every number of the dynamics that is none, or is not finite."""
     for part in root:
+        gravity = part.get("gravity") if part.tag == "mjcf" else None
+        if gravity is not None and not _is_numbers(gravity, 3, LARGEST_NUMBER):
+            yield (
+                f"gravity of <mjcf> must be 3 finite numbers of at most {LARGEST_NUMBER:g}; "
+                f"given: {gravity[:80]!r}"
+            )
         what = f"{part.tag} '{part.get('name')}'"
-        elements = part if part.tag == "joint" else part.iterfind("inertial/*")
+        if part.tag == "joint":
+            # Of a fixed joint nothing else has a meaning.
+            elements = part.findall("origin") if part.get("type") == "fixed" else list(part)
+        else:
+            elements = part.findall("inertial/*")
         for element in elements:
             for key, count in _NUMBERS.get(str(element.tag), {}).items():
                 given = element.get(key)

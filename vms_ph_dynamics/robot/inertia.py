@@ -1,5 +1,6 @@
 """Checks of the inertia of a rigid body and of the mass matrix of a robot."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,7 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..errors import ModelError
-
-# Published inertias are rounded to a few digits, and may violate the triangle inequality by that.
-TRIANGLE_TOLERANCE = 1e-3
+from .inertia_defects import defect_of, is_rounding, problem
 
 # Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
 _SINGULAR = 1e-12
@@ -35,25 +34,10 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
     """
     if not (np.isfinite(mass) and np.isfinite(rotational).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
-    if mass < 0:
-        raise ModelError(f"the mass of '{name}' must not be negative; given: {mass} kg")
-    moments = np.sort(np.linalg.eigvalsh(rotational))
-    slack = TRIANGLE_TOLERANCE * moments[2]
-    if moments[0] < -slack or moments[0] + moments[1] < moments[2] - slack:
-        raise ModelError(
-            f"the rotational inertia of '{name}' belongs to no rigid body: its principal moments "
-            f"{', '.join(f'{m:.6g}' for m in moments)} kg m^2 must be positive and each at most "
-            "the sum of the other two"
-        )
-    if mass == 0 and moments[2] > 0:
-        raise ModelError(f"'{name}' has a rotational inertia but no mass")
-
-
-def check_bodies(model: Any) -> None:
-    """Apply :func:`check_inertia` to every moving body of a Pinocchio model."""
-    for i in range(1, model.njoints):
-        body = model.inertias[i]
-        check_inertia(model.names[i], body.mass, body.inertia)
+    found = defect_of(mass, rotational)
+    if found is not None and not is_rounding(found, mass, rotational):
+        moments = np.linalg.eigvalsh(rotational).tolist()
+        raise ModelError(problem(found.kind, name, mass, moments))
 
 
 def check_rotors(model: Any) -> None:
@@ -93,8 +77,46 @@ def check_rotors(model: Any) -> None:
             )
 
 
-def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
-    """Check that the mass matrix of a model is positive definite at some configuration.
+def check_size(model: Any) -> None:
+    """Check that a Pinocchio model has at most :data:`LARGEST` degrees of freedom."""
+    if model.nv > LARGEST:
+        raise ModelError(
+            f"the robot '{model.name}' has {model.nv} degrees of freedom; at most {LARGEST} are "
+            "accepted: lock joints, or make them fixed"
+        )
+
+
+def sampled_configurations(model: Any) -> Iterator[Array]:
+    """Yield the configurations at which mass matrices are checked, the neutral one first."""
+    generator = np.random.default_rng(0)
+    for k in range(_SAMPLES):
+        v = generator.uniform(-1.0, 1.0, model.nv) * min(k, 1)
+        yield pin.integrate(model, pin.neutral(model), v)
+
+
+def mass_matrix(model: Any, data: Any, q: Array, projection: Array | None = None) -> Array:
+    """Return the mass matrix of a Pinocchio model, projected on the independent joints.
+
+    Raises:
+        ModelError: an entry is not finite.
+    """
+    upper = np.triu(pin.crba(model, data, q))
+    mass: Array = upper + np.triu(upper, 1).T
+    if projection is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            mass = projection.T @ mass @ projection
+    if not np.isfinite(mass).all():
+        raise ModelError(
+            f"the mass matrix of '{model.name}' is not finite: a mass, a length or a mimic "
+            "multiplier is too large; give them in kg and m"
+        )
+    return mass
+
+
+def joints_without_inertia(
+    model: Any, projection: Array | None = None, *, everywhere: bool = False
+) -> list[int]:
+    """Return the joints whose motion moves no inertia, the most singular motion first.
 
     The neutral configuration and a few more are tried. A chain that ends in a massless body, or a
     point mass on its own joint axis, is singular at all of them; a robot of point masses may be
@@ -103,42 +125,45 @@ def check_mass_matrix(model: Any, projection: Array | None = None) -> None:
     Args:
         model: a ``pinocchio.Model``.
         projection: (nv_full,nv) where joints mimic others.
+        everywhere: whether a mass matrix that has a negative eigenvalue at one of these
+            configurations is rejected, too; a physical robot has none.
+
+    Returns:
+        Indices of joints; empty if the mass matrix is positive definite.
+    """
+    data, regular = model.createData(), False
+    for q in sampled_configurations(model):
+        mass = mass_matrix(model, data, q, projection)
+        eigenvalues, eigenvectors = np.linalg.eigh(mass)
+        slack = _SINGULAR * np.abs(eigenvalues).max()
+        regular |= eigenvalues[0] > slack
+        if regular and not everywhere:
+            return []
+        if everywhere and eigenvalues[0] < -slack:
+            regular = False
+            break
+    if regular:
+        return []
+    still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
+    of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
+    return list(dict.fromkeys(of_row[row] for row in np.argsort(-np.abs(still), kind="stable")))
+
+
+def check_mass_matrix(
+    model: Any, projection: Array | None = None, *, everywhere: bool = False
+) -> None:
+    """Check that the mass matrix of a model is positive definite.
+
+    The arguments are those of :func:`joints_without_inertia`.
 
     Raises:
-        ModelError: the motion of a joint, which the message names, moves no mass; or the robot has
-            too many joints.
+        ModelError: the motion of a joint, which the message names, moves no mass.
     """
-    if model.nv > LARGEST:
+    still = joints_without_inertia(model, projection, everywhere=everywhere)
+    if still:
+        lacks = "is not positive definite" if everywhere else "is singular"
         raise ModelError(
-            f"the robot '{model.name}' has {model.nv} degrees of freedom; at most {LARGEST} are "
-            "accepted: lock joints, or make them fixed"
+            f"the mass matrix {lacks}: motion of joint '{model.names[still[0]]}' moves no "
+            f"{'positive ' if everywhere else ''}inertia; give the links behind it a mass and an "
+            "inertia, or lock the joint"
         )
-    data = model.createData()
-    generator = np.random.default_rng(0)
-    for k in range(_SAMPLES):
-        v = generator.uniform(-1.0, 1.0, model.nv) * min(k, 1)
-        q = pin.integrate(model, pin.neutral(model), v)
-        upper = np.triu(pin.crba(model, data, q))
-        mass = upper + np.triu(upper, 1).T
-        if projection is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                mass = projection.T @ mass @ projection
-        if not np.isfinite(mass).all():
-            raise ModelError(
-                f"the mass matrix of '{model.name}' is not finite: a mass, a length or a mimic "
-                "multiplier is too large; give them in kg and m"
-            )
-        eigenvalues, eigenvectors = np.linalg.eigh(mass)
-        if eigenvalues[0] > _SINGULAR * eigenvalues[-1]:
-            return
-    still = eigenvectors[:, 0] if projection is None else projection @ eigenvectors[:, 0]
-    worst = int(np.argmax(np.abs(still)))
-    joint = next(
-        model.names[i]
-        for i in range(1, model.njoints)
-        if model.idx_vs[i] <= worst < model.idx_vs[i] + model.nvs[i]
-    )
-    raise ModelError(
-        f"the mass matrix is singular: motion of joint '{joint}' moves no inertia; give "
-        "the links behind it a mass and an inertia, or lock the joint"
-    )

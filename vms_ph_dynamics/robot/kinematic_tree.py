@@ -1,7 +1,7 @@
 """The kinematic tree of a robot: a Pinocchio model with base, mimic joints and limits."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,13 @@ import pinocchio as pin
 from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..groups import SE2
-from .inertia import check_bodies, check_mass_matrix, check_rotors
+from .inertia import check_rotors, check_size
+from .inertia_defects import InertiaDefect
+from .inertia_modes import InertiaMode, accept
+from .inertia_repair import links_of
 from .joint_table import JointTable, joint_table
 from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
+from .link_inertia import LinkInertia
 from .mimic import Mimic, Projection
 
 _SE2 = SE2()
@@ -39,29 +43,44 @@ class KinematicTree:
         projection: (nv_full,nv) if joints mimic others, see :mod:`.mimic`; else None.
         rotations: the entries of a configuration that must have length one.
         total_mass: of everything that moves, kg.
+        repairs: the defects of inertias that were repaired.
         gravity: (3,) in the inertial frame, m/s^2.
         mount: (4,4) pose in the inertial frame of the axes of the base's position coordinates: the
             ``<origin>`` of a floating or planar joint; the identity on a fixed base.
         base_gravity: (3,) gravity in the axes of the mount.
     """
 
-    def __init__(self, pinocchio: Any, mimics: Mapping[str, Mimic] | None = None) -> None:
+    def __init__(
+        self,
+        pinocchio: Any,
+        mimics: Mapping[str, Mimic] | None = None,
+        links: Sequence[LinkInertia] | None = None,
+        inertia: InertiaMode = "auto",
+    ) -> None:
         """Check and own a ``pinocchio.Model``; pass a copy of a model that is used elsewhere.
+
+        Args:
+            pinocchio: a ``pinocchio.Model``.
+            mimics: the joints that mimic others, by name.
+            links: the inertias of its links; those of its bodies when None.
+            inertia: which defects of them are accepted, see :func:`.accept`.
 
         Raises:
             ModelError: a joint type that is not covered, or a robot that is not physical.
         """
         check_joints(pinocchio)
-        check_bodies(pinocchio)
         check_rotors(pinocchio)
         if pinocchio.nv == 0:
             raise ModelError(f"the robot '{pinocchio.name}' has no joint that moves")
-        self.pinocchio = pinocchio
+        check_size(pinocchio)
         self.name: str = pinocchio.name
+        self.repairs: tuple[InertiaDefect, ...]
         self.mimics = dict(mimics or {})
         self._map = Projection(pinocchio, self.mimics) if self.mimics else None
         self.projection: Array | None = None if self._map is None else self._map.matrix
-        check_mass_matrix(pinocchio, self.projection)
+        links = links_of(pinocchio) if links is None else links
+        pinocchio, self.repairs = accept(pinocchio, links, inertia, self.projection)
+        self.pinocchio = pinocchio
         self.base: Base = base_of(pinocchio)
         self.b = BASE_DIMENSION[self.base]
         self.nq: int = pinocchio.nq if self._map is None else self._map.nq
@@ -133,7 +152,9 @@ class KinematicTree:
     def columns(self, jacobian: Array) -> Array:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
-        return jacobian.copy() if p is None else jacobian @ p
+        # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
+        whole = jacobian.reshape(len(jacobian), self.pinocchio.nv)
+        return whole.copy() if p is None else whole @ p
 
     def locked_inverse(self, data: Any) -> Array | None:
         """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""

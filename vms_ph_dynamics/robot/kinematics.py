@@ -44,7 +44,7 @@ class Kinematics:
         """Return the Jacobian of a frame by its index, (6,nv), in the given axes."""
         tree = self.tree
         full = pin.computeFrameJacobian(tree.pinocchio, tree.data(), self.q_origin, frame_id, axes)
-        return full.copy() if tree.projection is None else tree.columns(full)
+        return tree.columns(full)
 
     def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
         """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""

@@ -22,7 +22,7 @@ class LinkTree:
     """The tree of links, and their poses relative to their parents.
 
     Attributes:
-        root: name of the root link.
+        root: name of the root link: that of the base where the base moves.
         edges: every other link with its parent, parents first.
     """
 
@@ -34,11 +34,13 @@ class LinkTree:
         for i, frame in enumerate(frames):
             if frame.type != pin.FrameType.BODY:
                 continue
+            if frame.parentJoint == 0 and tree.base != "fixed":
+                continue  # what carries the joint of a moving base belongs to the inertial frame
             moves, up = False, frame.parentFrame
             while up != 0 and frames[up].type != pin.FrameType.BODY:
                 moves |= frames[up].type == pin.FrameType.JOINT
                 up = frames[up].parentFrame
-            if up == 0:
+            if up == 0 or (frames[up].parentJoint == 0 and tree.base != "fixed"):
                 roots.append(frame.name)
                 continue
             edges.append(Edge(frames[up].name, frame.name, moves))

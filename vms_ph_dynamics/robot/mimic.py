@@ -94,6 +94,8 @@ class Projection:
             ModelError: a joint is unknown, or a continuous joint mimics or is mimicked.
         """
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
+        if not self.joints:
+            raise ModelError(f"every joint of the robot '{model.name}' mimics another one")
         self._nq, self._names = model.nq, dict(mimics)
         self._copies: list[tuple[slice, slice]] = []
         self._followers: list[tuple[int, int, float, float]] = []

@@ -1,7 +1,7 @@
 """A simulated robot with a controller in its loop."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..effects.friction import Friction
 from ..errors import StateError
 from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
-from ..structure import PORTS, Form, PHState, Ports
+from ..structure import Form, PHState, Ports, port_names
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
@@ -33,6 +33,19 @@ Control = Callable[[Array, Array, float], Actuation]
 """A controller in the loop: from q (nq,), v (nv,) and the step (s) to its efforts."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolWrench:
+    """A wrench at the origin of a tool.
+
+    Attributes:
+        value: (6,) linear first, N and N m.
+        in_tool_axes: whether it is given in the tool's axes instead of world axes.
+    """
+
+    value: Array
+    in_tool_axes: bool = True
+
+
 @dataclass(frozen=True)
 class External:
     """External efforts, which act until they are replaced; None for none.
@@ -43,12 +56,14 @@ class External:
         wrench_end_effector: (6,) at the end effector's origin, N and N m.
         in_tool_axes: whether ``wrench_end_effector`` is given in end-effector axes instead of world
             axes.
+        wrench_tools: at ``model.tools``, by name; none for zero.
     """
 
     torque: Array | None = None
     wrench_base: Array | None = None
     wrench_end_effector: Array | None = None
     in_tool_axes: bool = True
+    wrench_tools: Mapping[str, ToolWrench] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,8 +79,9 @@ class Sample:
         torque: (n,) total joint torques.
         wrench_base: (b,) total wrench at the base in its own axes.
         wrench_end_effector: (6,) wrench at the end effector in its own axes.
-        port_energy: supplied through each of :data:`PORTS` since the last reset, J.
+        port_energy: supplied through each port since the last reset, J.
         dissipated: energy dissipated by friction since then, J.
+        wrench_tools: (6,) total wrench at each tool in its own axes, by name.
     """
 
     time: float
@@ -76,16 +92,16 @@ class Sample:
     wrench_end_effector: Array
     port_energy: Mapping[str, float]
     dissipated: float
+    wrench_tools: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Efforts:
-    """The sum of all efforts; the wrench at the end effector is None if none acts."""
+    """The sum of all efforts; ``wrenches`` are those that act, by the names of the frames."""
 
     torque: Array
     wrench_base: Array
-    wrench_end_effector: Array | None
-    in_tool_axes: bool
+    wrenches: Mapping[str, ToolWrench]
 
 
 class Simulation:
@@ -138,7 +154,7 @@ class Simulation:
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
         self._steps, self.failures, self.failure = 0, 0, ""
-        self._port_energy = dict.fromkeys(PORTS, 0.0)
+        self._port_energy = dict.fromkeys(port_names(model), 0.0)
         self._dissipated = 0.0
         self.resets += 1
         self._acting = self._efforts()
@@ -179,8 +195,8 @@ class Simulation:
             self._q, self._v = self._stepper.motion(step.solver_state)
             self._steps += 1
             self.failures += len(failures)
-            for name in PORTS:
-                self._port_energy[name] += step.supplied[name]
+            for name, energy in step.supplied.items():
+                self._port_energy[name] += energy
             self._dissipated += step.dissipated
             if k == steps - 1:
                 self._external = external
@@ -188,16 +204,21 @@ class Simulation:
 
     def sample(self) -> Sample:
         """Return the present motion, efforts and port energies."""
-        before, acting = self._before, self._acting
+        before, acting, model = self._before, self._acting, self._form.model
+        wrenches = {
+            name: 0.5 * (self._in_its_axes(before, name) + self._in_its_axes(acting, name))
+            for name in (model.end_effector, *model.tools)
+        }
         return Sample(
             self.time,
             self._q,
             self._v,
             0.5 * (before.torque + acting.torque),
             0.5 * (before.wrench_base + acting.wrench_base),
-            0.5 * (self._tool_wrench(before) + self._tool_wrench(acting)),
+            wrenches.pop(model.end_effector),
             dict(self._port_energy),
             self._dissipated,
+            wrenches,
         )
 
     def is_finite(self) -> bool:
@@ -212,30 +233,44 @@ class Simulation:
         if self._control is not None:
             command = self._control(self._q, self._v, self.dt)
             torque, base = torque + command.torque, base + command.wrench_base
-        wrench = outside.wrench_end_effector
-        if wrench is not None and not wrench.any():
-            wrench = None
-        return _Efforts(torque, base, wrench, outside.in_tool_axes)
+        wrenches = {name: each for name, each in outside.wrench_tools.items() if each.value.any()}
+        if outside.wrench_end_effector is not None and outside.wrench_end_effector.any():
+            wrenches[model.end_effector] = ToolWrench(
+                outside.wrench_end_effector, outside.in_tool_axes
+            )
+        return _Efforts(torque, base, wrenches)
 
     def _ports(self, efforts: _Efforts) -> Ports | Callable[[float, PHState], Ports]:
-        wrench = efforts.wrench_end_effector
         base = efforts.wrench_base if self._form.model.b else None
-        if wrench is None or efforts.in_tool_axes:
-            return Ports(efforts.torque, base, wrench, friction=self._friction)
+
+        def acting(wrenches: dict[str, Array]) -> Ports:
+            at_end = wrenches.pop(self._form.model.end_effector, None)
+            return Ports(
+                efforts.torque,
+                base,
+                at_end,
+                friction=self._friction,
+                wrench_tools=wrenches or None,
+            )
+
+        if all(wrench.in_tool_axes for wrench in efforts.wrenches.values()):
+            return acting({name: wrench.value for name, wrench in efforts.wrenches.items()})
 
         def turned(t: float, x: PHState) -> Ports:
-            in_tool = self._in_tool_axes(x.q, wrench)
-            return Ports(efforts.torque, base, in_tool, friction=self._friction)
+            return acting(
+                {name: self._turned(x.q, name, each) for name, each in efforts.wrenches.items()}
+            )
 
         return turned
 
-    def _tool_wrench(self, efforts: _Efforts) -> Array:
-        wrench = efforts.wrench_end_effector
-        if wrench is None:
-            return np.zeros(6)
-        return wrench if efforts.in_tool_axes else self._in_tool_axes(self._q, wrench)
+    def _in_its_axes(self, efforts: _Efforts, name: str) -> Array:
+        wrench = efforts.wrenches.get(name)
+        return np.zeros(6) if wrench is None else self._turned(self._q, name, wrench)
 
-    def _in_tool_axes(self, q: Array, wrench: Array) -> Array:
-        model = self._form.model
-        to_world = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)[:3, :3]
-        return np.concatenate([wrench[:3] @ to_world, wrench[3:] @ to_world])
+    def _turned(self, q: Array, name: str, wrench: ToolWrench) -> Array:
+        """Return a wrench in the axes of the frame that it acts at."""
+        if wrench.in_tool_axes:
+            return wrench.value
+        model, value = self._form.model, wrench.value
+        to_world = model.evaluate(q, np.zeros(model.nv)).placement(name)[:3, :3]
+        return np.concatenate([value[:3] @ to_world, value[3:] @ to_world])

@@ -9,7 +9,7 @@ from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
 from .linearization import Linearization, linearize
 from .momenta import Momenta, momenta
-from .ports import PORTS, Ports, PowerBalance
+from .ports import PORTS, Ports, PowerBalance, port_names
 from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
 from .state import PHRate, PHState
@@ -55,6 +55,7 @@ __all__ = [
     "linearize",
     "manipulator_structure",
     "momenta",
+    "port_names",
     "structure_checks",
     "wrench_junction",
 ]

@@ -82,7 +82,7 @@ class DecoupledForm(Form):
     def dirac(self, x: PHState) -> Array:
         """Return the Dirac structure with all ports; laid out as :meth:`StandardForm.dirac`."""
         t = self.terms(x)
-        return with_ports(t.J_hat, t.G_hat, t.d.J_end_effector)
+        return with_ports(t.J_hat, t.G_hat, t.d.J_wrenches)
 
     def transformed_wrenches(
         self, x: PHState, wrench_base: Array, torque: Array

@@ -75,10 +75,11 @@ def _inverse_dynamics(d: Evaluation, acceleration: Array, ports: Ports) -> tuple
     tree, data = d.tree, d.tree.data()
     forces = pin.StdVec_Force()
     forces.extend([pin.Force.Zero() for _ in range(tree.pinocchio.njoints)])
-    if ports.wrench_end_effector is not None:
-        frame = tree.pinocchio.frames[d.model.end_effector_id]
-        wrench = pin.Force(ports.wrench_end_effector)
-        forces[frame.parentJoint] = frame.placement.act(wrench)
+    wrenches = {d.model.end_effector: ports.wrench_end_effector} | dict(ports.wrench_tools or {})
+    for name, wrench in wrenches.items():
+        if wrench is not None:
+            frame = tree.pinocchio.frames[tree.frame_id(name)]
+            forces[frame.parentJoint] += frame.placement.act(pin.Force(wrench))
     q, v, a = d.q_origin, d.v_full, tree.full_velocity(acceleration)
     by_q, by_v, _ = pin.computeRNEADerivatives(tree.pinocchio, data, q, v, a, forces)
     by_q, by_v = by_q.copy(), by_v.copy()

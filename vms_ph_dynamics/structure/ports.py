@@ -11,9 +11,14 @@ from ..effects.friction import Friction
 from ..errors import StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
+from ..robot.tools import PORTS
 
-PORTS = ("torque", "wrench_base", "wrench_end_effector")
-"""The names of a robot's power ports, in the order that is used throughout."""
+__all__ = ["PORTS", "Ports", "PowerBalance", "port_names"]
+
+
+def port_names(model: VMSModel) -> tuple[str, ...]:
+    """Return the names of all power ports of a robot: :data:`PORTS`, then its tools."""
+    return (*PORTS, *model.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,8 @@ class Ports:
         torque: (n,) at the joints, N m or N; None for zero.
         wrench_base: (b,) at the base in the base frame, linear first, N and N m.
         wrench_end_effector: (6,) at the end effector in its own frame, linear first, N and N m.
+        wrench_tools: (6,) at each of ``model.tools`` in its own frame, by name; those left out
+            are zero, None for all.
         gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
         friction: in the joints; None for none.
         drag: whether the drag of the surrounding fluid acts.
@@ -35,6 +42,7 @@ class Ports:
     gravity: bool = True
     friction: Friction | None = None
     drag: bool = True
+    wrench_tools: Mapping[str, Array] | None = None
 
     @classmethod
     def checked(cls, model: VMSModel, ports: "Ports") -> "Ports":
@@ -51,8 +59,16 @@ class Ports:
             raise StateError(
                 f"friction must be that of {model.n} joints; given: {len(ports.friction.viscous)}"
             )
+        tools = {
+            name: vector(value, 6, f"wrench_tools['{name}']")
+            for name, value in (ports.wrench_tools or {}).items()
+        }
+        if unknown := [name for name in tools if name not in model.tools]:
+            known = ", ".join(model.tools) or "none; give their names to the model"
+            raise StateError(f"'{unknown[0]}' is no tool of '{model.name}'; its tools: {known}")
         return replace(
             ports,
+            wrench_tools=tools or None,
             torque=effort(ports.torque, model.n, "torque"),
             wrench_base=effort(ports.wrench_base, model.b, f"wrench_base of a {model.base} base"),
             wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
@@ -65,6 +81,7 @@ class Ports:
             self.torque is None
             and self.wrench_base is None
             and self.wrench_end_effector is None
+            and not self.wrench_tools
             and self.friction is None
         )
 
@@ -83,6 +100,8 @@ class Ports:
             force[:b] += self.wrench_base
         if self.wrench_end_effector is not None:
             force += d.J_end_effector.T @ self.wrench_end_effector
+        for name, tool in (self.wrench_tools or {}).items():
+            force += d.J_tools[name].T @ tool
         if self.friction is not None:
             force[b:] += self.friction.force(d.v[b:])
         if self.drag and d.model.fluid is not None:
@@ -98,7 +117,11 @@ class Ports:
             0.0 if base is None else float(base @ v[:b]),
             0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
         )
-        return dict(zip(PORTS, powers, strict=True))
+        supplied = dict(zip(PORTS, powers, strict=True))
+        for name in d.model.tools:
+            wrench = None if self.wrench_tools is None else self.wrench_tools.get(name)
+            supplied[name] = 0.0 if wrench is None else float(wrench @ (d.J_tools[name] @ v))
+        return supplied
 
     def dissipated(self, d: Evaluation) -> float:
         """Return the power dissipated by friction and drag, W; never negative."""

@@ -64,14 +64,14 @@ class StandardForm(Form):
         """Return the Dirac structure with all ports, [A fig. 5, after (33), (43)].
 
         From the efforts ``(dH/dx, dV, (w, tau), W_e)`` of sizes b+2n, b+n, b+n, 6 to the flows
-        ``(xdot, v, -v, -V_e)``; dV is the gradient of the potential in the base frame and the
-        joints. The source prints the last two flows without the sign; with it the matrix is
-        skew-symmetric.
+        ``(xdot, v, -v, -V_e)``, and likewise at every tool; dV is the gradient of the potential in
+        the base frame and the joints. The source prints the last two flows without the sign; with
+        it the matrix is skew-symmetric.
         """
         return with_ports(
             self.interconnection(x),
             self.input_map(x),
-            self.model.evaluate(x.q, np.zeros(self.model.nv)).J_end_effector,
+            self.model.evaluate(x.q, np.zeros(self.model.nv)).J_wrenches,
         )
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:

@@ -90,9 +90,10 @@ def coupled_structure(form: StandardForm, x: PHState) -> DiracStructure:
 
     Returns:
         Ports ``p``, ``q``, ``pi``, ``potential_base``, ``potential_joints``, ``wrench_base``,
-        ``torque`` and ``wrench_end_effector``, in this order.
+        ``torque`` and ``wrench_end_effector``, in this order, then one per tool.
     """
     b, n = form.model.b, form.model.n
     sizes = {"p": b, "q": n, "pi": n, "potential_base": b, "potential_joints": n}
     sizes |= {"wrench_base": b, "torque": n, "wrench_end_effector": 6}
+    sizes |= dict.fromkeys(form.model.tools, 6)
     return DiracStructure.from_matrix(form.dirac(x), sizes)

@@ -60,7 +60,7 @@ class FrameTask(Task):
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
         full = pin.computeFrameJacobian(
             d.tree.pinocchio, d.tree.data(), d.q_origin, self._frame_id, _AXES
-        )
+        ).reshape(6, d.tree.pinocchio.nv)
         turning = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []
         if self._rows.start == 0:

@@ -5,6 +5,10 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 
+# Exit code of a program that cannot run as it is configured (EX_CONFIG of sysexits.h): a restart
+# would not change that.
+NOT_USABLE = 78
+
 
 @dataclass(frozen=True, slots=True)
 class Location:

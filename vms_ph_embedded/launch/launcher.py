@@ -23,6 +23,7 @@ from types import FrameType, TracebackType
 
 from vms_ph_embedded.launch import supervisor as supervisor
 from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDescription, YamlFile
+from vms_ph_embedded.launch.errors import NOT_USABLE
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import ManagedProcess, ProcessStatus, State
 
@@ -32,10 +33,6 @@ _POLL = 0.05
 _GROUP_POLL = 0.25
 
 _SAME_KEYPRESS = 0.5
-
-# Exit code of a program that cannot run as it is configured (EX_CONFIG of sysexits.h): a restart
-# would not change that.
-NOT_USABLE = 78
 
 # Largest number of restarts of the supervisor.
 _SUPERVISORS = 5

@@ -32,9 +32,9 @@ def load(
             default: ``packages.find_share``.
 
     Raises:
-        LaunchError: The file is not in the accepted subset, an argument is missing or not accepted,
-            or something the file refers to does not exist. The message begins with file, line and
-            column.
+        LaunchError: The file is not in the accepted subset, an argument is missing, unknown or not
+            accepted, or something the file refers to does not exist. The message begins with
+            file, line and column.
     """
     given = dict(arguments) if isinstance(arguments, Mapping) else parse_arguments(arguments)
     launch_file = LaunchFile.read(Path(file))
@@ -49,14 +49,18 @@ def load(
     launch_file.run(context)
     declared = {argument.name: argument for argument in reversed(context.arguments)}
     in_order = tuple(dict.fromkeys(argument.name for argument in context.arguments))
-    unknown = [
-        _unknown(name, in_order) for name in given if name not in declared.keys() | _BUILT_IN
-    ]
+    # Those of an <include> that a condition leaves out are declared, too.
+    nowhere = _context(resolve, find_share)
+    everywhere = [a.name for f in launch_file.with_includes(nowhere) for a in f.declared()]
+    known = dict.fromkeys((*in_order, *everywhere))
+    for name in given:
+        if name not in known.keys() | _BUILT_IN:
+            raise LaunchError(_unknown(name, tuple(known)))
     return LaunchDescription(
         launch_file.file,
         tuple(declared[name] for name in in_order),
         tuple(context.steps),
-        (*unknown, *context.warnings),
+        tuple(context.warnings),
     )
 
 
@@ -138,4 +142,4 @@ def _unknown(name: str, declared: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, declared, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     known = ", ".join(declared) or "none"
-    return f"no launch file declares the argument {name!r}; declared are: {known}{hint}"
+    return f"no launch file declares the argument {name!r}{hint}; declared are: {known}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
-from vms_ph_embedded.launch.errors import LaunchError, Location
+from vms_ph_embedded.launch.errors import NOT_USABLE, LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template
 from vms_ph_io.text_files import read_text
 
@@ -163,6 +163,9 @@ def _command(given: _Arguments, context: Context) -> str:
         raise _Failure(f"on_stderr is {on_stderr!r}; it may be fail, ignore, warn or capture")
     try:
         words = shlex.split(line)
+        # In an environment that is not activated, python3 is not the interpreter of the nodes.
+        if words[0] == "python3":
+            words[0] = sys.executable
         result = subprocess.run(
             words,
             stdout=subprocess.PIPE,
@@ -175,6 +178,8 @@ def _command(given: _Arguments, context: Context) -> str:
     except (OSError, ValueError, IndexError) as error:
         raise _Failure(f"command {line!r} cannot be run: {error}") from None
     complaint = (result.stderr or "").strip()
+    if result.returncode == NOT_USABLE and complaint:
+        raise LaunchError(complaint)
     if result.returncode != 0:
         raise _Failure(f"command {line!r} failed with exit code {result.returncode}: {complaint}")
     if complaint and on_stderr == "fail":

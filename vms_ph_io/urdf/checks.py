@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import xml.etree.ElementTree as ET
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +12,19 @@ import numpy as np
 from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
-from vms_ph_dynamics.robot.description import dynamics_text, number_errors, parse_description
-from vms_ph_dynamics.robot.inertia import check_inertia
+from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
+from vms_ph_dynamics.robot.building import check_base
+from vms_ph_dynamics.robot.description import (
+    completions,
+    dynamics_text,
+    number_errors,
+    parse_description,
+)
+from vms_ph_dynamics.robot.description_tree import tree_errors
+from vms_ph_dynamics.robot.inertia_modes import check_mode, refused_defects, repaired_defects
+from vms_ph_dynamics.robot.inertials import inertial_errors, read_inertials
 
 from ..packages import resolve
-
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
 class UrdfWarning(UserWarning):
@@ -27,36 +33,80 @@ class UrdfWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings about a URDF: errors, which prevent a model, and warnings."""
+    """Findings about a URDF.
+
+    Attributes:
+        errors: what prevents a model, refused defects of inertias among them.
+        warnings: what does not, repaired defects among them.
+        defects: all defects of inertias; empty where other errors prevent a model.
+    """
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    defects: tuple[InertiaDefect, ...] = ()
 
 
-def check_urdf(xml: str) -> Findings:
-    """Return all errors and warnings about the text of a URDF."""
+def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> Findings:
+    """Return all errors and warnings about the text of a URDF.
+
+    Args:
+        xml: the text.
+        base: as for :meth:`VMSModel.from_urdf`.
+        inertia: likewise.
+
+    Raises:
+        ModelError: a base or mode that does not exist.
+    """
+    check_base(base)
+    check_mode(inertia)
+    structure = _check_structure(xml)
+    if structure.errors:
+        return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
+    try:
+        defects = inertia_defects(xml, base)
+    except ModelError as error:
+        return Findings((str(error),), structure.warnings)
+    refused = refused_defects(defects, inertia)
+    repaired = repaired_defects(defects, inertia)
+    warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
+    return Findings(tuple(map(str, refused)), warnings, defects)
+
+
+def _ungraded_defects(xml: str) -> Iterator[str]:
+    """Yield the defects of inertias of a URDF from which no robot can be built to grade them."""
+    try:
+        inertials = read_inertials(parse_description(xml))
+    except ModelError:
+        return  # reported by the check of the structure
+    for name, inertial in inertials.items():
+        if not (np.isfinite(inertial.mass) and np.isfinite(inertial.rotational).all()):
+            continue
+        try:
+            check_inertia(name, inertial.mass, inertial.rotational)
+        except ModelError as error:
+            yield str(error)
+
+
+def _check_structure(xml: str) -> Findings:
     try:
         root = parse_description(xml)
     except ModelError as error:
         return Findings((str(error),), ())
-    if root.tag != "robot":
-        return Findings((f"the root element must be <robot>; given: <{root.tag}>",), ())
-    unknown = tuple(_unknown_joint_types(root))
-    if unknown:
-        return Findings(unknown, ())
-    wrong = tuple(number_errors(root))
+    warnings = (*_left_out(root), *completions(root), *_mesh_warnings(root))
+    errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
+    if errors:
+        return Findings(errors, warnings)
     try:
         robot = _parse(root)
     except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
-        return Findings(wrong or (" ".join(str(error).split()),), ())
-    tree = tuple(_tree_errors(robot))
-    errors = tree or (
-        *_inertia_errors(robot),
+        return Findings((f"the parser of URDF fails: {' '.join(str(error).split())}",), warnings)
+    errors = (
+        *_mass_errors(robot),
         *_friction_errors(robot),
         *_limit_errors(robot),
         *_axis_errors(robot),
     )
-    return Findings((*wrong, *errors), tuple(_mesh_warnings(root)))
+    return Findings(errors, warnings)
 
 
 def require_sound(xml: str, name: str) -> tuple[str, ...]:
@@ -69,7 +119,7 @@ def require_sound(xml: str, name: str) -> tuple[str, ...]:
     Raises:
         ModelError: the URDF has errors; the message lists all of them.
     """
-    findings = check_urdf(xml)
+    findings = _check_structure(xml)
     if findings.errors:
         raise ModelError(f"{name}: " + "; ".join(findings.errors))
     return findings.warnings
@@ -90,84 +140,9 @@ def _parse(root: ET.Element) -> Any:
             raise _ParserError(str(error)) from None
 
 
-def _unknown_joint_types(root: ET.Element) -> Iterator[str]:
-    for joint in root.findall("joint"):
-        kind = joint.get("type")
-        if kind not in JOINT_TYPES:
-            yield (
-                f"joint '{joint.get('name')}' has the unknown type {kind!r}; known are "
-                f"{', '.join(JOINT_TYPES)}"
-            )
-
-
-def _tree_errors(robot: Any) -> Iterator[str]:
-    links = [link.name for link in robot.links]
-    known = set(links)
-    if not links:
-        yield "it has no links"
-        return
-    parent_of: dict[str, str] = {}
-    for joint in robot.joints:
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in known:
-                yield f"the {role} link '{link}' of joint '{joint.name}' does not exist"
-        if joint.child in parent_of:
-            yield (
-                f"link '{joint.child}' has two parents, '{parent_of[joint.child]}' and "
-                f"'{joint.parent}'; a URDF is a tree without closed loops"
-            )
-        parent_of[joint.child] = joint.parent
-    for kind, names in (("link", links), ("joint", [joint.name for joint in robot.joints])):
-        for name in sorted(n for n, count in Counter(names).items() if count > 1):
-            yield f"two {kind}s are named '{name}'"
-    roots = [link for link in links if link not in parent_of]
-    if not roots:
-        yield "every link has a parent: the joints form a loop"
-    elif len(roots) > 1:
-        yield (
-            f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
-            "connect them by joints so that one root is left"
-        )
-
-
-def _inertia_errors(robot: Any) -> Iterator[str]:
-    masses: dict[str, float] = {}
-    for link in robot.links:
-        inertial = link.inertial
-        masses[link.name] = 0.0 if inertial is None else float(inertial.mass)
-        if inertial is None:
-            continue
-        tensor = np.zeros((3, 3))
-        if inertial.inertia is not None:
-            tensor = np.array(inertial.inertia.to_matrix(), dtype=np.float64)
-        if not (np.isfinite(masses[link.name]) and np.isfinite(tensor).all()):
-            continue  # reported with the other numbers
-        try:
-            check_inertia(link.name, masses[link.name], tensor)
-        except ModelError as error:
-            yield str(error)
-    if not any(masses.values()):
+def _mass_errors(robot: Any) -> Iterator[str]:
+    if not any(link.inertial is not None and link.inertial.mass for link in robot.links):
         yield "no link has an <inertial> with a mass, so there is no dynamics"
-        return
-    children: dict[str, list[str]] = {}
-    for joint in robot.joints:
-        children.setdefault(joint.parent, []).append(joint.child)
-    parent_of = {joint.child: joint.parent for joint in robot.joints}
-    carrying: set[str] = set()  # links with mass, or with a descendant with mass
-    for name, mass in masses.items():
-        above: str | None = name if mass else None
-        while above is not None and above not in carrying:
-            carrying.add(above)
-            above = parent_of.get(above)
-    for joint in robot.joints:
-        if joint.type != "fixed" and joint.child not in carrying:
-            behind = [joint.child]
-            for link in behind:  # the list grows during the iteration
-                behind += children.get(link, ())
-            yield (
-                f"joint '{joint.name}' moves no mass: none of {', '.join(behind)} has an "
-                "<inertial> with a mass; give them one, or make the joint fixed"
-            )
 
 
 def _friction_errors(robot: Any) -> Iterator[str]:
@@ -198,6 +173,12 @@ def _axis_errors(robot: Any) -> Iterator[str]:
             continue
         if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
             yield f"the axis of joint '{joint.name}' must be nonzero; given: {joint.axis}"
+
+
+def _left_out(root: ET.Element) -> Iterator[str]:
+    """Yield what the MJCF has from which a URDF was made, and the model has not."""
+    for text in root.findall("mjcf/left_out"):
+        yield f"the model leaves out {text.text}"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:

@@ -7,12 +7,15 @@ from . import (
     bench,
     check,
     demo,
+    environment,
     ephs,
     interface,
     launch,
     native,
+    new,
     node,
     param,
+    plot,
     reproduce,
     run,
     service,
@@ -27,16 +30,32 @@ Start with [bold]vms-ph demo[/bold]; while it runs, inspect it from a second ter
 """
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from vms_ph_dynamics import __version__
+
+        typer.echo(f"vms-ph {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="print the version and exit"
+    ),
+) -> None:
+    """Take the options before a command."""
+
+
 def make_app() -> typer.Typer:
     """Return the command line with all its commands."""
     app = typer.Typer(
         help=_HELP,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    app.callback(help=_HELP)(_options)
     app.command("demo")(demo.demo)
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command("launch", context_settings=anything)(launch.launch)
@@ -52,6 +71,9 @@ def make_app() -> typer.Typer:
     ):
         app.add_typer(module.app, name=name)
     app.command("check")(check.check)
+    app.command("new")(new.new)
+    app.command("plot")(plot.plot)
+    app.command("env")(environment.env)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
     app.command("native")(native.native)

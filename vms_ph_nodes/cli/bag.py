@@ -37,6 +37,26 @@ def info(bag: Path = _BAG) -> None:
 
 
 @app.command()
+def report(
+    bag: Path = _BAG,
+    namespace: str = typer.Option("", help="namespace of the robot's topics"),
+    plot: Path = typer.Option(None, help="PNG file for a plot of the run"),
+) -> None:
+    """Show the energy balance of a recorded run, and its energies in the parts of its law."""
+    from vms_ph_io.run_record import read_run
+    from vms_ph_io.run_report import report as lines
+
+    run = read_run(bag, namespace)
+    for line in lines(run):
+        typer.echo(line)
+    if plot is not None:
+        from vms_ph_io.plots import plot_run
+
+        plot_run(run, plot)
+        typer.echo(f"plot      {plot}")
+
+
+@app.command()
 def record(
     topics: list[str] = typer.Argument(None, help="topics to record; all if none is given"),
     output: Path = typer.Option(

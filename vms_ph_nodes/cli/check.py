@@ -1,22 +1,27 @@
 """vms-ph check: validates a robot description and prints its model."""
 
+import warnings
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 
 
 def check(
-    robot: str = typer.Argument(help="the path of a URDF or xacro file, or a bundled robot"),
+    robot: str = typer.Argument(help="the path of a URDF, xacro or MJCF file, or a bundled robot"),
     base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
     end_effector: str = typer.Option("", help="frame of a link or joint; default: the last link"),
+    inertia: Annotated[
+        str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
+    ] = "auto",
 ) -> None:
-    """Check a robot description and print its model."""
+    """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np
 
-    from vms_ph_dynamics import VMSModel
-    from vms_ph_io import read_urdf, robots
+    from vms_ph_io import advice, read_urdf, robots
+    from vms_ph_io.robot_settings import RobotSettings
     from vms_ph_io.urdf import check_urdf
 
     known = robots.get(robot) if robot in robots.names() else None
@@ -24,17 +29,18 @@ def check(
         xml, name = known.description(), known.path().name
     else:
         xml, name = read_urdf(robot), Path(robot).name
-    findings = check_urdf(xml)
+    own_base = "auto" if known is None else known.base
+    findings = check_urdf(xml, own_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
         typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
     for error in findings.errors:
         typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
     if findings.errors:
-        raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above")
-    if known is not None:
-        model = known.model(xml, None if base == "auto" else base, end_effector or None)
-    else:
-        model = VMSModel.from_urdf(xml, base, end_effector or None)  # type: ignore[arg-type]
+        hint = "; --inertia repair takes the repaired inertias" if findings.defects else ""
+        raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above{hint}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
+        model = RobotSettings(robot, base, end_effector, inertia=inertia).model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
@@ -42,9 +48,19 @@ def check(
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    typer.echo(f"  base          {model.base} (b = {model.b})")
+    why_base = "" if known is not None else advice.base_reason(model, base)
+    typer.echo(f"  base          {model.base} (b = {model.b}{why_base and ', ' + why_base})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    typer.echo(f"  end effector  {model.end_effector}")
+    guessed = "" if known is not None or end_effector else " (guessed: the last link)"
+    typer.echo(f"  end effector  {model.end_effector}{guessed}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     state = "singular here" if singular else f"positive definite, condition {most / least:.3g}"
     typer.echo(f"  mass matrix   {state}")
+    if findings.defects:
+        left = len(findings.defects) - len(model.repairs)
+        typer.echo(f"  inertias      {len(model.repairs)} repaired, {left} with defects as given")
+    for sentence in advice.advice(model):
+        typer.echo(f"  note: {sentence}")
+    typer.echo("next:")
+    for line in advice.next_lines(model, robot, base, end_effector, inertia):
+        typer.echo(f"  {line}")

@@ -11,7 +11,22 @@ from vms_ph_dynamics.errors import VmsPhError
 
 
 def demo(
-    robot: str = typer.Option("panda", help="a bundled robot, or the path of a URDF or xacro file"),
+    robot: str = typer.Option(
+        "panda", help="a bundled robot, or the path of a URDF, xacro or MJCF file"
+    ),
+    base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
+    end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
+    tools: str = typer.Option("", help="frames of further wrench ports"),
+    srdf: str = typer.Option("", help="an SRDF, whose end effectors are wrench ports"),
+    locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
+    inertia: str = typer.Option(
+        "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"
+    ),
+    gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
+    initial_positions: str = typer.Option("", help="initial positions: 'name=position ...'"),
+    controller: str = typer.Option(
+        "", help="control law: a class name, package.module:Class or path/to/law.py:Class"
+    ),
     headless: bool = typer.Option(False, help="no web page and no live view, for scripts"),
     seconds: float = typer.Option(0.0, help="duration of the run, s; 0: until Ctrl-C", min=0.0),
     rate: float = typer.Option(100.0, help="rate of the topics, Hz", min=0.1, max=1000.0),
@@ -34,4 +49,18 @@ def demo(
     from .demo_run import Demo, Options
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    sys.exit(Demo(Options(robot, headless, seconds, rate, speed, push, port, bag, folder)).run())
+    arguments = {
+        "robot": robot,
+        "base": base,
+        "end_effector": end_effector,
+        "tools": tools,
+        "srdf": srdf,
+        "locked_joints": locked_joints,
+        "inertia": inertia,
+        "gravity": gravity,
+        "initial_positions": initial_positions,
+        "controller": controller,
+    }
+    sys.exit(
+        Demo(Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)).run()
+    )

@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from rich.console import Console
 from rich.live import Live
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.discovery import export_line
-from vms_ph_embedded.launch import Launcher, load
+from vms_ph_embedded.discovery import domain_id
+from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
-from vms_ph_io.run_record import RunRecord, read_run
+from vms_ph_io.run_record import read_run
+from vms_ph_io.run_report import report
 
 from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
@@ -29,9 +31,9 @@ _REFRESH = 0.2  # refresh period of the live view, s
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the command line."""
+    """The options of the command line; ``robot`` holds the launch arguments about the robot."""
 
-    robot: str
+    robot: Mapping[str, str]
     headless: bool
     seconds: float
     rate: float
@@ -49,40 +51,25 @@ class Demo:
         """Check the options before anything starts.
 
         Raises:
-            VmsPhError: unknown robot, invalid DDS domain, a port in use, or a folder that
-                cannot be used.
+            VmsPhError: a setting of the robot that is not accepted, an invalid DDS domain, a port
+                in use, or a folder that cannot be used.
         """
         self._options = options
-        self._export = export_line()
+        domain_id()  # an invalid one is reported here
         self._console = Console(stderr=False, highlight=False)
-        if options.robot in robots.names():
-            robots.get(options.robot).path()
-        elif not os.path.isfile(options.robot):
-            robots.get(options.robot)
         if not options.headless:
             _check_port(options.port)
         self._bag = options.folder / "bag"
+        # Reading the launch file checks the settings of the robot.
+        self._description = self._load()
         if options.bag:
             _make_folder(options.folder)
 
     def run(self) -> int:
         """Run to the end and return the exit code."""
         options, begun = self._options, time.monotonic()
-        arguments = {
-            "robot": options.robot,
-            "rate": str(float(options.rate)),
-            "real_time_factor": str(float(options.speed)),
-            "push_period": str(float(options.push)),
-            "web": str(not options.headless).lower(),
-            "port": str(options.port),
-            "record": str(options.bag).lower(),
-            "bag": str(self._bag),
-        }
-        description = load(
-            find_launch_file(_launch_file_of(options.robot)), arguments, find_share=find_share
-        )
         log = options.folder / "log"
-        launcher = Launcher(description, screen=self._console.out, log_folder=log)
+        launcher = Launcher(self._description, screen=self._console.out, log_folder=log)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
@@ -107,14 +94,28 @@ class Demo:
         self._sum_up()
         return code
 
+    def _load(self) -> LaunchDescription:
+        options = self._options
+        arguments = {
+            **{name: value for name, value in options.robot.items() if value},
+            "rate": str(float(options.rate)),
+            "real_time_factor": str(float(options.speed)),
+            "push_period": str(float(options.push)),
+            "web": str(not options.headless).lower(),
+            "port": str(options.port),
+            "record": str(options.bag).lower(),
+            "bag": str(self._bag),
+        }
+        file = find_launch_file(_launch_file_of(options.robot["robot"]))
+        return load(file, arguments, find_share=find_share)
+
     def _introduce(self) -> None:
         options, out = self._options, self._console.out
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
         out(f"bag       {self._bag if options.bag else 'none'}")
-        out("to see these topics from another terminal, run")
-        out(f"  {self._export}")
-        out("and then, for instance: ./vms topic list, ./vms topic echo /vms_ph/energy")
+        out("topics    in another terminal: ./vms topic echo /vms_ph/energy")
+        out('ROS 2     eval "$(./vms env)" in its terminal, with Cyclone DDS')
 
     def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""
@@ -165,26 +166,15 @@ class Demo:
             return
         plot = self._options.folder / "energy.png"
         plot_run(run, plot)
-        _print_summary(self._console, run)
+        for line in report(run):
+            self._console.out(line)
         self._console.out(f"bag       {self._bag}")
         self._console.out(f"plot      {plot}")
 
 
 def _launch_file_of(robot: str) -> str:
-    """Return the launch file of a bundled robot, or that of the Panda for any other robot."""
-    return robot if robot in robots.names() else "panda"
-
-
-def _print_summary(console: Console, run: RunRecord) -> None:
-    end = {name: values[-1] for name, values in run.power.items()}
-    console.out(f"recorded  {run.seconds:.2f} s, {len(run.energy['time'])} energy messages")
-    console.out(f"stored    {end['stored']:+.6f} J")
-    for port, energies in run.port_energies.items():
-        if run.port_powers[port].any():
-            console.out(f"supplied  {energies[-1]:+.6f} J by {port}")
-    console.out(f"friction  {end['dissipated_energy']:.6f} J")
-    console.out(f"largest power-balance residual  {run.largest_residual:.3e} W")
-    console.out(f"unaccounted energy                {run.unaccounted_energy:+.3e} J")
+    """Return the launch file of a bundled robot, or that of any robot."""
+    return robot if robot in robots.names() else "robot"
 
 
 def _check_port(port: int) -> None:

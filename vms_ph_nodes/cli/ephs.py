@@ -18,7 +18,7 @@ app = typer.Typer(
 )
 
 _MODEL = typer.Argument(
-    help="an example of `vms-ph ephs list`, a bundled robot, or a URDF or xacro file"
+    help="an example of `vms-ph ephs list`, a bundled robot, or a URDF, xacro or MJCF file"
 )
 _STEP = 1e-3
 _FRAMES = 60

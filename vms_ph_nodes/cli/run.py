@@ -11,6 +11,7 @@ from vms_ph_dynamics.errors import VmsPhError
 EXECUTABLES = (
     "closed_loop",
     "describe",
+    "check_settings",
     "simulator",
     "controller",
     "energy_monitor",

@@ -1,12 +1,12 @@
 """Names of frames: the inertial frame, and prefixes for several robots in one /tf."""
 
+import re
 from typing import TYPE_CHECKING
+
+from vms_ph_io.energy_split import ODOM as ODOM
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
-
-ODOM = "odom"
-"""The inertial frame of a robot on a moving base (REP-105)."""
 
 WORLD = "world"
 """A frame_id that commands may use for the inertial frame of any robot."""
@@ -20,6 +20,12 @@ def with_prefix(prefix: str, frame: str) -> str:
 def without_prefix(prefix: str, frame: str) -> str:
     """Return the name of a frame in the robot description."""
     return frame.removeprefix(prefix)
+
+
+def tool_topic(frame: str) -> str:
+    """Return the last part of a tool's topics: its frame with what no topic may have as ``_``."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", frame)
+    return f"_{name}" if name[:1].isdigit() else name
 
 
 def inertial_frame(model: "VMSModel", root: str) -> str:

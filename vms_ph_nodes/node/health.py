@@ -13,6 +13,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from vms_ph_dynamics import VMSModel
+
+from .agreement import OTHER, Agreement
 from .input_diagnostics import refused_messages
 from .rate_statistics import RateStatistics
 
@@ -65,6 +68,7 @@ class Health:
         self._rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._level, self._message, self._values = OK, "running", {}
+        self._agreement = Agreement(self._name)
         self._process = f"{socket.gethostname()} process {os.getpid()}"
         self._namesake, self._namesake_seen = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -84,6 +88,20 @@ class Health:
         """Count one cycle; the frequency of cycles is published in the heartbeats."""
         self._rate.tick()
 
+    def declare_robot(self, model: VMSModel, rank: int = OTHER) -> None:
+        """Publish the robot of this node, and compare it with those of other nodes.
+
+        Args:
+            model: its model.
+            rank: SIMULATOR, CONTROLLER or OTHER of :mod:`.agreement`.
+        """
+        self._agreement.declare(model, rank)
+
+    @property
+    def disagreement(self) -> str:
+        """Why this node must not answer: another one has another robot. Empty if none has."""
+        return self._agreement.disagreement
+
     def announce_shutdown(self) -> None:
         """Publish the shutdown notice, so that the other nodes do not report this one as lost."""
         self._publish([self._status(self._name, OK, _SHUTDOWN)])
@@ -93,6 +111,8 @@ class Health:
         statuses = [self._own(now)]
         age = {name: (now - at) / 1e9 for name, at in self._last_seen.items()}
         lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
+        for name in lost:
+            self._agreement.forget(name)
         if self._name == min([self._name, *(n for n in self._last_seen if n not in lost)]):
             statuses += [
                 self._status(
@@ -113,6 +133,9 @@ class Health:
         refused, why = refused_messages(self._node)
         if refused:
             values = {**values, "messages refused": refused, "last one": why}
+        values = {**values, **self._agreement.values()}
+        if why := self.disagreement:
+            return self._status(self._name, ERROR, why, values)
         if self._namesake and now - self._namesake_seen < TIMEOUT * 1e9:
             values = {**values, "also runs in": self._namesake}
             if level < ERROR:
@@ -136,13 +159,15 @@ class Health:
                 self._meet(status, now)
             elif status.message == _SHUTDOWN:
                 self._last_seen.pop(name, None)
+                self._agreement.forget(name)
             else:
-                self._see(name, now)
+                self._see(name, now, {pair.key: pair.value for pair in status.values})
 
-    def _see(self, name: str, now: int) -> None:
+    def _see(self, name: str, now: int, values: Mapping[str, str]) -> None:
         """Note a heartbeat; a flood of names must not fill the memory."""
         if name in self._last_seen or len(self._last_seen) < _NODES:
             self._last_seen[name] = now
+            self._agreement.see(name, values)
 
     def _meet(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""

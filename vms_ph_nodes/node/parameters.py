@@ -34,18 +34,19 @@ def parameters_of(name: str) -> dict[str, ParameterSpec]:
     return load_parameters(share_directory() / f"config/parameters/{name}.yaml")
 
 
-def declare(node: Node, name: str, default: Any = None) -> Any:
+def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     """Declare a parameter of a node's file and return its value.
 
     Args:
         node: node whose class has the attribute ``PARAMETERS``.
         name: name of the parameter, with dots.
         default: default value; that of the file if None.
+        file: name of the file; that of the node if empty.
 
     Raises:
         VmsPhError: the given value is outside the bounds in the file.
     """
-    spec = parameters_of(node.PARAMETERS)[name]
+    spec = parameters_of(file or node.PARAMETERS)[name]
     descriptor = ParameterDescriptor(description=spec.description, read_only=spec.read_only)
     _bound(descriptor, spec.default, spec.bounds)
     initial = spec.default if default is None else default

@@ -1,5 +1,7 @@
 """External efforts on a simulated robot, received from topics; each has a timeout."""
 
+from functools import partial
+
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
@@ -9,10 +11,10 @@ from sensor_msgs.msg import JointState
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_dynamics.simulation import External
+from vms_ph_dynamics.simulation import External, ToolWrench
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
-from ..messages.frames import ODOM, WORLD, without_prefix
+from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
 from ..node.input_diagnostics import InputDiagnostics
 from ..node.parameters import declare
 from .disturbances import Disturbances
@@ -26,7 +28,10 @@ _STREAM = 10
 
 
 class ExternalEfforts:
-    """Efforts from ``~/wrench_end_effector``, ``~/wrench_base``, ``~/torque``, and disturbances."""
+    """Efforts from topics, and disturbances.
+
+    ``~/wrench_end_effector``, ``~/wrench/<tool>``, ``~/wrench_base`` and ``~/torque``.
+    """
 
     def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
         self._model, self._prefix = model, frame_prefix
@@ -39,7 +44,10 @@ class ExternalEfforts:
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._deaf_until = 0
         self._discard()
-        node.create_subscription(WrenchStamped, "~/wrench_end_effector", self._on_wrench, 10)
+        frames = {"~/wrench_end_effector": model.end_effector}
+        frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
+        for topic, tool in frames.items():
+            node.create_subscription(WrenchStamped, topic, partial(self._on_wrench, tool), 10)
         node.create_subscription(JointState, "~/torque", self._on_effort, 10)
         if model.b:
             node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
@@ -50,7 +58,7 @@ class ExternalEfforts:
         self._discard()
 
     def _discard(self) -> None:
-        self._force: tuple[int, Array, bool] | None = None
+        self._wrenches: dict[str, tuple[int, ToolWrench]] = {}
         self._base: tuple[int, Array] | None = None
         self._torque: tuple[int, Array] | None = None
         self._commands = 0
@@ -78,12 +86,13 @@ class ExternalEfforts:
             torque = self._torque[1]
         if self._base is not None and self._base[0] >= oldest:
             base = self._base[1]
-        if self._force is not None and self._force[0] >= oldest:
-            return External(torque, base, self._force[1], self._force[2])
-        return External(torque, base, self._disturbances.force(time), in_tool_axes=False)
+        acting = {name: wrench for name, (at, wrench) in self._wrenches.items() if at >= oldest}
+        pushed = ToolWrench(self._disturbances.force(time), in_tool_axes=False)
+        end = acting.pop(self._model.end_effector, pushed)
+        return External(torque, base, end.value, end.in_tool_axes, acting)
 
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        tool, frame = self._model.end_effector, self._frame(message)
+    def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
+        frame = self._frame(message)
         known = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
         try:
             if frame not in ("", *known):
@@ -96,7 +105,8 @@ class ExternalEfforts:
         except StateError as error:
             self._input_diagnostics.report(error)
             return
-        self._force = (self._steady.now().nanoseconds, wrench, frame in ("", tool))
+        received = self._steady.now().nanoseconds
+        self._wrenches[tool] = (received, ToolWrench(wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         try:

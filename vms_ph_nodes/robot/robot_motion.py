@@ -1,6 +1,6 @@
 """The motion of the robot from received messages of one stamp."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,15 @@ from vms_ph_dynamics.structure import Ports
 from ..messages.base_motion import from_odometry
 from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
 from ..messages.energy_messages import from_port_energy
+from ..messages.frames import tool_topic
 from ..messages.pairing import StampPairing
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
 # in which this process is not scheduled.
 _SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+# Before the name of a tool, which may be that of another companion.
+_TOOL = "tool "
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class RobotMotion:
         wrench: (6,) end-effector wrench in its own axes; None without a publisher.
         wrench_base: (b,) base wrench in base axes; None without a publisher.
         port_energies: port energies of the simulator; None without a publisher.
+        wrench_tools: (6,) wrenches at tools in their own axes; of those with a publisher.
     """
 
     stamp: Time
@@ -47,10 +52,17 @@ class RobotMotion:
     wrench: Array | None
     wrench_base: Array | None
     port_energies: PortEnergies | None
+    wrench_tools: Mapping[str, Array]
 
     def ports(self, friction: Friction | None) -> Ports:
         """Return the efforts at the ports."""
-        return Ports(self.torque, self.wrench_base, self.wrench, friction=friction)
+        return Ports(
+            self.torque,
+            self.wrench_base,
+            self.wrench,
+            friction=friction,
+            wrench_tools=self.wrench_tools or None,
+        )
 
 
 class MotionListener:
@@ -69,6 +81,8 @@ class MotionListener:
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
             "energies": (PortEnergy, "vms_ph/port_energy"),
         }
+        for tool in model.tools:
+            companions[f"{_TOOL}{tool}"] = (WrenchStamped, f"vms_ph/wrench/{tool_topic(tool)}")
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
@@ -102,6 +116,7 @@ class MotionListener:
         energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
         odometry: Odometry | None = None,
+        **at_tools: WrenchStamped | None,
     ) -> None:
         model = self._model
         try:
@@ -113,9 +128,14 @@ class MotionListener:
             at_base = None
             if wrench_base is not None:
                 at_base = from_wrench_base(model, wrench_base.wrench)
+            tools = {
+                key.removeprefix(_TOOL): from_wrench(held.wrench)
+                for key, held in at_tools.items()
+                if held is not None
+            }
             totals = None if energies is None else from_port_energy(energies)
             d = model.evaluate(q, v)
         except StateError as error:
             self._refuse(f"ignored: {error}")
             return
-        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, totals))
+        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, totals, tools))

@@ -1,34 +1,54 @@
 """The robot of a node, given by name, by file or by the topic robot_description."""
 
+import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io import read_urdf, robots
-from vms_ph_io.packages import with_file_addresses
-from vms_ph_io.urdf import require_sound
+from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
+from vms_ph_io import robots
+from vms_ph_io.robot_settings import RobotSettings, from_arguments
 
 from ..node.parameters import declare
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-_SUFFIXES = (".urdf", ".xacro", ".xml")
+_FILE = "robot"
 
 
 class RobotParameters:
-    """The parameters ``robot``, ``base`` and ``end_effector``, and the robot they define."""
+    """The parameters in config/parameters/robot.yaml, and the robot they define.
+
+    Attributes:
+        settings: the settings, those of the launch arguments first.
+        arguments: all launch arguments by name, also those that are no settings of the robot.
+    """
 
     def __init__(self, node: Node, default: str | None = None) -> None:
-        self._node = node
-        self.robot: str = declare(node, "robot", default)
-        self._base: str = declare(node, "base")
-        self._end_effector: str = declare(node, "end_effector")
+        """Declare the parameters; ``default`` is the robot where the parameter is not set.
+
+        Raises:
+            VmsPhError: a value is not accepted.
+        """
+        self._node, self._description = node, ""
+        declared = {
+            name: declare(node, name, default if name == "robot" else None, file=_FILE)
+            for name in RobotSettings.names()
+        }
+        self.arguments = from_arguments(declare(node, "launch_arguments", file=_FILE))
+        # The robot itself is a parameter of the launched node, which may have another default.
+        chosen = {name: value for name, value in self.arguments.items() if name != "robot"}
+        self.settings = RobotSettings(**declared).updated(chosen)
+
+    @property
+    def robot(self) -> str:
+        """The name or file of the robot; empty if the topic robot_description defines it."""
+        return self.settings.robot
 
     def description(self) -> str:
         """Return the URDF text of the robot named by the parameter.
@@ -39,38 +59,36 @@ class RobotParameters:
         if not self.robot:
             raise VmsPhError(
                 f"{self._node.get_name()} requires the parameter robot: one of "
-                f"{', '.join(robots.names())}, or the path of a URDF or xacro file"
+                f"{', '.join(robots.names())}, or the path of a URDF, xacro or MJCF file"
             )
-        if self.robot.endswith(_SUFFIXES) or "/" in self.robot:
-            xml = read_urdf(self.robot)
-            for warning in require_sound(xml, Path(self.robot).name):
-                self._node.get_logger().warning(warning)
-            return with_file_addresses(xml)
-        return robots.get(self.robot).description()
+        self._description = self.settings.description(self._warn)
+        return self._description
 
-    def home(self) -> dict[str, float]:
-        """Return the initial joint positions."""
-        return dict(robots.get(self.robot).home) if self.robot in robots.names() else {}
-
-    def home_base(self) -> tuple[float, ...] | None:
-        """Return the initial pose of the base, or None if the robot defines none."""
-        known = self.robot in robots.names()
-        return (robots.get(self.robot).home_base or None) if known else None
+    def initial_configuration(self, model: VMSModel) -> Array:
+        """Return the configuration in which a simulation begins, (nq,)."""
+        return self.settings.initial_configuration(model, self._description)
 
     def on_floor(self) -> bool:
         """Return whether the robot is simulated with a floor."""
-        return self.robot in robots.names() and robots.get(self.robot).on_floor
+        return self.settings.on_floor()
 
     def allocation(self) -> Allocation | None:
         """Return the actuator allocation of a bundled robot's base, or None if it defines none."""
-        return robots.get(self.robot).allocation() if self.robot in robots.names() else None
+        return self.settings.allocation()
 
     def model(self, description: str) -> VMSModel:
-        """Return the model of a description, with the base and end effector of the parameters."""
-        if self.robot in robots.names():
-            known = robots.get(self.robot)
-            return known.model(description, self._base or None, self._end_effector or None)
-        return VMSModel.from_urdf(description, self._base or "auto", self._end_effector or None)
+        """Return the model of a description, with the settings of the parameters."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InertiaWarning)
+            model = self.settings.model(description)
+        for repair in model.repairs:
+            self._warn(f"the inertia was repaired: {repair}")
+        return model
+
+    def _warn(self, text: str) -> None:
+        # A launch warns once, before it starts the nodes.
+        if not self.arguments:
+            self._node.get_logger().warning(text)
 
     def when_known(self, use: Callable[[VMSModel], None]) -> None:
         """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
@@ -79,6 +97,7 @@ class RobotParameters:
             return
 
         def received(message: String) -> None:
+            self._description = message.data
             try:
                 use(self.model(message.data))
             except VmsPhError as error:

@@ -1,5 +1,6 @@
 """The topics of a simulated robot: joint states, odometry, efforts, port energies, transforms."""
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -19,7 +20,7 @@ from vms_ph_dynamics.simulation import Sample
 from ..messages.base_motion import to_odometry
 from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
 from ..messages.energy_messages import to_port_energy
-from ..messages.frames import ODOM, with_prefix
+from ..messages.frames import ODOM, tool_topic, with_prefix
 from ..node.parameters import declare
 from .robot_parameters import LATCHED
 
@@ -35,6 +36,10 @@ class RobotPublishers:
         clock: bool = declare(node, "publish_clock")
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
+        self._tools = {
+            name: node.create_publisher(WrenchStamped, f"vms_ph/wrench/{tool_topic(name)}", 10)
+            for name in model.tools
+        }
         self._port_energies = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
         self._moves = model.b > 0
         if self._moves:
@@ -69,6 +74,9 @@ class RobotPublishers:
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
         tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
         self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
+        for name, publisher in self._tools.items():
+            at = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
+            publisher.publish(to_wrench(at, sample.wrench_tools.get(name, np.zeros(6))))
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))

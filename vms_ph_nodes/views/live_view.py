@@ -1,9 +1,11 @@
 """Live view in the terminal: energies, port powers and status of the nodes."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
+from rich import box
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +13,7 @@ from rich.text import Text
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics.structure import PORTS
+from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from ..node.health import TOPIC, node_name
@@ -26,6 +29,7 @@ class LiveView(Node):
         self.energy: Energy | None = None
         self.power: Power | None = None
         self.control: ControllerState | None = None
+        self._law = LawSplit()
         self._health: dict[str, DiagnosticStatus] = {}
         self._start = 0
         self.create_subscription(Energy, "vms_ph/energy", self._on_energy, 10)
@@ -47,14 +51,15 @@ class LiveView(Node):
         return (from_stamp(self.energy.header.stamp) - self._start) / NANOSECONDS
 
     def _energies(self) -> Iterator[tuple[str, float]]:
+        split = self._law.split
         if self.energy is not None:
             yield "total", self.energy.total
-            yield "  potential", self.energy.potential
-            yield "  kinetic", self.energy.kinetic
-            yield "    of the task", self.energy.kinetic_task
-            yield "    in the null space", self.energy.kinetic_null
+            for name, value in parts_of_robot(partial(getattr, self.energy), split).items():
+                yield f"  {name}", value
         if self.control is not None:
             yield "closed loop", self.control.closed_loop_energy
+            for name, value in parts_of_law(partial(getattr, self.control), split).items():
+                yield f"  {name}", value
 
     def _powers(self) -> Iterator[tuple[str, float]]:
         if self.power is not None:
@@ -62,12 +67,17 @@ class LiveView(Node):
                 yield port, getattr(self.power, port)
             yield from zip(self.power.tool_names, self.power.tool_power, strict=False)
             yield "friction", -self.power.dissipated
-            yield "null space to task", self.power.null_to_task
+            if self._law.split is not BASE:
+                yield "null space to task", self.power.null_to_task
         if self.control is not None:
-            yield "injected damping", -self.control.damping_task - self.control.damping_null
+            c = self.control
+            damping = c.damping_task + c.damping_null + c.damping_base + c.damping_shape
+            yield "injected damping", -damping
 
     def _nodes(self) -> Table:
-        table = Table(title=f"nodes at {self.seconds:.1f} s", title_justify="left")
+        table = Table(
+            title=f"nodes at {self.seconds:.1f} s", title_justify="left", box=box.SIMPLE_HEAD
+        )
         table.add_column("node")
         table.add_column("status")
         for name in sorted(self._health):
@@ -85,12 +95,14 @@ class LiveView(Node):
         if self.energy is None:
             self._start = from_stamp(message.header.stamp)
         self.energy = message
+        self._law.moving = moves(message.header.frame_id)
 
     def _on_power(self, message: Power) -> None:
         self.power = message
 
     def _on_control(self, message: ControllerState) -> None:
         self.control = message
+        self._law.see(partial(getattr, message))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -100,9 +112,9 @@ class LiveView(Node):
 
 
 def _table(title: str, unit: str, rows: Iterator[tuple[str, float]]) -> Table:
-    table = Table(title=f"{title} ({unit})", title_justify="left", show_header=False)
+    table = Table(title=f"{title} ({unit})", title_justify="left", show_header=False, box=None)
     table.add_column()
     table.add_column(justify="right", width=11)
     for name, value in rows:
-        table.add_row(name, f"{value:+.5f}")
+        table.add_row(name, f"{value + 0.0:+.5f}")  # no negative zero
     return table

@@ -54,9 +54,10 @@ class MarkerScene:
                 "/markers/arrows",
                 points,
                 colours,
-                shaft_radius=0.006,
-                head_radius=0.015,
-                head_length=0.04,
+                # All arrows of a message are equally thick; RViz gives diameters.
+                shaft_radius=markers[0].scale.x / 2,
+                head_radius=markers[0].scale.y / 2,
+                head_length=4 / 3 * markers[0].scale.y,
             )
         else:
             self._arrows.points, self._arrows.colors = points, colours

@@ -10,29 +10,35 @@ from vms_ph_dynamics.arrays import Array
 
 from .shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
 
-_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m
+_SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
 
 
-def to_markers(header: Header, shapes: list[Shape]) -> MarkerArray:
-    """Return shapes as markers, each in its own namespace, so that RViz can hide each one."""
+def to_markers(header: Header, shapes: list[Shape], size: float = 1.0) -> MarkerArray:
+    """Return shapes as markers, each in its own namespace, so that RViz can hide each one.
+
+    Args:
+        header: of every marker.
+        shapes: what is drawn.
+        size: reach of the robot, m, to which the width of arrows, bars and labels is proportional.
+    """
     markers = []
     for shape in shapes:
         if isinstance(shape, Arrow):
-            markers.append(_arrow(header, shape))
+            markers.append(_arrow(header, shape, size))
         elif isinstance(shape, Ellipsoid):
             markers.append(_ellipsoid(header, shape))
         else:
-            markers += [_bar(header, shape), _label(header, shape)]
+            markers += [_bar(header, shape, size), _label(header, shape, size)]
     return MarkerArray(markers=markers)
 
 
-def _arrow(header: Header, arrow: Arrow) -> Marker:
+def _arrow(header: Header, arrow: Arrow, size: float) -> Marker:
     action = Marker.ADD if is_visible(arrow) else Marker.DELETE
     marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
     if action == Marker.ADD:
         marker.points = [_point(arrow.start), _point(arrow.start + arrow.vector)]
-        head = min(2 * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
-        marker.scale = Vector3(x=_SHAFT, y=_HEAD, z=head)
+        head = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
+        marker.scale = Vector3(x=size * _SHAFT, y=size * _HEAD, z=head)
     return marker
 
 
@@ -46,17 +52,20 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
     return marker
 
 
-def _bar(header: Header, bar: Bar) -> Marker:
+def _bar(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
-    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height / 2]))
-    marker.scale = Vector3(x=_WIDTH, y=_WIDTH, z=bar.height)
+    marker.pose.position = _point(bar.place + bar.height / 2 * bar.up)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).coeffs()
+    x, y, z, w = turn.tolist()
+    marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+    marker.scale = Vector3(x=size * _WIDTH, y=size * _WIDTH, z=bar.height)
     return marker
 
 
-def _label(header: Header, bar: Bar) -> Marker:
+def _label(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = _point(bar.place + np.array([0.0, 0.0, bar.height + 3 * _TEXT]))
-    marker.scale.z = _TEXT
+    marker.pose.position = _point(bar.place + (bar.height + 3 * size * _TEXT) * bar.up)
+    marker.scale.z = size * _TEXT
     marker.text = bar.text
     return marker
 

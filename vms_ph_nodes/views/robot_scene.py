@@ -1,5 +1,6 @@
 """The robot in the 3D scene of the web page."""
 
+import itertools
 import os
 from typing import Any
 
@@ -9,6 +10,7 @@ import trimesh
 import viser
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_io.packages import resolve
 from vms_ph_io.urdf.visuals import Visual, visuals
@@ -18,10 +20,16 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 class RobotScene:
-    """Draws the links of a robot at poses that are set by link name."""
+    """Draws the links of a robot at poses that are set by link name.
+
+    Attributes:
+        root: the root link.
+        missing: what cannot be drawn, with the reasons.
+    """
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
+        self.root = tree.root
         paths = {tree.root: f"/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
@@ -29,12 +37,18 @@ class RobotScene:
             paths[edge.child] = f"{paths[edge.parent]}/{edge.child}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
         self.missing: list[str] = []
+        corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
+            if visual.link not in paths:  # it carries the joint of the base
+                continue
             try:
                 mesh = _to_mesh(visual)
             except Exception as error:  # readers of meshes raise anything for a damaged file
                 self.missing.append(f"{visual.mesh or visual.shape}: {error}")
                 continue
+            if mesh.bounds is not None:  # None for a mesh without a triangle
+                corner = np.array([*itertools.product(*mesh.bounds.T)])
+                corners.setdefault(visual.link, []).append(_transformed(visual.pose, corner))
             quaternion = pin.Quaternion(visual.pose[:3, :3]).coeffs()
             server.scene.add_mesh_trimesh(
                 f"{paths[visual.link]}/visual_{i}",
@@ -43,11 +57,37 @@ class RobotScene:
                 wxyz=np.roll(quaternion, 1),
             )
 
+        self._model, self._corners = model, corners
+
+    def root_place(self, q: Array) -> Array:
+        """Return the position of the root link at a configuration, (3,) m."""
+        return self._model.evaluate(q, np.zeros(self._model.nv)).placement(self.root)[:3, 3]
+
+    def box(self, q: Array) -> Array:
+        """Return the smallest and largest coordinates in the inertial frame, (2,3) m.
+
+        Args:
+            q: (nq,) configuration. Links without a drawn shape count with their origins.
+        """
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        origin = np.zeros((1, 3))
+        points = [
+            _transformed(d.placement(link), np.vstack([origin, *self._corners.get(link, ())]))
+            for link in self._frames
+        ]
+        whole = np.vstack(points)
+        return np.array([whole.min(axis=0), whole.max(axis=0)])
+
     def place(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""
         frame = self._frames.get(link)
         if frame is not None:
             frame.position, frame.wxyz = pose
+
+
+def _transformed(pose: Array, points: Array) -> Array:
+    """Return points (k,3) at a pose (4,4)."""
+    return points @ pose[:3, :3].T + pose[:3, 3]
 
 
 def _to_mesh(visual: Visual) -> trimesh.Trimesh:

@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.model import VMSModel
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.structure.momenta import Momenta, in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
@@ -41,7 +42,8 @@ class Scales:
         inertia: half axes of the task-inertia ellipsoid, m per kg.
         power: length of power arrows, m per W.
         energy: height of energy bars, m per J.
-        longest: upper limit of any length, m.
+        longest: upper limit of any length of a robot with a reach of 1 m, m; of other robots in
+            proportion.
     """
 
     momentum: float = 0.1
@@ -75,21 +77,44 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Bar:
-    """An upright bar from the ground at (x, y), with its value and unit as its label."""
+    """An upright bar from a place along the unit vector ``up``, with its value as its label."""
 
     name: str
     place: Array
     height: float
     text: str
     colour: Rgba
+    up: Array
 
 
 Shape = Arrow | Ellipsoid | Bar
 
-# Distance from the root to the first bar, and from one bar to the next, m: outside a base of one
-# metre, and with room for the labels.
+# Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
+# vertical is last: outside the base, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
 _APART = np.array([0.22, 0.22, 0.0])
+
+
+# Bounds of the size of what is drawn, m.
+_SIZES = 0.2, 5.0
+
+
+def reach(model: VMSModel) -> float:
+    """Return the largest distance of a link from the root in the neutral configuration, m.
+
+    What is drawn has this size; it is bounded for robots that have no extent, or a huge one.
+    """
+    d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
+    root = d.placement(model.link_names[0])[:3, 3]
+    away = [np.linalg.norm(d.placement(name)[:3, 3] - root) for name in model.link_names]
+    return float(np.clip(max(away), *_SIZES))
+
+
+def up_axes(gravity: Array) -> Array:
+    """Return a rotation (3,3) whose last column points against gravity; the identity without it."""
+    size = float(np.linalg.norm(gravity))
+    up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+    return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), up).matrix()
 
 
 class Shapes:
@@ -99,6 +124,9 @@ class Shapes:
         self._scales, self._task = scales, task
         model = task.model
         self._root = model.link_names[0]
+        self.size = reach(model)
+        self._longest = self.size * scales.longest
+        self._upright = up_axes(model.gravity)
         pin_model = model.pinocchio
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
 
@@ -114,7 +142,7 @@ class Shapes:
 
     def _of_momentum(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         s, centre = self._scales, whole.centre_of_mass
-        yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02), _POINT)
+        yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), _POINT)
         yield self._arrow("linear momentum", centre, s.momentum * whole.centroidal[:3], _LINEAR)
         yield self._arrow("angular momentum", centre, s.momentum * whole.centroidal[3:], _ANGULAR)
         if d.model.b:
@@ -135,7 +163,7 @@ class Shapes:
         inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
         regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
         if regular:
-            half = np.minimum(self._scales.inertia / inverse, self._scales.longest / 2)
+            half = np.minimum(self._scales.inertia / inverse, self._longest / 2)
             at = self._task.value(d)
             yield Ellipsoid("task inertia", at, _proper(axes), half, _TASK)
 
@@ -144,6 +172,9 @@ class Shapes:
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
         yield self._flow("power end effector", tool, centre, supplied["wrench_end_effector"])
+        for name in model.tools:
+            at = d.placement(name)[:3, 3]
+            yield self._flow(f"power at {name}", at, centre, supplied[name])
         if model.b:
             base = d.placement(self._root)[:3, 3]
             yield self._flow("power base", base, centre, supplied["wrench_base"])
@@ -157,7 +188,8 @@ class Shapes:
             yield self._flow(f"power {name}", place, centre, power)
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
-        first = d.placement(self._root)[:3, 3] + _BARS
+        upright = self._upright
+        first = d.placement(self._root)[:3, 3] + self.size * upright @ _BARS
         base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
         energies = (
             ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
@@ -165,22 +197,23 @@ class Shapes:
             ("kinetic energy, shape", "shape", d.kinetic_energy - base, _TASK),
         )
         for k, (name, word, value, colour) in enumerate(energies):
-            height = min(self._scales.energy * value, self._scales.longest)
-            yield Bar(name, first + k * _APART, max(height, 1e-3), f"{word}\n{value:.3g} J", colour)
+            height = min(self._scales.energy * value, self._longest)
+            text, place = f"{word}\n{value:.3g} J", first + k * self.size * upright @ _APART
+            yield Bar(name, place, max(height, 1e-3), text, colour, upright[:, 2])
 
     def _flow(self, name: str, place: Array, centre: Array, power: float) -> Arrow:
         inward = centre - place
         length = float(np.linalg.norm(inward))
-        inward = inward / length if length > 1e-6 else np.array([0.0, 0.0, -1.0])
-        size = min(self._scales.power * abs(power), self._scales.longest)
+        inward = inward / length if length > 1e-6 else -self._upright[:, 2]
+        size = min(self._scales.power * abs(power), self._longest)
         if power < 0:
             return Arrow(name, place, -size * inward, _OUT)
         return Arrow(name, place - size * inward, size * inward, _IN)
 
     def _arrow(self, name: str, start: Array, vector: Array, colour: Rgba) -> Arrow:
         length = float(np.linalg.norm(vector))
-        if length > self._scales.longest:
-            vector = vector * (self._scales.longest / length)
+        if length > self._longest:
+            vector = vector * (self._longest / length)
         return Arrow(name, start, vector, colour)
 
 

@@ -49,3 +49,46 @@ def test_a_class_that_cannot_serve_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(VmsPhError, match=sentence):
         make_controller(f"{laws}.{name}", panda)
+
+
+LAW_IN_A_FILE = """
+from neighbour import SHIFT
+from vms_ph_controllers import EndEffectorImpedance
+
+class Own(EndEffectorImpedance):
+    shift = SHIFT
+"""
+
+
+def test_a_controller_is_made_from_a_file_a_module_or_a_bundled_class(
+    panda: VMSModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "law.py").write_text(LAW_IN_A_FILE)
+    (tmp_path / "neighbour.py").write_text("SHIFT = 3\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    own = make_controller("law.py:Own", panda)
+    assert type(own).__name__ == "Own"
+    assert own.shift == 3  # type: ignore[attr-defined]
+    assert type(make_controller(f"{tmp_path}/law.py:Own", panda)) is type(own)
+    for name in ("TaskSpaceIDAPBC", "vms_ph_controllers:TaskSpaceIDAPBC", "auto"):
+        assert type(make_controller(name, panda)) is TaskSpaceIDAPBC
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("nowhere/law.py:Own", "there is no file nowhere/law.py"),
+        ("broken.py:Own", "division by zero"),
+        ("TaskSpaceIDAPCB", r"'TaskSpaceIDAPCB' \(did you mean TaskSpaceIDAPBC\?\)"),
+        ("", "there is no controller ''"),
+    ],
+)
+def test_a_law_that_cannot_be_loaded_is_refused_with_what_is_accepted(
+    kind: str, sentence: str, panda: VMSModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(VmsPhError, match=f"{sentence}.*path/to/law.py:Class"):
+        make_controller(kind, panda)

@@ -41,6 +41,21 @@ def test_the_flows_of_the_law_are_the_power_at_its_ports(
         assert turns == (stance and kind != "I")
 
 
+def test_the_kinetic_energy_of_the_record_is_that_of_base_and_shape(
+    leg_robot: VMSModel, rng: np.random.Generator
+) -> None:
+    controller = HoppingController(leg_robot)
+    s = states(controller, 0.3, rng)
+    controller.reset(s)
+    energy = controller.update(s, Reference(), 1e-3).energy
+    d = leg_robot.evaluate(s.q, s.v)
+    assert energy.kinetic_base == pytest.approx(0.5 * d.p @ d.v_hat, rel=1e-12)
+    assert energy.kinetic_shape == pytest.approx(0.5 * d.pi_hat @ s.v[3:], rel=1e-9)
+    assert energy.closed_loop_energy == pytest.approx(
+        energy.shaped_potential + energy.kinetic_base + energy.kinetic_shape, rel=1e-12
+    )
+
+
 def test_the_springs_are_the_gradient_of_what_they_store(
     leg_robot: VMSModel, rng: np.random.Generator
 ) -> None:

@@ -109,8 +109,8 @@ class Account:
         law: and robot, for messages.
         allowed: energy in the tank at the start, J.
         excess: largest energy given beyond it, J.
-        unseen: largest work of held efforts over intervals with unseen pushes or lost samples; where
-            one begins before the debt of another is repaid, their sum.
+        unseen: largest work of held efforts over intervals with unseen pushes or lost samples;
+            where one begins before the debt of another is repaid, their sum.
         risen: largest rise, J, of a debt over an interval in which nothing was unseen.
         concealed: largest energy given beyond what the tank has counted, J, without pushes.
         levels: of the tank, J.

@@ -9,6 +9,7 @@ from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs import assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio
+from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
@@ -212,3 +213,24 @@ def test_a_joint_about_a_skew_axis_is_covered_whatever_its_limits() -> None:
             f"<axis xyz='0.6 0 0.8'/>{limit}</joint></robot>"
         )
         assert "j" in system.pattern.boxes
+
+
+def test_a_repaired_robot_falls_the_same_way_as_bodies_and_joints() -> None:
+    bent = MIMIC.replace('ixx="1e-3" iyy="1e-3" izz="1e-3"', 'ixx="0.5" iyy="0.1" izz="0.1"')
+    with pytest.raises(ModelError, match="inertia='repair'"):
+        mb.from_urdf(bent)
+    with pytest.warns(InertiaWarning):
+        model = VMSModel.from_urdf(bent, inertia="repair")
+    assert "triangle" in [repair.kind for repair in model.repairs]
+    equations = assemble(mb.from_urdf(bent, inertia="repair"))
+    q, v = np.array([0.2]), np.array([0.5])
+    x = mb.state_of(equations, model, q, v)
+    h, rate = 1e-6, equations.rates(x, {}).tangent
+    ahead, behind = (
+        mb.configuration_of(equations, model, equations.states.step(x, sign * h * rate))[1]
+        for sign in (1.0, -1.0)
+    )
+    d = model.evaluate(q, v)
+    np.testing.assert_allclose(
+        (ahead - behind) / (2 * h), np.linalg.solve(d.M, -(d.C @ v + d.g)), rtol=1e-7
+    )

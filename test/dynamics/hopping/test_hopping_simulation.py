@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import yaml
 
-from vms_ph_controllers import Command, HoppingController, Reference, RobotState
+from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
+from vms_ph_controllers.safety.guard import Guard
 from vms_ph_dynamics.hopping import Leg
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import External, Sample
@@ -60,6 +61,30 @@ def test_the_bundled_hopper_goes_on_hopping_and_its_energy_balance_closes(name: 
     last = hopping.sample()
     assert last.port_energy["wrench_end_effector"] < -0.5
     assert abs(unbalanced(name, first, last)) < 1e-6
+
+
+@pytest.mark.parametrize("name", HOPPERS)
+def test_a_guarded_law_is_told_the_time_between_the_samples_and_takes_them_for_plausible(
+    name: str,
+) -> None:
+    known = robots.get(name)
+    model = known.load()
+    guard = Guard(HoppingController(model))
+    home = model.configuration(known.home, known.home_base)
+    guard.reset(RobotState(home, np.zeros(model.nv)))
+    found: list[tuple[float, Status, str]] = []
+
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
+        command = guard.update(RobotState(q, v), lambda q: Reference(), dt)
+        found.append((dt, command.status, command.reason))
+        return command
+
+    law = HoppingController(model).law
+    hopping = HoppingSimulation(model, home, 1e-3, control, lambda: law)
+    for _ in range(100):
+        hopping.advance(10, NOTHING)
+    assert [dt for dt, _, _ in found] == pytest.approx([1e-3, *[1e-2] * 100])
+    assert [reason for _, status, reason in found if status is Status.HOLDING] == []
 
 
 def test_a_push_on_the_foot_is_part_of_the_port_at_the_end_effector() -> None:

@@ -27,3 +27,30 @@ def test_the_poses_of_links_chain_up_even_where_joints_mimic_others(
     moving = {edge.child for edge in tree.edges if edge.moves}
     assert {"panda_leftfinger", "panda_rightfinger", "panda_link1"} <= moving
     assert "panda_hand" not in moving
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_the_root_is_the_link_of_the_base_where_the_urdf_has_a_joint_for_it(
+    kind: str, rng: np.random.Generator
+) -> None:
+    solid = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    xml = (
+        f'<robot name="r"><link name="world"/><link name="pole"/><link name="hull">{solid}</link>'
+        f'<link name="arm">{solid}</link><joint name="f" type="fixed"><parent link="world"/>'
+        f'<child link="pole"/></joint><joint name="b" type="{kind}"><parent link="world"/>'
+        '<child link="hull"/><axis xyz="0 0 1"/></joint><joint name="j" type="continuous">'
+        '<parent link="hull"/><child link="arm"/><origin xyz="1 0 0"/><axis xyz="0 0 1"/></joint>'
+        "</robot>"
+    )
+    model = VMSModel.from_urdf(xml)
+    assert model.base == kind
+    tree, q = LinkTree(model.tree), model.random_configuration(rng)
+    # Its pose is that of the odometry; the poses of all other links follow from it.
+    assert (tree.root, [edge.child for edge in tree.edges]) == ("hull", ["arm"])
+    d = model.evaluate(q, np.zeros(model.nv))
+    np.testing.assert_allclose(d.placement("hull"), model.base_pose(q), atol=1e-14)
+    relative = pin.XYZQUATToSE3(tree.relative_poses(q)[0]).homogeneous
+    np.testing.assert_allclose(d.placement("hull") @ relative, d.placement("arm"), atol=1e-14)

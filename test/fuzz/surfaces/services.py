@@ -52,7 +52,9 @@ def _handlers() -> tuple[tuple[Any, Callable[[Any, Any], Any]], ...]:
     """Return service and callback, those of one robot after another."""
     found = []
     for name in _ROBOTS:
-        server = SimpleNamespace(_answers=ModelAnswers(robots.load(name)))
+        server = SimpleNamespace(
+            _answers=ModelAnswers(robots.load(name)), _health=SimpleNamespace(disagreement="")
+        )
         found += [
             (kind, ModelServer._answering(server, answer))  # type: ignore[arg-type]
             for kind, answer in _KINDS

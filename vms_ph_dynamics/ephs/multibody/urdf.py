@@ -11,11 +11,12 @@ from ...errors import ModelError
 from ...groups import pose as pose_of
 from ...robot.building import build
 from ...robot.inertia import check_rotors
+from ...robot.inertia_modes import InertiaMode, accept
 from ...robot.joint_table import joint_table
 from ...robot.joints import base_of
-from ...robot.mimic import Mimic
+from ...robot.mimic import Mimic, Projection
 from ..systems import System
-from .body import GRAVITY, rigid_body
+from .body import rigid_body
 from .friction import coulomb
 from .joint import Heat, joint
 from .mechanism import GROUND, Between, Gear, mechanism
@@ -27,10 +28,11 @@ _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 def from_urdf(
     xml: str,
     base: str = "auto",
-    gravity: Sequence[float] = GRAVITY,
+    gravity: Sequence[float] | None = None,
     locked_joints: Iterable[str] | Mapping[str, float] = (),
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
+    inertia: InertiaMode = "auto",
 ) -> System:
     """Return the system of bodies and joints that a URDF describes.
 
@@ -42,17 +44,20 @@ def from_urdf(
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
         base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
-        gravity: (3,) in the inertial frame, m/s^2.
+        gravity: (3,) in the inertial frame, m/s^2; as for ``VMSModel.from_urdf`` when None.
         locked_joints: names of joints to hold, at zero or at the value given.
         heat: destination of the heat of all joints with friction or of each by name; the
             environment when None.
+        inertia: what is done about inertias that no rigid body has, as for ``VMSModel``.
 
     Raises:
         ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
             or no rotational inertia about some axis, or heat is given where there is no friction.
     """
-    model, mimics = build(xml, base, gravity, locked_joints)
-    return from_pinocchio(model, mimics, heat=heat)
+    built = build(xml, base, gravity, locked_joints)
+    projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
+    model = accept(built.pinocchio, built.links, inertia, projection).model
+    return from_pinocchio(model, built.mimics, heat=heat)
 
 
 def from_pinocchio(

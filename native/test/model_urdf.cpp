@@ -1,0 +1,36 @@
+// What a URDF says about rotors is in the model.
+#include <string>
+
+#include "arm.hpp"
+#include "check.hpp"
+#include "vms_ph_native/model.hpp"
+
+using vms_ph::Base;
+using vms_ph::Model;
+using vms_ph::ModelError;
+
+namespace {
+
+// The arm with <dynamics> in its elbow.
+std::string arm_with(const std::string& dynamics) {
+  std::string xml = kArm;
+  return xml.insert(xml.rfind("</joint>"), dynamics);
+}
+
+}  // namespace
+
+int main() {
+  for (const Base base : {Base::fixed, Base::floating}) {
+    const auto model =
+        Model::from_urdf(arm_with("<dynamics armature = '0.25' damping='1'/>"), base);
+    CHECK(model.pinocchio().armature.tail(2) == Eigen::Vector2d(0.0, 0.25));
+    CHECK(model.pinocchio().armature.head(model.b()).isZero(0.0));
+  }
+  CHECK(Model::from_urdf(kArm, Base::fixed).pinocchio().armature.isZero(0.0));
+  try {
+    Model::from_urdf(arm_with("<dynamics armature=\"-1\" damping=\"0\"/>"), Base::fixed);
+    CHECK(!"accepted");
+  } catch (const ModelError& error) {
+    CHECK_HAS(error.what(), "the armature of joint 'elbow' must be finite, not negative");
+  }
+}

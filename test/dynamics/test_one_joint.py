@@ -1,0 +1,47 @@
+"""A robot with one joint on a fixed base: every array keeps its two dimensions."""
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import EndEffectorImpedance, Reference, RobotState
+from vms_ph_dynamics import Ports, StandardForm, VMSModel, integrate, linearize
+from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask
+
+_SOLID = """<inertial><origin xyz="0.1 0 -0.1"/><mass value="1.2"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial>"""
+_DOOR = f"""<robot name="door"><link name="frame">{_SOLID}</link><link name="leaf">{_SOLID}</link>
+<joint name="hinge" type="revolute"><parent link="frame"/><child link="leaf"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="10" velocity="3"/></joint></robot>"""
+
+
+@pytest.fixture
+def door() -> VMSModel:
+    return VMSModel.from_urdf(_DOOR)
+
+
+def test_jacobians_have_one_column(door: VMSModel) -> None:
+    d = door.evaluate([0.3], [0.7])
+    assert d.J_end_effector.shape == (6, 1)
+    for kind in (PositionTask, PoseTask, CentreOfMassTask):
+        task = kind(door)
+        assert task.jacobian(d).shape == task.jacobian_rate(d).shape == (len(task.jacobian(d)), 1)
+    gradient = PositionTask(door).jacobian_gradient(d)
+    rate = PositionTask(door).jacobian_rate(d)
+    np.testing.assert_allclose(gradient @ d.v, rate, atol=1e-14)
+
+
+def test_a_wrench_at_its_end_effector_keeps_the_energy_balance(door: VMSModel) -> None:
+    form, ports = StandardForm(door), Ports(np.ones(1), None, np.arange(6.0))
+    start = form.state(np.array([0.3]), np.array([0.7]))
+    assert abs(form.power_balance(start, ports).residual) < 1e-14
+    run = integrate(form, start, lambda t, x: ports, dt=1e-3, steps=20)
+    assert np.abs(run.audit.residual).max() < 1e-14
+    assert linearize(form, start, ports).A.shape == (2, 2)
+
+
+def test_an_impedance_controls_it(door: VMSModel) -> None:
+    law, state = EndEffectorImpedance(door), RobotState(np.array([0.3]), np.array([0.7]))
+    law.reset(state)
+    command = law.update(state, Reference(), 1e-3)
+    assert command.reason == ""
+    assert command.energy.damping_task > 0.0

@@ -1,0 +1,460 @@
+"""Joints, actuators, bases and shapes of MJCF files, and what is refused or left out."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY
+
+import vms_ph_io
+from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
+from vms_ph_io.mjcf import MjcfNotes, Worker, mjcf_to_urdf, notes_of
+from vms_ph_io.mjcf.poses import roll_pitch_yaw
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.urdf import UrdfWarning, check_urdf
+from vms_ph_io.urdf.visuals import visuals
+from vms_ph_nodes.cli.check import check
+
+BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker() as process:
+        yield process
+
+
+@pytest.fixture
+def urdf(worker: Worker, tmp_path: Path):
+    """The URDF equivalent of a text."""
+
+    def convert(xml: str) -> str:
+        path = tmp_path / "robot.xml"
+        path.write_text(xml)
+        return worker.convert(path)
+
+    return convert
+
+
+def mjcf(world: str, *rest: str) -> str:
+    return f"<mujoco>{''.join(rest)}<worldbody>{world}</worldbody></mujoco>"
+
+
+def notes(text: str) -> MjcfNotes:
+    found = notes_of(text)
+    assert found is not None
+    return found
+
+
+def test_joints_have_the_limits_rotors_and_friction_of_the_file(urdf) -> None:
+    model = VMSModel.from_urdf(urdf(TWO_JOINTS_IN_A_BODY))
+    joints = model.joints
+    assert joints.names == ("pan", "tilt", "lift", "twist")
+    assert joints.prismatic == (False, False, True, False)
+    quarter = np.pi / 2
+    np.testing.assert_allclose(joints.lower, [-quarter, -quarter, -0.1, -np.inf])
+    np.testing.assert_allclose(joints.upper, [quarter / 2, quarter / 2, 0.3, np.inf])
+    np.testing.assert_allclose(joints.damping, [0.5, 0.5, 7.0, 0.5])
+    np.testing.assert_allclose(joints.friction, [0.3, 0.3, 0.0, 0.0])
+    # gear 50 and controls within 2; gear -10 and forces within -3 and 4; a servo; no actuator.
+    np.testing.assert_allclose(joints.effort, [100.0, 40.0, np.inf, np.inf])
+    np.testing.assert_allclose(model.pinocchio.armature, [0.02, 0.02, 0.02, 0.0])
+    np.testing.assert_allclose(model.gravity, [0.5, 0.0, -9.81])
+
+
+def test_the_force_limit_of_a_joint_bounds_its_actuators_and_their_rotors_count_by_the_gear(
+    urdf,
+) -> None:
+    # Only MuJoCo 4 knows rotors of actuators.
+    rotor = 'armature="0.01"' if hasattr(mujoco.MjModel, "actuator_armature") else ""
+    world = (
+        '<body><joint name="j" actuatorfrcrange="-30 30" armature="0.1"/><geom size="1"/></body>'
+    )
+    motors = f'<actuator><motor joint="j" gear="5" ctrlrange="-9 9" {rotor}/></actuator>'
+    model = VMSModel.from_urdf(urdf(mjcf(world, motors)))
+    assert model.joints.effort[0] == 30.0
+    reflected = 25.0 * 0.01 if rotor else 0.0
+    np.testing.assert_allclose(model.pinocchio.armature, [0.1 + reflected], rtol=1e-12)
+
+
+def test_disabled_damping_friction_limits_and_gravity_are_left_out(urdf) -> None:
+    flags = '<flag damper="disable" frictionloss="disable" limit="disable" gravity="disable"/>'
+    world = (
+        '<body><joint name="j" damping="1" frictionloss="2" range="-10 10"/><geom size="1"/></body>'
+    )
+    model = VMSModel.from_urdf(urdf(mjcf(world, f"<option>{flags}</option>")))
+    assert not model.joints.damping.any()
+    assert not model.joints.friction.any()
+    assert np.isinf(model.joints.upper).all()
+    assert not model.gravity.any()
+
+
+def test_a_free_joint_is_a_floating_base_with_the_pose_of_the_keyframe_home(urdf) -> None:
+    text = urdf(DRONE)
+    given = notes(text)
+    assert given.home_base == (1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 0.0)
+    assert given.home == {"shoulder": 0.3, "elbow": -0.4}
+    assert given.gravity == (0.0, 0.0, -1.62)
+    for base in ("auto", "floating"):
+        model = VMSModel.from_urdf(text, base)
+        assert (model.base, model.joint_names) == ("floating", ("shoulder", "elbow"))
+        np.testing.assert_allclose(model.gravity, given.gravity)
+        model.configuration(given.home, given.home_base)
+    # Held, or on wheels, where that is asked for.
+    assert VMSModel.from_urdf(text, "fixed").nv == 2
+    assert VMSModel.from_urdf(text, "planar").nv == 5
+    assert VMSModel.from_urdf(text).link_names[0] == "hull"
+
+
+def test_without_a_keyframe_home_is_the_reference_posture(urdf) -> None:
+    given = notes(urdf(TWO_JOINTS_IN_A_BODY))
+    assert given.home_base == ()
+    assert given.home == pytest.approx({"tilt": np.radians(20), "lift": 0.05})
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_bodies_and_sites_are_where_mujoco_has_them(name: str, urdf) -> None:
+    robot = VMSModel.from_urdf(urdf(ROBOTS[name]))
+    m = mujoco.MjModel.from_xml_string(ROBOTS[name])
+    d = mujoco.MjData(m)
+    rng = np.random.default_rng(3)
+    q = robot.random_configuration(rng)
+    if robot.b:
+        d.qpos[:7] = [*q[:3], q[6], *q[3:6]]
+    for joint, position in zip(robot.joint_names, robot.joint_positions(q), strict=True):
+        own = [j for j in range(m.njnt) if joint in (m.joint(j).name, f"joint{j}")]
+        d.qpos[m.jnt_qposadr[own[0]]] = position
+    mujoco.mj_kinematics(m, d)
+    at = robot.evaluate(q, np.zeros(robot.nv))
+    frames = [
+        *((m.body(i).name or f"body{i}", d.xpos[i], d.xmat[i]) for i in range(1, m.nbody)),
+        *((m.site(i).name, d.site_xpos[i], d.site_xmat[i]) for i in range(m.nsite)),
+    ]
+    assert len(frames) >= 3
+    for frame, position, axes in frames:
+        pose = at.placement(frame)
+        np.testing.assert_allclose(pose[:3, 3], position, atol=1e-14)
+        np.testing.assert_allclose(pose[:3, :3], axes.reshape(3, 3), atol=1e-14)
+
+
+def test_a_site_named_like_a_tool_is_the_end_effector(urdf) -> None:
+    assert VMSModel.from_urdf(urdf(TWO_JOINTS_IN_A_BODY)).end_effector == "tcp"
+    assert VMSModel.from_urdf(urdf(DRONE)).end_effector == "hand"
+    assert VMSModel.from_urdf(urdf(DRONE), end_effector="front").end_effector == "front"
+
+
+def test_names_of_bodies_and_sites_and_joints_that_clash_stay_apart(urdf) -> None:
+    world = (
+        '<body name="a"><joint name="a_fixed"/><geom size="0.1"/><site name="a"/>'
+        '<body name="world_2"><geom size="0.1"/></body><site name="world"/></body>'
+    )
+    model = VMSModel.from_urdf(urdf(mjcf(world)))
+    assert model.name == "robot"
+    assert sorted(model.link_names) == ["a", "a_2", "world", "world_2", "world_3"]
+
+
+def test_a_joint_named_as_pinocchio_names_a_floating_base_is_renamed(urdf) -> None:
+    world = (
+        '<body name="hull"><freejoint/><geom size="0.1"/><body name="arm">'
+        '<joint name="root_joint"/><joint axis="1 0 0"/><geom size="0.1"/></body></body>'
+    )
+    text = urdf(mjcf(world, '<keyframe><key qpos="0 0 0 1 0 0 0 0.1 0.2"/></keyframe>'))
+    model = VMSModel.from_urdf(text)
+    assert model.joint_names == ("root_joint_2", "joint2")
+    assert notes(text).home == {"root_joint_2": 0.1, "joint2": 0.2}
+
+
+def test_what_the_model_leaves_out_is_named(urdf) -> None:
+    said = notes(urdf(HAND)).left_out
+    for text in (
+        "tendons: flexor",
+        "equality constraints: joint 'coupled'",
+        "springs of joints: index_1, index_2, joint3",
+        "actuators that do not drive one hinge or slide of the robot: pull",
+        "gravity compensation of bodies: palm",
+        "contacts: 5 geoms that collide, 0 pairs",
+    ):
+        assert text in said
+    assert not any("wrist_motor" in text for text in said)
+    said = notes(urdf(DRONE)).left_out
+    assert any("thrust_front, thrust_back" in text for text in said)
+    said = notes(urdf(TWO_JOINTS_IN_A_BODY)).left_out
+    assert "the laws of actuators, in place of which efforts are commanded: p_lift" in said
+
+
+def test_armature_of_a_free_joint_and_a_fluid_are_named(urdf) -> None:
+    world = '<body name="b"><joint name="f" type="free" armature="1"/><geom size="0.1"/></body>'
+    said = " ".join(notes(urdf(mjcf(world, '<option density="1.2"/>'))).left_out)
+    assert "armature of the free joint" in said
+    assert "fluid around it, density 1.2 kg/m^3" in said
+
+
+def test_a_free_object_beside_an_arm_is_left_out_and_named(urdf) -> None:
+    box = '<body name="box"><freejoint/><geom size="0.1"/></body>'
+    text = urdf(mjcf(BODY + box))
+    model = VMSModel.from_urdf(text)
+    assert (model.base, model.joint_names) == ("fixed", ("j",))
+    assert "free objects beside the robot: box" in notes(text).left_out
+
+
+@pytest.mark.parametrize(
+    ("xml", "said"),
+    [
+        (
+            mjcf('<body><joint name="hip" type="ball"/><geom size="1"/></body>'),
+            "'hip': ball joints",
+        ),
+        (mjcf('<body><geom size="1"/></body>'), "no joint that moves a body"),
+        (
+            mjcf(
+                "".join(
+                    f'<body name="{n}"><freejoint/><geom size="1"/><body><joint/><geom size="1"/>'
+                    "</body></body>"
+                    for n in "ab"
+                )
+            ),
+            "several robots: 'a', 'b'",
+        ),
+        ("<mujoco><worldbody>", "robot.xml is not well-formed XML: no element found"),
+        ("<mujoco><wheel/></mujoco>", "cannot be compiled by MuJoCo: .*wheel"),
+        (mjcf(f'<replicate count="1e9">{BODY}</replicate>'), "more than 200000 elements"),
+        (mjcf(f'<replicate count="nan">{BODY}</replicate>'), "cannot be compiled|elements"),
+        (mjcf("<body>" * 600 + "</body>" * 600), "nested more than 512 deep"),
+        (mjcf('<body><flexcomp name="cloth"/></body>'), "<flexcomp> 'cloth' is deformable"),
+        (mjcf('<include file="robot.xml"/>'), "robot.xml includes itself"),
+        (mjcf('<include file="/dev/zero"/>'), "/dev/zero is not a file"),
+        (
+            mjcf(
+                '<body><joint/><geom type="mesh" mesh="m"/></body>',
+                '<asset><mesh name="m" file="none.stl"/></asset>',
+            ),
+            "none.stl",
+        ),
+        (
+            mjcf(
+                '<body><joint/><geom type="mesh" mesh="m"/></body>',
+                '<asset><mesh name="m" file="/dev/zero" content_type="model/stl"/></asset>',
+            ),
+            "/dev/zero is not a file",
+        ),
+        (
+            mjcf(BODY, '<asset><mesh name="m" builtin="sphere" params="5000"/></asset>'),
+            "params of <mesh> must be at most 100",
+        ),
+        (mjcf(BODY, '<option gravity="0 1e308 0"/>'), "gravity of <mjcf> must|cannot be comp"),
+        (
+            mjcf('<body pos="0 0 nan"><joint/><geom size="1"/></body>'),
+            r"body_pos\[1\] is not fin|cannot be",
+        ),
+        # MuJoCo takes this name for a format, and ends its process.
+        (mjcf('<body name="%n%n%n"><body name="%n%n%n"/></body>'), "cannot be compiled by MuJoCo"),
+    ],
+)
+def test_what_is_not_covered_is_refused_in_a_sentence(
+    xml: str, said: str, tmp_path: Path, worker: Worker
+) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(xml)
+    if "%n" in xml:
+        with Worker() as own, pytest.raises(ModelError, match=said) as found:
+            own.convert(path)
+    else:
+        with pytest.raises(ModelError, match=said) as found:
+            VMSModel.from_urdf(worker.convert(path))
+    assert "defect" not in str(found.value)
+
+
+def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "robot.xml"
+    path.write_text(HAND)
+    with Worker() as own:
+        with pytest.raises(ModelError, match=r"takes longer than 0\.001 s"):
+            own.convert(path, 0.001)
+        assert not own.is_alive
+
+
+def test_without_mujoco_the_extra_to_install_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shadow"
+    folder.mkdir()
+    (folder / "mujoco.py").write_text("raise ImportError('none here')")
+    monkeypatch.syspath_prepend(str(folder))
+    path = tmp_path / "robot.xml"
+    path.write_text(HAND)
+    with pytest.raises(VmsPhError, match=r"pip install 'vms-ph\[mjcf\]'"):
+        mjcf_to_urdf(path)
+
+
+def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) -> None:
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    chain = (
+        f'<link name="a"/><link name="b">{inertial}</link><joint name="j" type="continuous">'
+        '<parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    )
+    head = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    files = {
+        "plain.xml": f'<robot name="r">{chain}</robot>',
+        "declared.urdf": f'<robot name="r" {head}>{chain}</robot>',
+        "macros.urdf": f'<robot name="r" {head}><xacro:macro name="m" params="">{chain}'
+        "</xacro:macro><xacro:m/></robot>",
+        "robot.urdf": mjcf(BODY, '<option gravity="0 0 -1"/>'),
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UrdfWarning)
+            assert vms_ph_io.load(path).joint_names == ("j",)
+    moon = tmp_path / "robot.urdf"
+    with pytest.warns(UrdfWarning, match="the model leaves out contacts: 1 geoms"):
+        model = vms_ph_io.load_mjcf(moon)
+    np.testing.assert_allclose(model.gravity, [0, 0, -1])
+    moon.write_text(TWO_JOINTS_IN_A_BODY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UrdfWarning)
+        model = vms_ph_io.load_mjcf(moon, base="planar", gravity=(0, 0, -2), end_effector="fore")
+    assert (model.base, model.gravity[2], model.end_effector) == ("planar", -2.0, "fore")
+    with pytest.raises(ModelError, match=r"plain\.xml is not an MJCF: its root element must be"):
+        vms_ph_io.load_mjcf(tmp_path / "plain.xml")
+    with pytest.raises(VmsPhError, match=r"there is no file .*none\.xml"):
+        vms_ph_io.load_mjcf(tmp_path / "none.xml")
+
+
+def test_included_files_and_their_defaults_are_read(tmp_path: Path, worker: Worker) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "arm.xml").write_text(
+        f'<mujoco><default><joint damping="3"/></default><worldbody>{BODY}</worldbody></mujoco>'
+    )
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco model="scene"><include file="parts/arm.xml"/></mujoco>')
+    model = VMSModel.from_urdf(worker.convert(scene))
+    assert (model.name, model.joints.damping.tolist()) == ("scene", [3.0])
+
+
+CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 2) for y in (0, 1) for z in (0, 3)) + (
+    "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+)
+
+
+@pytest.mark.parametrize("inertial", ["", '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'])
+def test_a_mesh_is_drawn_where_mujoco_has_it(inertial: str, worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes/cube.obj").write_text(CUBE)
+    xml = mjcf(
+        f'<body name="b">{inertial}<joint name="j"/><geom type="mesh" mesh="cube" pos="1 2 3" '
+        'euler="30 40 50" material="m"/></body>',
+        '<compiler meshdir="meshes"/><asset><mesh file="cube.obj" scale="0.1 0.2 0.1"/>'
+        '<material name="m" rgba="1 0 0.5 1"/></asset>',
+    )
+    path = tmp_path / "robot.xml"
+    path.write_text(xml)
+    text = worker.convert(path)
+    (visual,) = visuals(text)
+    assert visual.mesh == f"file://{tmp_path}/meshes/cube.obj"
+    assert visual.colour == (1.0, 0.0, 0.5, 1.0)
+    corners = np.array([[float(w) for w in line.split()[1:]] for line in CUBE.split("\n")[:8]])
+    drawn = corners * visual.size @ visual.pose[:3, :3].T + visual.pose[:3, 3]
+    m = mujoco.MjModel.from_xml_path(str(path))
+    d = mujoco.MjData(m)
+    mujoco.mj_kinematics(m, d)
+    axes = d.geom_xmat[0].reshape(3, 3)
+    theirs = m.mesh_vert @ axes.T + d.geom_xpos[0]
+    for corner in drawn:
+        assert np.abs(theirs - corner).max(axis=1).min() < 1e-6  # single precision
+    np.testing.assert_allclose(VMSModel.from_urdf(text).total_mass, m.body_mass[1])
+    if inertial:  # nothing else needs the file
+        (tmp_path / "meshes/cube.obj").unlink()
+        findings = check_urdf(worker.convert(path))
+        assert not findings.errors
+        assert any("cube.obj' cannot be read" in text for text in findings.warnings)
+
+
+def test_visible_geoms_are_drawn_by_standard_shapes(urdf) -> None:
+    shapes = [(v.link, v.shape, v.size) for v in visuals(urdf(TWO_JOINTS_IN_A_BODY))]
+    length = float(np.linalg.norm([0.2, 0.1, 0.3]))
+    assert shapes[0] == ("pedestal", "cylinder", (0.1, 0.4))
+    assert [(link, shape) for link, shape, _ in shapes[1:]] == [
+        ("fore", "cylinder"),
+        ("fore", "sphere"),
+        ("fore", "sphere"),
+    ]
+    np.testing.assert_allclose(shapes[1][2], [0.04, length])
+    # Those of group 3 are for collisions.
+    links = {v.link for v in visuals(urdf(HAND))}
+    assert links == {"palm", "index_tip", "pad_0", "pad_1"}
+
+
+def test_rotations_at_the_pole_of_their_angles_keep_full_precision() -> None:
+    rng = np.random.default_rng(0)
+    for k in range(200):
+        off = 10.0 ** rng.uniform(-18, -2) * (k % 3 - 1)
+        pitch = rng.choice([-1, 1]) * np.pi / 2 + off
+        roll, yaw = rng.uniform(-np.pi, np.pi, 2)
+        rotation = pin.rpy.rpyToMatrix(roll, pitch, yaw)
+        again = pin.rpy.rpyToMatrix(*roll_pitch_yaw(rotation))
+        np.testing.assert_allclose(again, rotation, atol=2e-15)
+
+
+def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "drone.xml"
+    path.write_text(DRONE)
+    said: list[str] = []
+    settings = RobotSettings(str(path))
+    text = settings.description(said.append)
+    assert any("actuators that do not drive one hinge" in line for line in said)
+    model = settings.model(text)
+    q = settings.initial_configuration(model, text)
+    np.testing.assert_allclose(q[:7], [1, 2, 3, 0, 0, 1, 0])
+    np.testing.assert_allclose(model.joint_positions(q), [0.3, -0.4])
+    np.testing.assert_allclose(model.gravity, [0, 0, -1.62])
+    # What is chosen comes first, and another base has no pose in the file.
+    held = RobotSettings(
+        str(path),
+        base="fixed",
+        end_effector="front",
+        locked_joints="elbow",
+        gravity="0 0 -9.81",
+        initial_positions="shoulder=0.1",
+    )
+    model = held.model(text)
+    q = held.initial_configuration(model, text)
+    np.testing.assert_allclose(model.joint_positions(q), [0.1])
+    assert (model.end_effector, model.gravity[2]) == ("front", -9.81)
+
+
+def test_check_says_what_an_mjcf_is_and_what_the_model_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hand.xml"
+    path.write_text(HAND)
+    check(str(path), "auto", "")
+    said = capsys.readouterr()
+    assert "hand.xml is valid" in said.out
+    assert "wrist, index_1, index_2" in said.out
+    assert "the model leaves out tendons: flexor" in said.err
+    path.write_text(HAND.replace('type="slide"', 'type="ball"'))
+    with pytest.raises(VmsPhError, match="ball joints are not covered"):
+        check(str(path), "auto", "")
+
+
+def test_other_readers_accept_the_equivalent_urdf(urdf, capfd: pytest.CaptureFixture[str]) -> None:
+    for xml in ROBOTS.values():
+        text = urdf(xml)
+        ours = VMSModel.from_urdf(text).pinocchio
+        root = pin.JointModelFreeFlyer() if "floating" in text else None
+        theirs = pin.buildModelFromXML(text, root) if root else pin.buildModelFromXML(text)
+        assert theirs.nv == ours.nv
+        np.testing.assert_allclose(
+            pin.computeTotalMass(theirs), pin.computeTotalMass(ours), rtol=1e-15
+        )
+        for mine, plain in zip(ours.inertias, theirs.inertias, strict=True):
+            assert mine.isApprox(plain)
+    assert "rror" not in capfd.readouterr().err

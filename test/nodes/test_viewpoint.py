@@ -1,0 +1,113 @@
+"""The page shows every robot whole, upright and, if it lives in a plane, from the side."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from vms_ph.msg import Energy, Power
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+from vms_ph_io.energy_split import LawSplit
+from vms_ph_io.robot_settings import RobotSettings
+
+# An optional dependency.
+viser = pytest.importorskip("viser")
+from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
+from vms_ph_nodes.views.strip import Strip  # noqa: E402
+from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
+from vms_ph_nodes.web_viewer import summary  # noqa: E402
+
+DRONE = str(Path(__file__).parent / "own_drone.urdf")
+
+# Half of the vertical angle of viser's camera.
+HALF_ANGLE = np.radians(75.0 / 2)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    made = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    yield made
+    made.stop()
+
+
+def _seen(server: Any, settings: RobotSettings) -> tuple[VMSModel, np.ndarray, Viewpoint]:
+    description = settings.description()
+    model = settings.model(description)
+    box = RobotScene(server, model, description).box(settings.initial_configuration(model))
+    return model, box, viewpoint(model, box)
+
+
+@pytest.mark.parametrize("robot", [*robots.names(), DRONE])
+def test_the_camera_sees_the_whole_robot_upright(robot: str, server: Any) -> None:
+    model, box, view = _seen(server, RobotSettings(robot, "floating" if robot == DRONE else ""))
+    assert (box[1] - box[0]).max() > 0.1
+    for corner in itertools.product(*box.T):
+        ray, axis = np.array(corner) - view.position, view.look_at - view.position
+        cosine = ray @ axis / np.linalg.norm(ray) / np.linalg.norm(axis)
+        assert np.arccos(cosine) < HALF_ANGLE
+    distance = np.linalg.norm(view.position - view.look_at)
+    assert distance < 2.0 * view.size  # and not from afar
+    assert view.size <= 8 * view.cell < 2 * view.size * 1.0001
+    if np.any(model.gravity):
+        np.testing.assert_allclose(view.up * 9.81, -model.gravity)
+    axis = (view.position - view.look_at) / distance
+    if robot.endswith("hopper"):
+        np.testing.assert_array_equal(view.up, [0, 1, 0])
+        np.testing.assert_allclose(axis, [0, 0, 1])
+        assert view.grid == "xz"
+    else:
+        np.testing.assert_array_equal(view.up, [0, 0, 1])
+        assert 0.2 < axis @ view.up < 0.7
+        assert view.grid == "xy"
+    assert view.floor @ view.up == pytest.approx(0.0)
+
+
+def test_the_view_follows_the_settings_of_the_robot(server: Any) -> None:
+    _, box, view = _seen(server, RobotSettings("panda", gravity="0 -1.62 0"))
+    np.testing.assert_array_equal(view.up, [0, 1, 0])
+    assert view.grid == "xz"
+    other = _seen(server, RobotSettings("panda", initial_positions="panda_joint4=-0.1"))[1]
+    assert other[1, 2] > box[1, 2] + 0.1  # the arm is stretched upwards
+
+
+def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways(
+    server: Any,
+) -> None:
+    _, _, view = _seen(server, RobotSettings("revolute_hopper"))
+    start = np.array([1.0, 0.5, 0.0])
+    chase = Chase(start, view)
+    for sway in (0.1, -0.2, 0.0):
+        assert not chase.step(start + np.array([0.0, sway * view.size, 0.0])).any()
+    moved = sum(
+        (chase.step(start + x * np.eye(3)[0]) for x in np.linspace(0.0, 10.0, 60)), np.zeros(3)
+    )
+    # The robot is at most the free distance away from the middle.
+    np.testing.assert_allclose(moved, [10.0 - 0.4 * view.size, 0.0, 0.0])
+    np.testing.assert_allclose(chase.look_at, view.look_at + moved)
+    assert not chase.step(np.array([np.nan, 0.0, 0.0])).any()
+
+
+def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:
+    strip = Strip(server, "energy")
+    for labels in (("total", "kinetic, task"), ("total", "kinetic, base", "kinetic, shape")):
+        for time in (0.0, 1.0, 2.0):
+            strip.add(time, dict.fromkeys(labels, time))
+        strip.draw()
+        assert [series["label"] for series in strip._plot.series] == ["t", *labels]
+        assert len(strip._plot.data) == len(labels) + 1
+        np.testing.assert_array_equal(strip._plot.data[1], [0.0, 1.0, 2.0])
+
+
+def test_the_summary_of_the_page_has_the_base_port_and_the_parts_of_the_energy() -> None:
+    law = LawSplit()
+    energy = Energy(total=4.0, potential=1.0, kinetic_base=2.0, kinetic_shape=1.0)
+    power = Power(torque_energy=0.5, stored=0.5)
+    assert "wrench_base" not in summary(power, energy, law)
+    law.moving = True
+    text = summary(power, energy, law)
+    assert "torque +0.5000 + wrench_base +0.0000" in text
+    assert "4.0000 J = potential 1.0000 + kinetic, base 2.0000 + kinetic, shape 1.0000 J" in text

@@ -1,0 +1,229 @@
+"""The settings of a robot, as text: what launch files, nodes and commands are given about it.
+
+Every node builds its model here, so that all nodes of a launch have the same one.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vms_ph_dynamics.errors import OptionError
+
+from . import robots
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import Allocation, VMSModel
+    from vms_ph_dynamics.arrays import Array
+
+    from .mjcf import MjcfNotes
+    from .robots import Robot
+
+_SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
+
+BASES = ("auto", "fixed", "planar", "floating")
+
+
+@dataclass(frozen=True)
+class RobotSettings:
+    """A robot and what is chosen about it; empty text means the default of the robot.
+
+    Attributes:
+        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file.
+        base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
+        end_effector: frame of the end-effector wrench.
+        tools: frames of further wrench ports, with spaces or commas between.
+        srdf: path of an SRDF, whose end effectors are ports too.
+        locked_joints: joints to lock, ``name`` or ``name=position``, with spaces or commas between.
+        inertia: what is done about inertias that no rigid body has, as for
+            :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
+        gravity: three numbers, m/s^2, in the inertial frame, with spaces or commas between.
+        initial_positions: initial joint positions, rad or m, ``name=position``.
+    """
+
+    robot: str = ""
+    base: str = ""
+    end_effector: str = ""
+    tools: str = ""
+    srdf: str = ""
+    locked_joints: str = ""
+    inertia: str = ""
+    gravity: str = ""
+    initial_positions: str = ""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the settings."""
+        return tuple(item.name for item in fields(cls))
+
+    def updated(self, given: Mapping[str, str]) -> "RobotSettings":
+        """Return these settings with those of ``given`` that are not empty."""
+        names = self.names()
+        return replace(self, **{k: v for k, v in given.items() if k in names and v})
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the robot is given by its name."""
+        return self.robot in robots.names()
+
+    @property
+    def are_defaults(self) -> bool:
+        """Whether nothing but the robot is chosen."""
+        chosen = [getattr(self, name) for name in self.names() if name != "robot"]
+        return not any(text not in ("", "auto") for text in chosen)
+
+    def description(self, warn: Any = None) -> str:
+        """Return the URDF text of the robot.
+
+        Args:
+            warn: called with each warning about a file of the user, or None.
+
+        Raises:
+            VmsPhError: no such robot or file, or an invalid robot description.
+        """
+        from .packages import with_file_addresses
+        from .urdf import read_urdf, require_sound
+
+        if not (self.robot.endswith(_SUFFIXES) or "/" in self.robot):
+            return robots.get(self.robot).description()
+        xml = read_urdf(self.robot)
+        for warning in require_sound(xml, Path(self.robot).name):
+            if warn is not None:
+                warn(warning)
+        return with_file_addresses(xml)
+
+    def model(self, description: str) -> "VMSModel":
+        """Return the model of a description.
+
+        Raises:
+            VmsPhError: a setting is not valid, or does not fit the robot.
+        """
+        from vms_ph_dynamics import VMSModel
+
+        from .urdf.srdf import with_srdf
+
+        if self.base not in ("", *BASES):
+            raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
+        base = "" if self.base == "auto" else self.base
+        gravity, locked = _three(self.gravity), _positions(self.locked_joints, "locked_joints")
+        end_effector, inertia = self.end_effector or None, self.inertia or "auto"
+        tools: Iterable[str] = _words(self.tools)
+        if self.srdf:
+            end_effector, tools = with_srdf(self.srdf, end_effector, tools)
+        if self.is_bundled:
+            known = robots.get(self.robot)
+            model = known.model(
+                description,
+                base or None,
+                end_effector,
+                inertia,
+                gravity=gravity,
+                locked_joints=locked,
+            )
+            return model.with_tools(tools)
+        # A description may have a gravity of its own.
+        chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
+        return VMSModel.from_urdf(
+            description,
+            base or "auto",  # type: ignore[arg-type]
+            end_effector,
+            locked_joints=locked,
+            inertia=inertia,  # type: ignore[arg-type]
+            tools=tools,
+            **chosen,
+        )
+
+    def initial_configuration(self, model: "VMSModel", description: str = "") -> "Array":
+        """Return the configuration in which a simulation begins, (nq,).
+
+        Args:
+            model: the model.
+            description: its URDF text, which has the home posture of an MJCF.
+
+        Raises:
+            VmsPhError: a joint is unknown, or a position is not a number.
+        """
+        from .mjcf import notes_of
+
+        known: Robot | MjcfNotes | None = None
+        if self.is_bundled:
+            known = robots.get(self.robot)
+        elif description:
+            known = notes_of(description)
+        home = {} if known is None else dict(known.home)
+        # A joint that the settings lock has no position, and another base another pose.
+        positions = {name: value for name, value in home.items() if name in model.joint_names}
+        for name, value in _positions(self.initial_positions, "initial_positions", True).items():
+            if name not in model.joint_names:
+                raise OptionError(
+                    f"initial_positions: '{name}' is no joint of '{model.name}'"
+                    f"{_nearest(name, model.joint_names)}; its joints are "
+                    f"{', '.join(model.joint_names)}"
+                )
+            positions[name] = value
+        pose = None if known is None or model.base != known.base else known.home_base or None
+        return model.configuration(positions, pose)
+
+    def on_floor(self) -> bool:
+        """Return whether the robot is simulated with a floor."""
+        return self.is_bundled and robots.get(self.robot).on_floor
+
+    def allocation(self) -> "Allocation | None":
+        """Return the actuator allocation of a bundled robot on its own base, or None."""
+        if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
+            return None
+        return robots.get(self.robot).allocation()
+
+
+def from_arguments(text: str) -> dict[str, str]:
+    """Return the launch arguments in a text like ``base=floating; gravity=0 0 -1.62``.
+
+    Raises:
+        OptionError: a part is not of the form name=value.
+    """
+    found = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(f"launch arguments are name=value with ; between; given: '{part}'")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _three(text: str) -> tuple[float, float, float] | None:
+    if not text:
+        return None
+    try:
+        x, y, z = (float(word) for word in _words(text.strip("[]()")))
+    except ValueError:
+        raise OptionError(
+            f"gravity must be three numbers in m/s^2, like 0 0 -9.81; given: '{text}'"
+        ) from None
+    return x, y, z
+
+
+def _positions(text: str, what: str, valued: bool = False) -> dict[str, float]:
+    found = {}
+    for word in _words(text):
+        name, equals, value = word.partition("=")
+        try:
+            if not name or (valued and not equals):
+                raise ValueError
+            found[name] = float(value) if equals else 0.0
+        except ValueError:
+            form = "name=position" if valued else "name or name=position"
+            raise OptionError(
+                f"{what} must be {form}, with spaces or commas between, positions in rad or m; "
+                f"given: '{word}'"
+            ) from None
+    return found
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""

@@ -1,0 +1,67 @@
+"""Checks the settings of a robot before a launch file starts its nodes.
+
+``check_settings "robot=arm.urdf; base=floating"``: a setting that is wrong is one sentence on
+stderr, instead of one from each node.
+"""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import robots
+from vms_ph_io.robot_settings import RobotSettings, from_arguments
+from vms_ph_io.yaml_text import read_yaml
+
+
+def check(arguments: dict[str, str]) -> list[str]:
+    """Build the model and the controller of launch arguments, and return the warnings.
+
+    Raises:
+        VmsPhError: one of them is not accepted, or does not fit the robot.
+    """
+    settings = RobotSettings().updated(arguments)
+    kind, config = arguments.get("controller", ""), arguments.get("config", "")
+    if settings.is_bundled and settings.are_defaults and not kind:
+        robots.get(settings.robot).path()
+        return []
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = settings.model(settings.description(told.append))
+    told += [str(warning.message) for warning in caught]
+    settings.initial_configuration(model)
+    if config and not kind:
+        kind = _law_of(Path(config))
+    if kind:
+        from vms_ph_controllers.hosting.loading import make_controller
+
+        make_controller(kind, model, settings.allocation())
+    return told
+
+
+def _law_of(file: Path) -> str:
+    """Return the controller in a parameter file, or an empty string."""
+    content = read_yaml(file)
+    nodes = content.items() if isinstance(content, dict) else ()
+    for name, node in nodes:
+        found = node.get("ros__parameters") if isinstance(node, dict) else None
+        if str(name).rpartition("/")[2] == "controller" and isinstance(found, dict):
+            return str(found.get("controller", ""))
+    return ""
+
+
+def main() -> None:
+    """Check the settings in the first argument."""
+    try:
+        told = check(from_arguments(sys.argv[1] if len(sys.argv) > 1 else ""))
+    except VmsPhError as error:
+        print(error, file=sys.stderr)
+        sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
+    for warning in told:
+        print(warning, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

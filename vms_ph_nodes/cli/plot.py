@@ -1,0 +1,27 @@
+"""vms-ph plot: the energies, powers and task error of a recorded run."""
+
+from pathlib import Path
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+
+def plot(
+    run: Path = typer.Argument(help="a bag, or the folder of a run of the demo"),
+    out: Path = typer.Option(
+        Path(), help="PNG file; default: energy.png beside the bag", show_default=False
+    ),
+) -> None:
+    """Plot the energies, port powers and task error of a recorded run to a PNG file."""
+    from vms_ph_io.plots import plot_run
+    from vms_ph_io.run_record import read_run
+
+    bag = run / "bag" if (run / "bag").is_dir() else run
+    file = bag.parent / "energy.png" if out == Path() else out
+    record = read_run(bag)
+    try:
+        plot_run(record, file)
+    except (OSError, ValueError) as error:
+        raise VmsPhError(f"{file} cannot be written as a picture: {error}") from None
+    typer.echo(file)

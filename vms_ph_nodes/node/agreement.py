@@ -1,0 +1,112 @@
+"""Whether the nodes of a namespace have the same robot, from their heartbeats.
+
+Every node that has a model publishes what defines it in its heartbeat on /diagnostics. A node
+compares its own with those of the nodes that determine the motion: the simulator, or else the
+controller, or else its equals.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+
+ROBOT, RANK = "robot", "robot from"
+
+# Who determines the motion comes first.
+SIMULATOR, CONTROLLER, OTHER = 0, 1, 2
+
+_DIGITS = 9
+
+
+def identity(model: VMSModel) -> str:
+    """Return what defines a model, as ``name=value`` with semicolons between."""
+    tree = model.tree.pinocchio
+    digest = hashlib.sha256()
+    for i in range(1, tree.njoints):
+        digest.update(_rounded(tree.inertias[i].toDynamicParameters()))
+        digest.update(_rounded(tree.jointPlacements[i].homogeneous))
+    digest.update(_rounded(tree.frames[model.end_effector_id].placement.homogeneous))
+    parts = {
+        "name": model.name,
+        "base": model.base,
+        "joints": ", ".join(model.joint_names),
+        "mass": f"{model.total_mass:.6g} kg",
+        "end_effector": model.end_effector,
+        "tools": ", ".join(model.tools) or "none",
+        "gravity": " ".join(f"{g:g}" for g in model.gravity.tolist()),
+        "fluid": "none" if model.fluid is None else f"{model.fluid.density:g} kg/m^3",
+        "inertia": digest.hexdigest()[:12],
+    }
+    return "; ".join(f"{name}={value}" for name, value in parts.items())
+
+
+def _rounded(values: object) -> bytes:
+    """Return numbers as text that does not depend on the last digits."""
+    flat = np.asarray(values, dtype=float).ravel()
+    return " ".join(f"{x + 0.0:.{_DIGITS}g}" for x in np.round(flat, 12)).encode()
+
+
+class Agreement:
+    """Compares the robot of a node with those of the other nodes of its namespace."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the node's, with its namespace."""
+        self._name = name
+        self._space = name.rpartition("/")[0]
+        self._own, self._rank = "", OTHER
+        self._others: dict[str, tuple[str, int]] = {}
+
+    def declare(self, model: VMSModel, rank: int) -> None:
+        """Set the robot of this node."""
+        self._own, self._rank = identity(model), rank
+
+    def values(self) -> dict[str, object]:
+        """Return what this node's heartbeat says about its robot."""
+        return {ROBOT: self._own, RANK: self._rank} if self._own else {}
+
+    def see(self, name: str, values: Mapping[str, str]) -> None:
+        """Note what another node's heartbeat says."""
+        rank = values.get(RANK, "")
+        if name.rpartition("/")[0] == self._space and ROBOT in values and rank.isdigit():
+            self._others[name] = (values[ROBOT], int(rank))
+        else:
+            self._others.pop(name, None)
+
+    def forget(self, name: str) -> None:
+        """Forget a node that has ended or is lost."""
+        self._others.pop(name, None)
+
+    @property
+    def disagreement(self) -> str:
+        """A sentence about another node with another robot, or empty."""
+        if not self._own or not self._others:
+            return ""
+        first = min(rank for _, rank in self._others.values())
+        if first > self._rank:
+            return ""
+        for name, (robot, rank) in sorted(self._others.items()):
+            if rank == first and robot != self._own:
+                return (
+                    f"{self._name} has another robot than {name} ({_differences(self._own, robot)})"
+                    "; give both the same robot, base, end_effector, locked_joints and gravity"
+                )
+        return ""
+
+
+def _differences(own: str, other: str) -> str:
+    mine, theirs = (dict(_pairs(text)) for text in (own, other))
+    return "; ".join(
+        f"{name}: '{mine.get(name, '')}', there '{theirs.get(name, '')}'"
+        for name in {**mine, **theirs}
+        if mine.get(name) != theirs.get(name)
+    )
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    found = []
+    for part in text.split("; "):
+        name, _, value = part.partition("=")
+        found.append((name, value))
+    return found
