@@ -258,8 +258,8 @@ void mistakes_are_reported_in_one_sentence() {
   elsewhere.environment = "/no/such/folder";
   refused("users_own.Spring", arm(), elsewhere, "is no virtual environment of Python");
   refused("users_own.Sprong", arm(), patient(), "there is no controller 'users_own.Sprong'");
-  refused("nowhere.Spring", arm(), patient(), "give module.Class");
-  refused("Spring", arm(), patient(), "give module.Class");
+  refused("nowhere.Spring", arm(), patient(), "package.module:Class");
+  refused("Spring", arm(), patient(), "package.module:Class");
   refused("users_own.NoController", arm(), patient(), "must derive from Controller");
   refused("users_own.Unfinished", arm(), patient(), "it must define update");
   refused("broken_module.Spring", arm(), patient(), "a module that fails when it is imported");

@@ -33,6 +33,7 @@ class Twins(Drive):
         )
         self.told: Counter[str] = Counter()
         self.worst = 0.0
+        self.parity, self.spent = PARITY, False
 
     def reset(self, q: np.ndarray) -> bool:
         taken = super().reset(q)
@@ -50,6 +51,12 @@ class Twins(Drive):
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
         force = np.concatenate([ours.wrench_base, ours.torque])
         size = float(np.abs(force).max())
+        # The share that a nearly empty tank covers is a square root of its level: a difference of
+        # 1e-16 J between two levels of 1e-6 J becomes one of 1e-8 in the effort, and in the record
+        # of the next sample.
+        spends = "the energy tank covers" in ours.reason
+        self.parity = 1e-7 if spends or self.spent else PARITY
+        self.spent = spends
         self.compare(theirs.wrench_base, ours.wrench_base, size)
         self.compare(theirs.torque, ours.torque, size)
         self.compare(theirs.task_error, ours.task_error, 1.0)
@@ -68,7 +75,7 @@ class Twins(Drive):
         off = float(np.abs(np.asarray(theirs) - expected).max(initial=0.0))
         scale = max(size, float(np.abs(expected).max(initial=0.0)), 1e-6)
         self.worst = max(self.worst, off / scale)
-        assert off <= PARITY * scale, (theirs, ours)
+        assert off <= self.parity * scale, (theirs, ours)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.__name__)

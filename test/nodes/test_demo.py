@@ -138,9 +138,9 @@ STRANGER = """
 
 
 def test_a_program_without_this_package_reads_the_joint_states_in_the_printed_environment(
-    demo: Demo, tmp_path: Path
+    demo: Demo, start: Start, tmp_path: Path
 ) -> None:
-    line = demo.program.await_output(r"  (export .*)")[1]
+    line = start("env").await_output(r"(export .*)")[1]
     script = tmp_path / "stranger.py"
     script.write_text(textwrap.dedent(STRANGER))
     shell = f"{line}\nexec {sys.executable} {script}"
