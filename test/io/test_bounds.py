@@ -285,3 +285,9 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
 def test_a_path_with_a_null_character_is_reported() -> None:
     with pytest.raises(VmsPhError, match=r"is not the path of a file|there is no file"):
         load_urdf("a\0.urdf")
+
+
+@pytest.mark.parametrize("origin", ['rpy="1.5"', 'rpy="inf 0 0"', 'xyz="1 2"', 'rpy="1 2 3 4"'])
+def test_an_origin_of_an_inertia_with_wrong_numbers_is_reported(origin: str) -> None:
+    inertial = _INERTIAL.replace("<inertial>", f"<inertial><origin {origin}/>")
+    assert check_urdf(_chain(2, "continuous", inertial)).errors

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from .description import is_given
+from .description import LARGEST_NUMBER, is_given
 from .link_inertia import LinkInertia
 
 _NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
@@ -71,6 +71,9 @@ def _read(element: ET.Element) -> Inertial | None:
         tensor = np.array([[of[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"])
         mass = of["value"]
     except (KeyError, ValueError):
+        return None
+    numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])
+    if not len(centre) == len(angles) == 3 or not (np.abs(numbers) <= LARGEST_NUMBER).all():
         return None
     if angles.any():
         R = pin.rpy.rpyToMatrix(angles)
