@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import tempfile
-import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fuzz.surface import Surface
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.ephs.multibody import from_urdf
+from vms_ph_dynamics.robot.description import parse_description
 from vms_ph_io import load_urdf, read_urdf, robots, share_directory
 from vms_ph_io.urdf.checks import check_urdf
 from vms_ph_io.urdf.visuals import visuals
@@ -73,8 +73,9 @@ def _urdf(data: bytes) -> None:
     check_urdf(xml)
     model = load_urdf(path)
     _is_finite(model)
-    # No inertia is lost: that of the links that move is all there.
-    given = sum(float(m.get("value", "")) for m in ET.fromstring(xml).findall("link/inertial/mass"))
+    # No inertia is lost: that of the links that move is all there. That of the ground may be any.
+    masses = parse_description(xml).findall("link/inertial/mass")
+    given = sum(max(0.0, float(mass.get("value", ""))) for mass in masses)
     # A repair may add a small body.
     assert model.repairs or model.total_mass <= given * (1 + 1e-9)
     visuals(xml)
