@@ -152,3 +152,12 @@ def random_robot(rng: np.random.Generator) -> str:
         f'<mujoco><compiler angle="radian"/><option gravity="{numbers(3, 10)}"/>'
         f"<worldbody>{body(True)}</worldbody></mujoco>"
     )
+
+
+CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 2) for y in (0, 1) for z in (0, 3)) + (
+    "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+)
+
+
+def mjcf(world: str, *rest: str) -> str:
+    return f"<mujoco>{''.join(rest)}<worldbody>{world}</worldbody></mujoco>"

@@ -1,47 +1,22 @@
-"""Joints, actuators, bases and shapes of MJCF files, and what is refused or left out."""
+"""Joints, actuators, bases and kinds of MJCF files, and what is left out."""
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY
+from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY, mjcf
 
 import vms_ph_io
 from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
-from vms_ph_io.mjcf import MjcfNotes, Worker, mjcf_to_urdf, notes_of
-from vms_ph_io.mjcf.poses import roll_pitch_yaw
+from vms_ph_io.mjcf import MjcfNotes, Worker, notes_of
 from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.urdf import UrdfWarning, check_urdf
-from vms_ph_io.urdf.visuals import visuals
+from vms_ph_io.urdf import UrdfWarning
 from vms_ph_nodes.cli.check import check
 
 BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker() as process:
-        yield process
-
-
-@pytest.fixture
-def urdf(worker: Worker, tmp_path: Path):
-    """The URDF equivalent of a text."""
-
-    def convert(xml: str) -> str:
-        path = tmp_path / "robot.xml"
-        path.write_text(xml)
-        return worker.convert(path)
-
-    return convert
-
-
-def mjcf(world: str, *rest: str) -> str:
-    return f"<mujoco>{''.join(rest)}<worldbody>{world}</worldbody></mujoco>"
 
 
 def notes(text: str) -> MjcfNotes:
@@ -201,95 +176,6 @@ def test_a_free_object_beside_an_arm_is_left_out_and_named(urdf) -> None:
     assert "free objects beside the robot: box" in notes(text).left_out
 
 
-@pytest.mark.parametrize(
-    ("xml", "said"),
-    [
-        (
-            mjcf('<body><joint name="hip" type="ball"/><geom size="1"/></body>'),
-            "'hip': ball joints",
-        ),
-        (mjcf('<body><geom size="1"/></body>'), "no joint that moves a body"),
-        (
-            mjcf(
-                "".join(
-                    f'<body name="{n}"><freejoint/><geom size="1"/><body><joint/><geom size="1"/>'
-                    "</body></body>"
-                    for n in "ab"
-                )
-            ),
-            "several robots: 'a', 'b'",
-        ),
-        ("<mujoco><worldbody>", "robot.xml is not well-formed XML: no element found"),
-        ("<mujoco><wheel/></mujoco>", "cannot be compiled by MuJoCo: .*wheel"),
-        (mjcf(f'<replicate count="1e9">{BODY}</replicate>'), "more than 200000 elements"),
-        (mjcf(f'<replicate count="nan">{BODY}</replicate>'), "cannot be compiled|elements"),
-        (mjcf("<body>" * 600 + "</body>" * 600), "nested more than 512 deep"),
-        (mjcf('<body><flexcomp name="cloth"/></body>'), "<flexcomp> 'cloth' is deformable"),
-        (mjcf('<include file="robot.xml"/>'), "robot.xml includes itself"),
-        (mjcf('<include file="/dev/zero"/>'), "/dev/zero is not a file"),
-        (
-            mjcf(
-                '<body><joint/><geom type="mesh" mesh="m"/></body>',
-                '<asset><mesh name="m" file="none.stl"/></asset>',
-            ),
-            "none.stl",
-        ),
-        (
-            mjcf(
-                '<body><joint/><geom type="mesh" mesh="m"/></body>',
-                '<asset><mesh name="m" file="/dev/zero" content_type="model/stl"/></asset>',
-            ),
-            "/dev/zero is not a file",
-        ),
-        (
-            mjcf(BODY, '<asset><mesh name="m" builtin="sphere" params="5000"/></asset>'),
-            "params of <mesh> must be at most 100",
-        ),
-        (mjcf(BODY, '<option gravity="0 1e308 0"/>'), "gravity of <mjcf> must|cannot be comp"),
-        (
-            mjcf('<body pos="0 0 nan"><joint/><geom size="1"/></body>'),
-            r"body_pos\[1\] is not fin|cannot be",
-        ),
-        # MuJoCo takes this name for a format, and ends its process.
-        (mjcf('<body name="%n%n%n"><body name="%n%n%n"/></body>'), "cannot be compiled by MuJoCo"),
-    ],
-)
-def test_what_is_not_covered_is_refused_in_a_sentence(
-    xml: str, said: str, tmp_path: Path, worker: Worker
-) -> None:
-    path = tmp_path / "robot.xml"
-    path.write_text(xml)
-    if "%n" in xml:
-        with Worker() as own, pytest.raises(ModelError, match=said) as found:
-            own.convert(path)
-    else:
-        with pytest.raises(ModelError, match=said) as found:
-            VMSModel.from_urdf(worker.convert(path))
-    assert "defect" not in str(found.value)
-
-
-def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
-    path = tmp_path / "robot.xml"
-    path.write_text(HAND)
-    with Worker() as own:
-        with pytest.raises(ModelError, match=r"takes longer than 0\.001 s"):
-            own.convert(path, 0.001)
-        assert not own.is_alive
-
-
-def test_without_mujoco_the_extra_to_install_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "shadow"
-    folder.mkdir()
-    (folder / "mujoco.py").write_text("raise ImportError('none here')")
-    monkeypatch.syspath_prepend(str(folder))
-    path = tmp_path / "robot.xml"
-    path.write_text(HAND)
-    with pytest.raises(VmsPhError, match=r"pip install 'vms-ph\[mjcf\]'"):
-        mjcf_to_urdf(path)
-
-
 def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) -> None:
     inertial = (
         '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -337,70 +223,6 @@ def test_included_files_and_their_defaults_are_read(tmp_path: Path, worker: Work
     scene.write_text('<mujoco model="scene"><include file="parts/arm.xml"/></mujoco>')
     model = VMSModel.from_urdf(worker.convert(scene))
     assert (model.name, model.joints.damping.tolist()) == ("scene", [3.0])
-
-
-CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 2) for y in (0, 1) for z in (0, 3)) + (
-    "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
-)
-
-
-@pytest.mark.parametrize("inertial", ["", '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'])
-def test_a_mesh_is_drawn_where_mujoco_has_it(inertial: str, worker: Worker, tmp_path: Path) -> None:
-    (tmp_path / "meshes").mkdir()
-    (tmp_path / "meshes/cube.obj").write_text(CUBE)
-    xml = mjcf(
-        f'<body name="b">{inertial}<joint name="j"/><geom type="mesh" mesh="cube" pos="1 2 3" '
-        'euler="30 40 50" material="m"/></body>',
-        '<compiler meshdir="meshes"/><asset><mesh file="cube.obj" scale="0.1 0.2 0.1"/>'
-        '<material name="m" rgba="1 0 0.5 1"/></asset>',
-    )
-    path = tmp_path / "robot.xml"
-    path.write_text(xml)
-    text = worker.convert(path)
-    (visual,) = visuals(text)
-    assert visual.mesh == f"file://{tmp_path}/meshes/cube.obj"
-    assert visual.colour == (1.0, 0.0, 0.5, 1.0)
-    corners = np.array([[float(w) for w in line.split()[1:]] for line in CUBE.split("\n")[:8]])
-    drawn = corners * visual.size @ visual.pose[:3, :3].T + visual.pose[:3, 3]
-    m = mujoco.MjModel.from_xml_path(str(path))
-    d = mujoco.MjData(m)
-    mujoco.mj_kinematics(m, d)
-    axes = d.geom_xmat[0].reshape(3, 3)
-    theirs = m.mesh_vert @ axes.T + d.geom_xpos[0]
-    for corner in drawn:
-        assert np.abs(theirs - corner).max(axis=1).min() < 1e-6  # single precision
-    np.testing.assert_allclose(VMSModel.from_urdf(text).total_mass, m.body_mass[1])
-    if inertial:  # nothing else needs the file
-        (tmp_path / "meshes/cube.obj").unlink()
-        findings = check_urdf(worker.convert(path))
-        assert not findings.errors
-        assert any("cube.obj' cannot be read" in text for text in findings.warnings)
-
-
-def test_visible_geoms_are_drawn_by_standard_shapes(urdf) -> None:
-    shapes = [(v.link, v.shape, v.size) for v in visuals(urdf(TWO_JOINTS_IN_A_BODY))]
-    length = float(np.linalg.norm([0.2, 0.1, 0.3]))
-    assert shapes[0] == ("pedestal", "cylinder", (0.1, 0.4))
-    assert [(link, shape) for link, shape, _ in shapes[1:]] == [
-        ("fore", "cylinder"),
-        ("fore", "sphere"),
-        ("fore", "sphere"),
-    ]
-    np.testing.assert_allclose(shapes[1][2], [0.04, length])
-    # Those of group 3 are for collisions.
-    links = {v.link for v in visuals(urdf(HAND))}
-    assert links == {"palm", "index_tip", "pad_0", "pad_1"}
-
-
-def test_rotations_at_the_pole_of_their_angles_keep_full_precision() -> None:
-    rng = np.random.default_rng(0)
-    for k in range(200):
-        off = 10.0 ** rng.uniform(-18, -2) * (k % 3 - 1)
-        pitch = rng.choice([-1, 1]) * np.pi / 2 + off
-        roll, yaw = rng.uniform(-np.pi, np.pi, 2)
-        rotation = pin.rpy.rpyToMatrix(roll, pitch, yaw)
-        again = pin.rpy.rpyToMatrix(*roll_pitch_yaw(rotation))
-        np.testing.assert_allclose(again, rotation, atol=2e-15)
 
 
 def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:

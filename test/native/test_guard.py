@@ -157,3 +157,23 @@ def test_a_state_that_does_not_fit_is_refused_in_a_sentence(native: ModuleType) 
     guard = make_guard(vms_ph_controllers.TaskSpaceIDAPBC(model), native=True)
     with pytest.raises(StateError, match="q"):
         guard.reset(RobotState(np.zeros(3), np.zeros(model.nv)))
+
+
+def test_a_core_of_other_sources_is_not_used(
+    native: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Older:
+        """A guard that does not know the gain ``delay``."""
+
+        def __init__(self, *given: object) -> None:
+            self._guard = real(*given)
+
+        def set_gain(self, name: str, value: float) -> bool:
+            return name != "delay" and bool(self._guard.set_gain(name, value))
+
+    real = native.Guard
+    monkeypatch.setattr(native, "Guard", Older)
+    law = vms_ph_controllers.TaskSpaceIDAPBC(robots.load("panda"))
+    assert isinstance(make_guard(law), Guard)
+    with pytest.raises(ModelError, match=r"no gain 'delay' .* ./vms native builds it anew"):
+        make_guard(law, native=True)

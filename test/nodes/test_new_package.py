@@ -65,7 +65,7 @@ def test_friction_that_no_step_can_follow_is_left_out(drone: Path, tmp_path: Pat
             assert parameters[f"/**/{node}"]["ros__parameters"]["joint_friction"] is simulated
 
 
-def test_it_installs_with_pip(drone: Path, tmp_path: Path) -> None:
+def test_its_files_are_installed_where_ros_looks_for_them(drone: Path, tmp_path: Path) -> None:
     made = NewPackage("my_quad", _settings(drone)).write(tmp_path)
     words = [
         sys.executable,

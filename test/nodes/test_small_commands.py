@@ -1,5 +1,6 @@
 """Small commands: version, environment, plot."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from vms_ph_dynamics import StandardForm, __version__, integrate
+from vms_ph_dynamics import StandardForm, VmsPhError, __version__, integrate
 from vms_ph_io import robots
 from vms_ph_io.plots import plot_trajectory
 from vms_ph_nodes.cli.app import make_app
@@ -22,6 +23,13 @@ def test_the_environment_is_a_line_for_the_shell(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     done = CliRunner().invoke(make_app(), ["env"])
     assert done.output.startswith("export ROS_DOMAIN_ID=7 ")
+
+
+def test_beside_a_ros_2_there_is_no_environment_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = CliRunner().invoke(make_app(), ["env"])
+    assert isinstance(done.exception, VmsPhError)
+    assert "see them already" in str(done.exception)
 
 
 def test_a_plot_of_what_is_no_bag_is_refused(tmp_path: Path) -> None:

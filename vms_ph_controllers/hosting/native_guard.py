@@ -42,7 +42,7 @@ class NativeGuard:
         """Make the counterpart of a law; see :class:`.Guard`.
 
         Raises:
-            ValueError: C++ does not cover this robot.
+            ValueError: C++ does not cover this robot, or has been built from other sources.
         """
         self.law, model = law, law.model
         rotors = None
@@ -57,7 +57,11 @@ class NativeGuard:
         self._gains: Any = None
         self._check = model.evaluate
         self._seen = model.neutral_configuration()
-        self._take_gains()
+        if foreign := self._take_gains():
+            raise ValueError(
+                f"the installed C++ core has no gain '{foreign[0]}' with this value; it was built "
+                "from other sources, ./vms native builds it anew"
+            )
 
     def reset(self, state: RobotState) -> None:
         """Restart the law, and accept where the robot is.
@@ -107,10 +111,14 @@ class NativeGuard:
             command.authority,
         )
 
-    def _take_gains(self) -> None:
+    def _take_gains(self) -> list[str]:
+        """Set the gains in C++ and return the names of those that it refuses."""
         self._gains = self.law.gains
-        for item in fields(self._gains):
-            self._guard.set_gain(item.name, float(getattr(self._gains, item.name)))
+        return [
+            item.name
+            for item in fields(self._gains)
+            if not self._guard.set_gain(item.name, float(getattr(self._gains, item.name)))
+        ]
 
 
 def make_guard(

@@ -1,6 +1,10 @@
 """vms-ph env: how other DDS programs join the domain of these nodes."""
 
+import importlib.util
+
 import typer
+
+from vms_ph_dynamics.errors import VmsPhError
 
 
 def env() -> None:
@@ -8,6 +12,10 @@ def env() -> None:
 
     Use it as: eval "$(vms-ph env)"
     """
+    if importlib.util.find_spec("vms_ph_embedded") is None:
+        raise VmsPhError(
+            "these nodes run in the ROS 2 that is sourced here; its other programs see them already"
+        )
     from vms_ph_embedded.discovery import export_line
 
     typer.echo(export_line())

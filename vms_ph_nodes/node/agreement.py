@@ -90,7 +90,8 @@ class Agreement:
             if rank == first and robot != self._own:
                 return (
                     f"{self._name} has another robot than {name} ({_differences(self._own, robot)})"
-                    "; give both the same robot, base, end_effector, locked_joints and gravity"
+                    "; give both the same robot, base, end_effector, tools, locked_joints and "
+                    "gravity"
                 )
         return ""
 
