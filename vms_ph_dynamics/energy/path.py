@@ -5,7 +5,7 @@ import numpy as np
 from ..arrays import Array
 from ..model import VMSModel
 
-HALF_WIDTHS = (2, 3, 5, 8, 12, 18, 27, 40)
+HALF_WIDTHS = (3, 6, 12, 24)
 """Half widths, in samples, among which cross-validation chooses."""
 
 

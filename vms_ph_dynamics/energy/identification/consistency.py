@@ -9,7 +9,7 @@ from ...arrays import Array
 from ..regressor import pseudo_inertia
 
 # The matrices that the ten parameters of a body multiply in its pseudo-inertia.
-_UNITS = np.stack([pseudo_inertia(unit) for unit in np.eye(10)])
+_UNITS = np.stack([pseudo_inertia(unit).reshape(16) for unit in np.eye(10)])
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,11 @@ def nearest(
     if _inside(mean, floor, bodies):
         return mean
     hessian = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-10 * np.eye(mean.size))
-    x, barrier = start.copy(), 1.0
-    for _ in range(28):
+    x = start.copy()
+    off = (x - mean) / unit
+    # From the size of the objective down to a weight that no longer moves the result.
+    barrier = max(1.0, float(off @ hessian @ off) / mean.size)
+    while barrier > 1e-7:
         for _ in range(30):
             off = (x - mean) / unit
             gradient, curvature = hessian @ off, hessian.copy()
@@ -49,20 +52,24 @@ def nearest(
             gradient[bounded] -= barrier / gap
             curvature[bounded, bounded] += barrier / gap**2
             for body in bodies:
-                inverse = np.linalg.inv(np.tensordot(body.constant + body.matrix @ x, _UNITS, 1))
-                weighted = inverse @ np.tensordot((body.matrix * unit).T, _UNITS, 1)
-                gradient -= barrier * np.trace(weighted, axis1=1, axis2=2)
-                flat = weighted.reshape(mean.size, 16)
-                other = weighted.transpose(0, 2, 1).reshape(mean.size, 16)
-                curvature += barrier * flat @ other.T
+                inverse = np.linalg.inv(_matrix(body, x))
+                moved = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
+                slopes = (body.matrix[:, moved] * unit[moved]).T @ _UNITS
+                weighted = inverse @ slopes.reshape(-1, 4, 4)
+                gradient[moved] -= barrier * np.trace(weighted, axis1=1, axis2=2)
+                flat = weighted.reshape(-1, 16)
+                other = weighted.transpose(0, 2, 1).reshape(-1, 16)
+                curvature[np.ix_(moved, moved)] += barrier * flat @ other.T
             move = -np.linalg.solve(curvature, gradient)
             size = 1.0
-            while size > 1e-10 and not _inside(x + size * move * unit, floor, bodies):
+            while size > 1e-8 and not _inside(x + size / 0.9 * move * unit, floor, bodies):
                 size *= 0.5
-            x = x + 0.98 * size * move * unit if size < 1.0 else x + move * unit
-            if -(gradient @ move) < 1e-10:
+            if size <= 1e-8:
                 break
-        barrier *= 0.3
+            x = x + size * move * unit
+            if -(gradient @ move) < 1e-9 * (1.0 + barrier):
+                break
+        barrier *= 0.1
     return x
 
 
@@ -70,6 +77,9 @@ def _inside(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
     if np.any(x <= floor):
         return False
     return all(
-        np.linalg.eigvalsh(np.tensordot(body.constant + body.matrix @ x, _UNITS, 1))[0] > 0.0
-        for body in bodies
+        np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies
     )
+
+
+def _matrix(body: Body, x: Array) -> Array:
+    return ((body.constant + body.matrix @ x) @ _UNITS).reshape(4, 4)

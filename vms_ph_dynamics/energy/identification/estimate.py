@@ -10,6 +10,9 @@ from ...errors import StateError
 _HUBER = 2.5  # residuals beyond this many standard deviations count less
 _OUTLIER = 8.0  # and beyond this many not at all
 _BLOCKS = 30
+# Between the corrections CR2 (0.5), whose intervals with the degrees of freedom of the blocks contain
+# the truth in 87 to 96 % of synthetic recordings, and CR3 (1, the jackknife), 94 to 100 %.
+_ENLARGEMENT = 0.8
 
 
 @dataclass(frozen=True)
@@ -18,14 +21,13 @@ class Estimate:
 
     Attributes:
         mean: (p,).
-        covariance: (p,p) of the error of the mean: from leaving out blocks of the recording, and
+        covariance: (p,p) of the error of the mean: from the errors of blocks of the recording, and
             from what was believed beforehand.
         deviation: (p,) standard deviation beforehand.
         residual: (W,) of the windows, J.
         scale: (W,) standard deviation of each window, J.
         weight: (W,) from 0, an outlier, to 1.
-        blocks: number of blocks that were left out in turn; their number less one is that of the
-            degrees of freedom of an interval.
+        blocks: number of blocks; less one it is that of the degrees of freedom of an interval.
     """
 
     mean: Array
@@ -61,13 +63,14 @@ def estimate(
     path: Array,
     groups: Array,
     *,
-    robust: bool = True,
+    correlated: bool = True,
 ) -> Estimate:
     """Return the estimate of x in ``known = columns x + residual``.
 
     The standard deviation of a window grows with ``path`` from a constant. The blocks are
     consecutive windows, so that residuals may be correlated within them, whatever by: noise at the
-    common end of two windows, or a friction law that fits badly in places.
+    common end of two windows, or a friction law that fits badly in places. Their errors add up to
+    the covariance of the estimate (cluster-robust).
 
     Args:
         columns: (W,p).
@@ -76,7 +79,7 @@ def estimate(
         prior_covariance: (p,p), positive definite.
         path: (W,) see :class:`.Windows`.
         groups: (W,) index of the recording; no block reaches over two.
-        robust: whether windows with large residuals count less.
+        correlated: whether neighbours are windows with an end in common, whose noise they share.
 
     Raises:
         StateError: there are fewer than eight windows.
@@ -89,46 +92,59 @@ def estimate(
     precision = np.linalg.inv(prior_covariance / np.outer(unit, unit))
     offset = known - columns @ prior_mean
     block = _blocks(groups)
-    scale = np.full(windows, max(float(np.std(offset)), 1e-12))
-    weight = np.ones(windows)
-    x = np.zeros(size)
+    joined = np.concatenate([block[1:] == block[:-1], [False]])
+    variance = np.full(windows, max(float(np.var(offset)), 1e-24))
+    common, weight = 0.0, np.ones(windows)
+    freedom = max(windows - size, windows // 2) / windows
+    system = np.column_stack([scaled, offset])
     for _ in range(8):
-        w = weight / scale**2
-        inverse = np.linalg.inv(scaled.T @ (scaled * w[:, None]) + precision)
-        x = inverse @ (scaled.T @ (w * offset))
+        white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
+        left, right = white[:, :-1], white[:, -1]
+        inverse = np.linalg.inv(left.T @ left + precision)
+        x = inverse @ (left.T @ right)
         residual = offset - scaled @ x
-        freedom = max(windows - size, windows // 2) / windows
-        scale = _scales(residual, path, weight, freedom)
-        if robust:
-            ratio = np.abs(residual) / scale
-            weight = np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
-            weight[ratio > _OUTLIER] = 0.0
-    # The weights are those of this estimate, so that leaving a block out changes nothing else.
-    w = weight / scale**2
-    information = scaled.T @ (scaled * w[:, None])
-    inverse = np.linalg.inv(information + precision)
-    right = scaled.T @ (w * offset)
-    x = inverse @ right
+        variance, common = _noise(residual, path, weight, freedom, joined, correlated)
+        scale = np.sqrt(variance + 2.0 * common)
+        ratio = np.abs(residual) / scale
+        weight = np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
+        weight[ratio > _OUTLIER] = 0.0
+    error = white[:, -1] - left @ x
     numbers = np.unique(block)
     shifts = np.empty((numbers.size, size))
     for k, number in enumerate(numbers):
-        own = block == number
-        part, weighted = scaled[own], w[own]
-        less = information - part.T @ (part * weighted[:, None]) + precision
-        shifts[k] = np.linalg.solve(less, right - part.T @ (weighted * offset[own])) - x
+        part = left[block == number]
+        # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
+        share, axes = np.linalg.eigh(part @ inverse @ part.T)
+        rest = np.maximum(1.0 - share, 1e-2) ** _ENLARGEMENT
+        enlarged = axes @ ((axes.T @ error[block == number]) / rest)
+        shifts[k] = inverse @ (part.T @ enlarged)
     count = numbers.size
-    # About the estimate itself, not the mean of the others, which is the larger of both.
-    sampling = (count - 1) / count * shifts.T @ shifts
+    sampling = shifts.T @ shifts
     covariance = sampling + inverse @ precision @ inverse
     return Estimate(
         prior_mean + unit * x,
         covariance * np.outer(unit, unit),
         unit,
-        offset - scaled @ x,
+        residual,
         scale,
         weight,
         count,
     )
+
+
+def _whitened(system: Array, variance: Array, common: float, joined: Array) -> Array:
+    """Return rows of unit variance for noise with a part at the common ends of windows.
+
+    The covariance is tridiagonal: ``variance + 2 common`` and ``-common`` between windows that are
+    joined. Its Cholesky factor has two diagonals.
+    """
+    white = np.empty_like(system)
+    below, before = 0.0, 0.0
+    for k in range(len(system)):
+        diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
+        white[k] = (system[k] - below * white[k - 1]) / diagonal if k else system[k] / diagonal
+        below = -common / diagonal if joined[k] else 0.0
+    return white
 
 
 def _blocks(groups: Array) -> Array:
@@ -143,26 +159,35 @@ def _blocks(groups: Array) -> Array:
     return block
 
 
-def _scales(residual: Array, path: Array, weight: Array, freedom: float) -> Array:
-    """Return the standard deviation of each window: ``sqrt(a + b path^2)``, a and b >= 0."""
+def _noise(
+    residual: Array, path: Array, weight: Array, freedom: float, joined: Array, correlated: bool
+) -> tuple[Array, float]:
+    """Return the variance of each window and that at the common end of two.
+
+    The first is ``a + b path^2``, a and b >= 0.
+    """
     robust = 1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom)
     limit = _HUBER * max(robust, 1e-12)
-    square = np.minimum(residual**2, limit**2) / freedom
+    bounded = np.clip(residual, -limit, limit) / np.sqrt(freedom)
     used = weight > 0.0
-    mean = max(float(np.mean(square[used])) if used.any() else limit**2, 1e-24)
-    a, b = mean, 0.0
+    mean = max(float(np.mean(bounded[used] ** 2)) if used.any() else limit**2, 1e-24)
+    pairs = (bounded[:-1] * bounded[1:])[joined[:-1] & used[:-1] & used[1:]]
+    common = 0.0
+    if correlated and pairs.size > 10:
+        common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))
+    square = np.maximum(bounded**2 - 2.0 * common, -2.0 * common)
+    rest = max(mean - 2.0 * common, 0.02 * mean)
+    a, b = rest, 0.0
     ratio = path**2 / max(float(np.mean(path**2)), 1e-300)
     for _ in range(4):
         # Squares have a variance in proportion to their own expectation squared.
-        w = np.where(used, 1.0 / (a + b * ratio) ** 2, 0.0)
-        matrix = np.array(
-            [[w.sum(), (w * ratio).sum()], [(w * ratio).sum(), (w * ratio**2).sum()]]
-        )
+        w = np.where(used, 1.0 / (a + b * ratio + 2.0 * common) ** 2, 0.0)
+        matrix = np.array([[w.sum(), (w * ratio).sum()], [(w * ratio).sum(), (w * ratio**2).sum()]])
         right = np.array([(w * square).sum(), (w * ratio * square).sum()])
         a, b = np.linalg.lstsq(matrix, right, rcond=None)[0]
         if a < 0.0:
-            a, b = 0.0, right[1] / matrix[1, 1]
+            a, b = 0.0, max(right[1] / matrix[1, 1], 0.0)
         elif b < 0.0:
-            a, b = right[0] / matrix[0, 0], 0.0
-        a = max(a, 1e-3 * mean)
-    return np.sqrt(a + b * ratio)
+            a, b = max(right[0] / matrix[0, 0], 0.0), 0.0
+        a = max(a, 1e-2 * rest)
+    return a + b * ratio, common

@@ -52,7 +52,7 @@ class Settings:
         torque: whether the torque regressor is asked for the same parameters, for comparison.
     """
 
-    window: float = 0.1
+    window: float = 0.05
     gain_deviation: float = 0.3
     drift: float = 0.1
     load_friction: bool | None = None
@@ -112,7 +112,15 @@ def identify(
     torque: dict[str, Parameter] = {}
     if settings.torque:
         other = stacked([torque_windows(model, m, unknowns, **options) for m in motions])  # type: ignore[arg-type]
-        rival = estimate(other.columns, other.known, mean, covariance, other.path, other.recording)
+        rival = estimate(
+            other.columns,
+            other.known,
+            mean,
+            covariance,
+            other.path,
+            other.recording,
+            correlated=False,
+        )
         torque = {
             p.name: p for p in _parameters(model, regressor, unknowns, kinds, rival, rival.mean)
         }
@@ -147,7 +155,7 @@ def _unknowns(
     gains = "gains" in kinds or any(name.startswith("gain.") for name in known)
     unknowns: list[Unknown] = []
     if "payload" in kinds or any(name.startswith("payload.") for name in known):
-        unknowns += payload_unknowns(model.total_mass)
+        unknowns += payload_unknowns(_arm_mass(model))
     if friction is None:
         load = gains if settings.load_friction is None else settings.load_friction
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
@@ -163,6 +171,12 @@ def _unknowns(
     return unknowns
 
 
+def _arm_mass(model: VMSModel) -> float:
+    """Return the mass of all bodies but that of a moving base, kg."""
+    inertias = list(model.tree.pinocchio.inertias)
+    return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
+
+
 def _prior(
     unknowns: Sequence[Unknown], prior: Belief | None, settings: Settings
 ) -> tuple[Array, Array]:
@@ -171,7 +185,8 @@ def _prior(
     if prior is None:
         return mean, covariance
     places = {name: k for k, name in enumerate(prior.names)}
-    ours = [k for k, u in enumerate(unknowns) if u.name in places]
+    # Lags are those of a recording, not of the robot.
+    ours = [k for k, u in enumerate(unknowns) if u.name in places and u.kind != "timing"]
     theirs = [places[unknowns[k].name] for k in ours]
     mean[ours] = prior.mean[theirs]
     covariance[np.ix_(ours, ours)] = prior.covariance[np.ix_(theirs, theirs)]

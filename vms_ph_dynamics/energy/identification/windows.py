@@ -9,6 +9,7 @@ import pinocchio as pin
 from ...arrays import Array
 from ...errors import StateError
 from ...model import VMSModel
+from ..clock import clock_of
 from ..path import smoothed_velocity, steps
 from ..regressor import EnergyRegressor
 from ..samples import MotionSamples
@@ -30,7 +31,8 @@ class Windows:
         known: (W,) work minus change of the known energy minus known dissipation, J.
         columns: (W,p) per unit of each unknown.
         gross: (W,) sum over the joints of the work without regard to sign, J.
-        path: (W,) root of the sum of the squared noise-carrying steps, weighted by effort, J.
+        path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
+            the efforts adds up over a window.
         recording: (W,) index of the recording.
     """
 
@@ -91,11 +93,24 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     if len(samples) < 20:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
     step = steps(model, samples.q)
+    clock = clock_of(samples.t, step, samples.v)
+    if clock.source != "stamps":
+        samples, step = _on_clock(samples, step, clock.t)
     place = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
     v = smoothed_velocity(samples.t, place)[0]
     torque = samples.torque
     effort = torque[:-1] if samples.held else 0.5 * (torque[1:] + torque[:-1])
     return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :])
+
+
+def _on_clock(samples: MotionSamples, step: Array, t: Array) -> tuple[MotionSamples, Array]:
+    """Return samples at other times, without those that repeat the one before."""
+    kept = np.concatenate([[True], np.diff(t) > 0.0])
+    # A sample that is left out did not move: the step to the next is that from the one before.
+    moved = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[kept]
+    wrenches = {port: wrench[kept] for port, wrench in samples.wrenches.items()}
+    rows = [x[kept] for x in (t, samples.q, samples.v, samples.torque)]
+    return MotionSamples(*rows, wrenches, samples.held), np.diff(moved, axis=0)
 
 
 def balance(
