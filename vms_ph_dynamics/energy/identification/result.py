@@ -7,6 +7,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...effects.friction import Friction
+from .unknowns import Unknown
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,10 @@ class Identification:
         unaccounted: the same with what was identified, J.
         residual: standard deviation of the windows' residuals, J.
         windows: number of windows; ``length`` of a window, s.
+        frame: at which a payload is fixed.
+        unknowns: all unknowns, and ``consistent``: their physically consistent estimates.
         outliers: share of the windows that were left out as outliers.
+        torque: what the torque regressor finds in the same data, by name.
     """
 
     parameters: tuple[Parameter, ...]
@@ -79,6 +83,8 @@ class Identification:
     length: float
     outliers: float
     frame: str
+    unknowns: tuple[Unknown, ...]
+    consistent: Array
     torque: Mapping[str, Parameter] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Parameter:

@@ -12,7 +12,7 @@ from ..regressor import EnergyRegressor
 from .unknowns import EFFORT_LAG, Unknown
 from .windows import SLIP, FrictionLaw, Motion, Windows
 
-_EVERY = 10  # samples to a row: accelerations of neighbours share their samples
+EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 
 
 def torque_windows(
@@ -23,6 +23,7 @@ def torque_windows(
     payload_frame: str,
     friction: FrictionLaw | None,
     length: float,
+    every: int = EVERY,
 ) -> Windows:
     """Return rows ``effort = regressor x`` at samples, with accelerations from the positions.
 
@@ -36,6 +37,7 @@ def torque_windows(
         payload_frame: at which the payload is fixed.
         friction: a known law of friction, or None.
         length: of a window of the energy balance, s.
+        every: samples to a row.
     """
     samples, b, n = motion.samples, model.b, model.n
     regressor = EnergyRegressor(model)
@@ -44,7 +46,7 @@ def torque_windows(
     width = max(3, round(0.5 * length / dt))
     acceleration = smoothed(samples.t, motion.v, width)[1]
     efforts = smoothed(samples.t, samples.torque, width)[0]
-    chosen = np.arange(width, len(samples) - width, max(1, min(_EVERY, width)))
+    chosen = np.arange(width, len(samples) - width, max(1, min(every, width)))
     tree = model.tree
     data = tree.pinocchio.createData()
     joints = [tree.pinocchio.joints[tree.pinocchio.getJointId(x)].idx_v for x in model.joint_names]
@@ -94,7 +96,10 @@ def torque_windows(
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[chosen], n)
     ones = np.ones(t.size)
-    return Windows(t, t, (known / size).reshape(-1), flat, 0.0 * ones, ones, 0.0 * ones)
+    # The place of the sizes of the joints is that of the gross work of windows.
+    return Windows(
+        t, t, (known / size).reshape(-1), flat, np.tile(size, len(chosen)), ones, 0.0 * ones
+    )
 
 
 def _outside(model: VMSModel, samples: object, k: int, q: Array) -> Array:

@@ -1,7 +1,7 @@
 """The energy balance of a recording over windows, as rows of a linear system."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -34,6 +34,7 @@ class Windows:
         path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
             the efforts adds up over a window.
         recording: (W,) index of the recording.
+        edges: (W+1,) indices of the samples at which the windows of one recording begin and end.
     """
 
     begin: Array
@@ -43,6 +44,7 @@ class Windows:
     gross: Array
     path: Array
     recording: Array
+    edges: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def __len__(self) -> int:
         return int(self.known.size)
@@ -189,6 +191,7 @@ def balance(
         summed(np.abs(work).sum(axis=1)),
         np.sqrt(summed(((effort_rms * step) ** 2).sum(axis=1))),
         np.zeros(len(edges) - 1),
+        edges,
     )
 
 

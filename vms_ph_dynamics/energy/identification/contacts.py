@@ -1,0 +1,105 @@
+"""Contacts in a recording: when efforts differ from those of the model for a while."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Array
+from ...model import VMSModel
+from .result import Identification
+from .torque import torque_windows
+from .windows import FrictionLaw, Motion
+
+_THRESHOLD = 6.0  # standard deviations
+_EVERY = 0.01  # s, between the efforts that are compared
+_GAP = 0.3  # s, within which two excesses are one contact
+_SHORTEST = 0.05  # s
+_LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact.
+
+    Attributes:
+        begin, end: s.
+        energy: that it brought into the robot, J.
+        joint: whose effort differed most from that of the model.
+        effort: by how much, N m or N.
+        ratio: the same in standard deviations.
+    """
+
+    begin: float
+    end: float
+    energy: float
+    joint: str
+    effort: float
+    ratio: float
+
+
+def contacts(
+    model: VMSModel,
+    motion: Motion,
+    identification: Identification,
+    friction: FrictionLaw | None = None,
+) -> tuple[Contact, ...]:
+    """Return the contacts of a recording, in the order of time.
+
+    The efforts are compared with those of the model with all that was identified. A contact begins
+    where a joint differs by six standard deviations, by the median of the deviations, from what it
+    differs by most of the time; a robust measure, as contacts are rare. Its energy is the work of
+    the difference.
+    """
+    rows = torque_windows(
+        model,
+        motion,
+        identification.unknowns,
+        payload_frame=identification.frame,
+        friction=friction,
+        length=identification.length,
+        every=max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t))))),
+    )
+    n = model.n
+    t = rows.begin[::n]
+    error = ((rows.known - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
+    excess = error - np.median(error, axis=0)
+    # A joint at rest may differ by its dry friction, and its noise alone would be too small.
+    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rows.gross[:n]
+    ratio = np.abs(excess) / scale
+    largest = ratio.max(axis=1)
+    index = np.searchsorted(motion.samples.t, t)
+    found = []
+    for first, last in _intervals(t, largest > _THRESHOLD):
+        joint = int(np.argmax(ratio[first:last].max(axis=0)))
+        at = first + int(np.argmax(ratio[first:last, joint]))
+        place = np.add.reduceat(motion.step[:, model.b :], index[first:last])[:-1]
+        step = place if last - first > 1 else np.zeros((0, model.n))
+        mean = 0.5 * (excess[first : last - 1] + excess[first + 1 : last])
+        # The efforts make up for what the contact does.
+        energy = -float(np.sum(mean * step))
+        found.append(
+            Contact(
+                float(t[first]),
+                float(t[last - 1]),
+                energy,
+                model.joint_names[joint],
+                float(excess[at, joint]),
+                float(ratio[at, joint]),
+            )
+        )
+    lasting = sum(contact.end - contact.begin for contact in found)
+    if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]):
+        return ()
+    return tuple(found)
+
+
+def _intervals(t: Array, over: Array) -> list[tuple[int, int]]:
+    """Return the first and the last index plus one of the intervals, joined across short gaps."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], over.astype(int), [0]]))).reshape(-1, 2)
+    joined: list[list[int]] = []
+    for first, last in edges.tolist():
+        if joined and t[first] - t[joined[-1][1] - 1] < _GAP:
+            joined[-1][1] = last
+        else:
+            joined.append([first, last])
+    return [(a, b) for a, b in joined if t[b - 1] - t[a] >= _SHORTEST]
