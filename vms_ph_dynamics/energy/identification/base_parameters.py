@@ -35,8 +35,9 @@ def base_parameters(regressor: EnergyRegressor, states: int = 0) -> BaseParamete
     # A constant energy is in no balance.
     rows = rows - rows.mean(axis=0)
     size = np.linalg.norm(rows, axis=0)
-    # From the last body to the first: parameters are named after the body farthest from the base.
-    order = [10 * b + k for b in range(len(regressor.bodies) - 1, -1, -1) for k in range(10)]
+    # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
+    inside = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
+    order = [10 * b + k for b in range(len(regressor.bodies)) for k in inside]
     kept: list[int] = []
     directions = np.empty((count, 0))
     largest = max(float(size.max()), 1e-300)

@@ -21,25 +21,25 @@ class Body:
 
 
 def nearest(
-    mean: Array, covariance: Array, start: Array, floor: Array, bodies: Sequence[Body]
+    mean: Array, information: Array, start: Array, floor: Array, bodies: Sequence[Body]
 ) -> Array:
-    """Return the x that minimises ``(x - mean)^T covariance^-1 (x - mean)`` within what is physical.
+    """Return the x that minimises ``(x - mean)^T information (x - mean)`` within what is physical.
 
     Physical are x above their floors, and bodies with a positive semidefinite pseudo-inertia. The
     problem is convex; a logarithmic barrier with a decreasing weight solves it.
 
     Args:
         mean: (p,).
-        covariance: (p,p), positive definite.
+        information: (p,p), positive definite: what is known, as the inverse of a covariance.
         start: (p,) a point strictly inside.
         floor: (p,) lower bounds; -inf where there is none.
         bodies: whose pseudo-inertia must be positive semidefinite.
     """
-    unit = np.sqrt(np.diag(covariance))
+    unit = 1.0 / np.sqrt(np.diag(information))
     bounded = np.flatnonzero(np.isfinite(floor))
     if _inside(mean, floor, bodies):
         return mean
-    hessian = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-10 * np.eye(mean.size))
+    hessian = information * np.outer(unit, unit)
     x = start.copy()
     off = (x - mean) / unit
     # From the size of the objective down to a weight that no longer moves the result.
@@ -76,9 +76,7 @@ def nearest(
 def _inside(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
     if np.any(x <= floor):
         return False
-    return all(
-        np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies
-    )
+    return all(np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies)
 
 
 def _matrix(body: Body, x: Array) -> Array:

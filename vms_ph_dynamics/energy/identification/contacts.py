@@ -6,9 +6,10 @@ import numpy as np
 
 from ...arrays import Array
 from ...model import VMSModel
+from ..regressor import EnergyRegressor
 from .result import Identification
 from .torque import torque_windows
-from .windows import FrictionLaw, Motion
+from .windows import FrictionLaw, Motion, balance
 
 _THRESHOLD = 6.0  # standard deviations
 _EVERY = 0.01  # s, between the efforts that are compared
@@ -47,17 +48,29 @@ def contacts(
 
     The efforts are compared with those of the model with all that was identified. A contact begins
     where a joint differs by six standard deviations, by the median of the deviations, from what it
-    differs by most of the time; a robust measure, as contacts are rare. Its energy is the work of
-    the difference.
+    differs by most of the time; a robust measure, as contacts are rare. Its energy is what the
+    balance of the windows lacks meanwhile.
     """
+    options = {
+        "payload_frame": identification.frame,
+        "friction": friction,
+        "length": identification.length,
+    }
+    windows = balance(
+        model,
+        EnergyRegressor(model),
+        motion,
+        identification.unknowns,
+        **options,  # type: ignore[arg-type]
+    )
+    unaccounted = windows.known - windows.columns @ identification.consistent
+    every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))
     rows = torque_windows(
         model,
         motion,
         identification.unknowns,
-        payload_frame=identification.frame,
-        friction=friction,
-        length=identification.length,
-        every=max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t))))),
+        **options,  # type: ignore[arg-type]
+        every=every,
     )
     n = model.n
     t = rows.begin[::n]
@@ -67,16 +80,13 @@ def contacts(
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rows.gross[:n]
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
-    index = np.searchsorted(motion.samples.t, t)
     found = []
     for first, last in _intervals(t, largest > _THRESHOLD):
         joint = int(np.argmax(ratio[first:last].max(axis=0)))
         at = first + int(np.argmax(ratio[first:last, joint]))
-        place = np.add.reduceat(motion.step[:, model.b :], index[first:last])[:-1]
-        step = place if last - first > 1 else np.zeros((0, model.n))
-        mean = 0.5 * (excess[first : last - 1] + excess[first + 1 : last])
-        # The efforts make up for what the contact does.
-        energy = -float(np.sum(mean * step))
+        # The balance of energy is exact from window to window, while errors of many joints add up.
+        during = (windows.end > t[first]) & (windows.begin < t[last - 1])
+        energy = -float(np.sum(unaccounted[during]))
         found.append(
             Contact(
                 float(t[first]),

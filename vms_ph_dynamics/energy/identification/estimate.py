@@ -10,8 +10,8 @@ from ...errors import StateError
 _HUBER = 2.5  # residuals beyond this many standard deviations count less
 _OUTLIER = 8.0  # and beyond this many not at all
 _BLOCKS = 30
-# Between the corrections CR2 (0.5), whose intervals with the degrees of freedom of the blocks contain
-# the truth in 87 to 96 % of synthetic recordings, and CR3 (1, the jackknife), 94 to 100 %.
+# Between the corrections CR2 (0.5), with which intervals contain the truth in 87 to 96 % of
+# synthetic recordings, and CR3 (1, the jackknife), with 94 to 100 %.
 _ENLARGEMENT = 0.8
 
 
@@ -21,8 +21,9 @@ class Estimate:
 
     Attributes:
         mean: (p,).
-        covariance: (p,p) of the error of the mean: from the errors of blocks of the recording, and
-            from what was believed beforehand.
+        factor: (k,p) F, with the covariance ``F^T F`` of the error of the mean: errors of blocks of
+            the recording, and of what was believed beforehand.
+        information: (p,p) inverse of the covariance, were the residuals independent.
         deviation: (p,) standard deviation beforehand.
         residual: (W,) of the windows, J.
         scale: (W,) standard deviation of each window, J.
@@ -31,12 +32,18 @@ class Estimate:
     """
 
     mean: Array
-    covariance: Array
+    factor: Array
+    information: Array
     deviation: Array
     residual: Array
     scale: Array
     weight: Array
     blocks: int
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the error of the mean, (p,p)."""
+        return self.factor.T @ self.factor
 
     @property
     def quantile(self) -> float:
@@ -97,38 +104,42 @@ def estimate(
     common, weight = 0.0, np.ones(windows)
     freedom = max(windows - size, windows // 2) / windows
     system = np.column_stack([scaled, offset])
+    belief = np.linalg.cholesky(precision).T
     for _ in range(8):
         white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
         left, right = white[:, :-1], white[:, -1]
-        inverse = np.linalg.inv(left.T @ left + precision)
-        x = inverse @ (left.T @ right)
+        # Rather than the normal equations, whose condition is the square: what the data excite and
+        # what they do not lie many orders of magnitude apart.
+        root = np.asarray(np.linalg.qr(np.vstack([left, belief])).R)
+        inverse = np.linalg.inv(root)
+        x = inverse @ (inverse.T @ (left.T @ right))
         residual = offset - scaled @ x
         variance, common = _noise(residual, path, weight, freedom, joined, correlated)
         scale = np.sqrt(variance + 2.0 * common)
         ratio = np.abs(residual) / scale
         weight = np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
-    error = white[:, -1] - left @ x
+    error = right - left @ x
     numbers = np.unique(block)
-    shifts = np.empty((numbers.size, size))
-    for k, number in enumerate(numbers):
-        part = left[block == number]
+    factor = []
+    for number in numbers:
+        part = left[block == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
-        share, axes = np.linalg.eigh(part @ inverse @ part.T)
+        share, axes = np.linalg.eigh(part @ part.T)
         rest = np.maximum(1.0 - share, 1e-2) ** _ENLARGEMENT
         enlarged = axes @ ((axes.T @ error[block == number]) / rest)
-        shifts[k] = inverse @ (part.T @ enlarged)
-    count = numbers.size
-    sampling = shifts.T @ shifts
-    covariance = sampling + inverse @ precision @ inverse
+        factor.append(inverse @ (part.T @ enlarged))
+    # The errors of the blocks, and those of what was believed beforehand.
+    whole = np.vstack([*factor, (belief @ inverse) @ inverse.T]) * unit
     return Estimate(
         prior_mean + unit * x,
-        covariance * np.outer(unit, unit),
+        whole,
+        (root.T @ root) / np.outer(unit, unit),
         unit,
         residual,
         scale,
         weight,
-        count,
+        numbers.size,
     )
 
 
@@ -139,7 +150,7 @@ def _whitened(system: Array, variance: Array, common: float, joined: Array) -> A
     joined. Its Cholesky factor has two diagonals.
     """
     white = np.empty_like(system)
-    below, before = 0.0, 0.0
+    below = 0.0
     for k in range(len(system)):
         diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
         white[k] = (system[k] - below * white[k - 1]) / diagonal if k else system[k] / diagonal
@@ -171,7 +182,7 @@ def _noise(
     bounded = np.clip(residual, -limit, limit) / np.sqrt(freedom)
     used = weight > 0.0
     mean = max(float(np.mean(bounded[used] ** 2)) if used.any() else limit**2, 1e-24)
-    pairs = (bounded[:-1] * bounded[1:])[joined[:-1] & used[:-1] & used[1:]]
+    pairs = (bounded[:-1] * bounded[1:])[np.logical_and.reduce((joined[:-1], used[:-1], used[1:]))]
     common = 0.0
     if correlated and pairs.size > 10:
         common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))

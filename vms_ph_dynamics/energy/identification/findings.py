@@ -18,8 +18,6 @@ from .result import Identification
 from .unknowns import Unknown
 from .windows import FrictionLaw, Motion, balance, motion_of
 
-# The model is wrong if it leaves this share of the exchanged energy unexplained.
-_POOR = 0.01
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
 _TURNED = 0.15
 # The sign of an effort is opposite if it is correlated like this with that of the model.
@@ -69,7 +67,8 @@ def findings(
         friction: the law of friction that was given to the identification, if any.
     """
     motion = motion_of(model, samples)
-    wrong = _wrong_model(model, motion, identification, friction)
+    moved = any(p.value is not None for p in identification.parameters)
+    wrong = _wrong_model(model, motion, identification, friction) if moved else ()
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong
@@ -81,9 +80,7 @@ def findings(
             f"{abs(contact.energy):.2g} J; {contact.joint} felt it most"
         )
         evidence = {"largest_effort": contact.effort, "standard_deviations": contact.ratio}
-        found.append(
-            Finding("contact", text, evidence, contact.begin, contact.end, contact.energy)
-        )
+        found.append(Finding("contact", text, evidence, contact.begin, contact.end, contact.energy))
     return tuple(found)
 
 
@@ -154,46 +151,46 @@ def _wrong_model(
         "length": identification.length,
     }
     # A load must not pass for another gravity, nor for another sign.
-    kinds = ("payload", "friction", "gains", "timing")
-    unknowns = [u for u in identification.unknowns if u.kind in kinds]
+    every = identification.unknowns
+    free = [k for k, u in enumerate(every) if u.kind != "inertia"]
+    fixed = [k for k, u in enumerate(every) if u.kind == "inertia"]
 
-    def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array, float]:
-        windows = balance(model, regressor, motion, unknowns, **options)  # type: ignore[arg-type]
-        columns, more = windows.columns, []
+    def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
+        windows = balance(model, regressor, motion, every, **options)  # type: ignore[arg-type]
+        known = windows.known - windows.columns[:, fixed] @ identification.consistent[fixed]
+        columns, more = windows.columns[:, free], []
         if extra is not None:
             columns = np.column_stack([columns, np.diff(extra[windows.edges], axis=0)])
             more = [Unknown(f"gravity.{a}", "gravity", "m/s^2", 0.0, 10.0) for a in "xyz"]
-        every = [*unknowns, *more]
+        unknowns = [*(every[k] for k in free), *more]
         found = estimate(
             columns,
-            windows.known,
-            np.array([u.mean for u in every]),
-            np.diag([u.deviation**2 for u in every]),
+            known,
+            np.array([u.mean for u in unknowns]),
+            np.diag([u.deviation**2 for u in unknowns]),
             windows.path,
             windows.recording,
         )
-        left = float(np.median(np.abs(found.residual)))
-        return left, found.mean[-3:], float(np.median(windows.gross))
+        return float(np.median(np.abs(found.residual))), found.mean[-3:]
 
-    before, _, exchanged = residual(motion)
+    before, _ = residual(motion)
     best, wrong = before, ""
-    if before > _POOR * exchanged:
-        for j, joint in enumerate(model.joint_names):
-            for what, flipped in _flips(model, motion, j).items():
-                after = residual(flipped)[0]
-                if after < best:
-                    best = after
-                    wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
-        after, change, _ = residual(motion, _potential_of_gravity(model, motion))
-        gravity = model.gravity + change
-        if after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
-            words = ", ".join(f"{g:.2f}" for g in gravity)
-            text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
-            evidence = {"residual_before": before, "residual": after}
-            evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
-            return (Finding("gravity", text, evidence),)
-        if best < _BETTER * before:
-            return (Finding("sign", wrong, {"residual_before": before, "residual": best}),)
+    for j, joint in enumerate(model.joint_names):
+        for what, flipped in _flips(model, motion, j).items():
+            after = residual(flipped)[0]
+            if after < best:
+                best = after
+                wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
+    after, change = residual(motion, _potential_of_gravity(model, motion))
+    gravity = model.gravity + change
+    if after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
+        words = ", ".join(f"{g:.2f}" for g in gravity)
+        text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
+        evidence = {"residual_before": before, "residual": after}
+        evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
+        return (Finding("gravity", text, evidence),)
+    if best < _BETTER * before:
+        return (Finding("sign", wrong, {"residual_before": before, "residual": best}),)
     return _opposite_efforts(model, motion)
 
 

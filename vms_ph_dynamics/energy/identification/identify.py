@@ -231,7 +231,7 @@ def _consistent(
             slight = 1e-6 * max(own[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
             constraints.append(Body(own + slight, matrix))
     if payload:
-        deviation = np.sqrt(found.covariance[payload[0], payload[0]])
+        deviation = np.linalg.norm(found.factor[:, payload[0]])
         if found.mean[payload[0]] > 2.0 * deviation:
             # Something is carried, and it is a body of its own.
             alone = np.zeros((10, size))
@@ -239,7 +239,7 @@ def _consistent(
             constraints.append(Body(np.zeros(10), alone))
             mass = 1e-3 * float(found.mean[payload[0]])
             start[payload] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
-    return nearest(found.mean, found.covariance, start, floor, constraints)
+    return nearest(found.mean, found.information, start, floor, constraints)
 
 
 def _parameters(
@@ -250,7 +250,7 @@ def _parameters(
     found: Estimate,
     consistent: Array,
 ) -> tuple[Parameter, ...]:
-    deviation, result = np.sqrt(np.diag(found.covariance)), []
+    deviation, result = np.linalg.norm(found.factor, axis=0), []
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
@@ -341,10 +341,10 @@ def _inertia(
 ) -> list[Parameter]:
     base = base_parameters(regressor)
     before = np.array([unknowns[k].deviation for k in places])
-    covariance = base.matrix @ found.covariance[np.ix_(places, places)] @ base.matrix.T
+    # From the factor: the covariance has lost what the data excite behind what they do not.
+    spread = np.linalg.norm(found.factor[:, places] @ base.matrix.T, axis=0)
     value = base.matrix @ (regressor.parameters + found.mean[places])
     best = base.matrix @ (regressor.parameters + consistent[places])
-    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     units = {name: unknowns[k].unit for k in places for name in [unknowns[k].name]}
     result = []
     for k, name in enumerate(base.names):

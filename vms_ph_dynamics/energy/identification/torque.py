@@ -9,6 +9,7 @@ from ...arrays import Array
 from ...model import VMSModel
 from ..path import smoothed
 from ..regressor import EnergyRegressor
+from ..samples import MotionSamples
 from .unknowns import EFFORT_LAG, Unknown
 from .windows import SLIP, FrictionLaw, Motion, Windows
 
@@ -66,7 +67,7 @@ def torque_windows(
         rows = rows if tree.projection is None else tree.projection.T @ rows
         rows = rows[b:]
         rate = v[b:]
-        outside = _outside(model, samples, k, full[0])
+        outside = _outside(model, samples, int(k), full[0])
         torque = efforts[k] + outside - rows @ regressor.parameters - armature * a[b:]
         if friction is not None:
             torque = torque - friction(rate[None, :])[0]
@@ -102,10 +103,10 @@ def torque_windows(
     )
 
 
-def _outside(model: VMSModel, samples: object, k: int, q: Array) -> Array:
+def _outside(model: VMSModel, samples: MotionSamples, k: int, q: Array) -> Array:
     """Return the joint efforts of the wrenches at the tools, (n,)."""
     total = np.zeros(model.n)
-    for port, wrench in samples.wrenches.items():  # type: ignore[attr-defined]
+    for port, wrench in samples.wrenches.items():
         if port == "base":
             continue
         tree = model.tree

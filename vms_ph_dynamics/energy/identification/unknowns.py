@@ -53,7 +53,8 @@ def checked_kinds(what: Collection[str]) -> tuple[str, ...]:
     unknown = [kind for kind in what if kind not in KINDS]
     if unknown or not what:
         raise OptionError(
-            f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from {', '.join(KINDS)}"
+            f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
+            f"{', '.join(KINDS)}"
         )
     if "gains" in what and "inertia" in what:
         raise OptionError(

@@ -1,7 +1,7 @@
 """The energy balance of a recording over windows, as rows of a linear system."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
@@ -52,12 +52,19 @@ class Windows:
 
 def stacked(parts: Sequence[Windows]) -> Windows:
     """Return the windows of several recordings one after the other."""
-    together = [
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("begin", "end", "known", "columns", "gross", "path")
-    ]
-    numbers = np.concatenate([np.full(len(part), k) for k, part in enumerate(parts)])
-    return Windows(*together, numbers)
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Windows(
+        joined("begin"),
+        joined("end"),
+        joined("known"),
+        joined("columns"),
+        joined("gross"),
+        joined("path"),
+        np.concatenate([np.full(len(part), k) for k, part in enumerate(parts)]),
+    )
 
 
 @dataclass(frozen=True)
@@ -111,8 +118,15 @@ def _on_clock(samples: MotionSamples, step: Array, t: Array) -> tuple[MotionSamp
     # A sample that is left out did not move: the step to the next is that from the one before.
     moved = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[kept]
     wrenches = {port: wrench[kept] for port, wrench in samples.wrenches.items()}
-    rows = [x[kept] for x in (t, samples.q, samples.v, samples.torque)]
-    return MotionSamples(*rows, wrenches, samples.held), np.diff(moved, axis=0)
+    clean = replace(
+        samples,
+        t=t[kept],
+        q=samples.q[kept],
+        v=samples.v[kept],
+        torque=samples.torque[kept],
+        wrenches=wrenches,
+    )
+    return clean, np.diff(moved, axis=0)
 
 
 def balance(

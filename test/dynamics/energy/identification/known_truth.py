@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.energy.identification.windows import SLIP
+from vms_ph_dynamics.energy.samples import MotionSamples
 
 DURATION, RATE = 15.0, 250.0
 
@@ -28,7 +28,7 @@ class Defects:
 
 @dataclass(frozen=True)
 class Truth:
-    """The payload at the end effector and the friction of the joints, by the names of the result."""
+    """The payload at the end effector and the friction of the joints; values by their names."""
 
     values: dict[str, float]
     payload: pin.Inertia
