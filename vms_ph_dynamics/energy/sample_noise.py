@@ -43,7 +43,7 @@ def quantum(x: Array) -> Array:
             continue
         least = float(moved.min())
         multiple = moved / least
-        if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95 and multiple.max() > 1.5:
+        if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
             steps[j] = least
     return steps
 

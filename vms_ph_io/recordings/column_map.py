@@ -80,6 +80,11 @@ class ColumnMap:
     delimiter: str = ""
     skip: int = 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said, so that columns are found by their names."""
+        return not (self.quantities or self.joints or self.rate)
+
 
 def read_map(path: Path) -> ColumnMap:
     """Return the column map in a YAML file.

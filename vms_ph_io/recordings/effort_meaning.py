@@ -106,7 +106,7 @@ def _scaled(
         gains[j] = x[0]
         if rank == a.shape[1] and len(a) > rank:
             variance = float(rest[:, j] @ rest[:, j]) / (len(a) - rank)
-            errors[j] = np.sqrt(variance * np.linalg.inv(a.T @ a)[0, 0])
+            errors[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0])
     return (_size(without), _size(rest)), gains, errors
 
 

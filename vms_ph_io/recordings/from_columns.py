@@ -107,7 +107,7 @@ def _chosen(
     path: Path, given: ColumnMap, text: TextColumns
 ) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
     """Return the indices of the columns of each quantity, and the joints."""
-    if not given.quantities:
+    if given.is_empty:
         return _by_name(path, text.names)
     found = {}
     for name, quantity in given.quantities.items():
@@ -173,7 +173,7 @@ class _Arrays:
         self._sources: dict[str, Quantity] = dict(given.quantities)
         self._sources |= {f"wrench {frame}": q for frame, q in given.wrenches.items()}
         self.joints = given.joints
-        if not given.quantities:
+        if given.is_empty:
             self._find_by_name()
         _check(path, given, self._sources)
 

@@ -90,7 +90,7 @@ def _nearest(missing: list[str], free: list[str]) -> dict[str, str]:
     )
     pairs: dict[str, str] = {}
     for score, joint, name in scores:
-        if score > 0.4 and joint not in pairs and name not in pairs.values():
+        if score > 0.6 and joint not in pairs and name not in pairs.values():
             pairs[joint] = name
     return {joint: pairs[joint] for joint in missing if joint in pairs}
 

@@ -31,6 +31,7 @@ _MARGIN = 64  # further samples at either side of a block, for what is smoothed 
 _SMOOTHED = 0.025  # s before and after a sample, over which positions are smoothed
 _STUDIED = 30_000  # samples from which lag, noise and meaning are found
 _WHOLE = 400_000  # largest number of samples whose clock is found from the motion
+_UNEVEN = 0.02  # of a period, deviation of stamps that calls for other times
 _STANDING = 1e-3  # rad/s or m/s, root mean square of a joint that does not move
 
 
@@ -357,7 +358,8 @@ class RecordedMotion:
             return self.order.source, 0.0
         position, velocity, _ = self._signals(0, len(self))
         found = clock_of(self._t, np.diff(position, axis=0), velocity)
-        if found.source == "stamps" or not bool(np.all(np.diff(found.t) >= 0.0)):
+        uneven = found.jitter * self.order.rate > _UNEVEN
+        if found.source == "stamps" or not uneven or not bool(np.all(np.diff(found.t) >= 0.0)):
             return self.order.source, 0.0
         kept = np.diff(found.t, prepend=-np.inf) > 0.0
         self._retime(found.t, kept)

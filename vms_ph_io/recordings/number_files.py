@@ -2,7 +2,6 @@
 
 import csv
 import io
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,23 +111,19 @@ def load_arrays(path: Path) -> dict[str, Any]:
     Raises:
         RecordingError: the file cannot be read, or scipy is not installed for a MAT file.
     """
-    try:
-        if path.suffix == ".npz":
+    if path.suffix == ".npz":
+        try:
             with np.load(path, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}
-        try:
-            from scipy.io import loadmat
-        except ImportError:
-            raise ImportError(
-                "MAT files are read with scipy; install it with: pip install 'vms-ph[audit]'"
-            ) from None
+        except Exception as error:  # numpy and zipfile raise anything for a damaged file
+            raise RecordingError(f"{path} cannot be read: {error}") from None
+    try:
+        from scipy.io import loadmat
+    except ImportError:
+        raise ImportError(
+            "MAT files are read with scipy; install it with: pip install 'vms-ph[audit]'"
+        ) from None
+    try:
         return {name: value for name, value in loadmat(path).items() if name[:2] != "__"}
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        zipfile.BadZipFile,
-        NotImplementedError,
-    ) as error:
+    except Exception as error:  # likewise
         raise RecordingError(f"{path} cannot be read: {error}") from None

@@ -1,6 +1,7 @@
 """Time series of a recording, on disk, so that they need no memory for their length."""
 
 import tempfile
+import weakref
 from array import array
 from collections.abc import Sequence
 from typing import Any, cast
@@ -27,7 +28,7 @@ class Table:
         self.columns = tuple(columns)
         self._rows, self._times = array("d"), array("q")
         self._file: Any = tempfile.TemporaryFile(prefix="vms_ph_")  # noqa: SIM115  lives as long
-        self._written = 0
+        weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
         return len(self._times)
@@ -49,7 +50,6 @@ class Table:
         self._flush()
         self._times.frombytes(np.ascontiguousarray(times, dtype=np.int64).tobytes())
         self._file.write(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
-        self._written += len(rows)
 
     @property
     def times(self) -> Any:
@@ -75,5 +75,4 @@ class Table:
     def _flush(self) -> None:
         if self._rows:
             self._file.write(self._rows.tobytes())
-            self._written += len(self._rows) // max(len(self.columns), 1)
             self._rows = array("d")
