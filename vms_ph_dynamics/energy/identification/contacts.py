@@ -76,8 +76,9 @@ def contacts(
     t = rows.begin[::n]
     error = ((rows.known - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     excess = error - np.median(error, axis=0)
-    # A joint at rest may differ by its dry friction, and its noise alone would be too small.
-    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rows.gross[:n]
+    # Of a joint at rest the noise alone would be too small.
+    size = rows.gross[:n]
+    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * size.max()
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
     found = []

@@ -22,6 +22,8 @@ from .windows import FrictionLaw, Motion, balance, motion_of
 _TURNED = 0.15
 # The sign of an effort is opposite if it is correlated like this with that of the model.
 _OPPOSITE = -0.5
+# Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
+_CERTAIN = 1.6
 # A change of the model is found if it reduces the residuals to this share.
 _BETTER = 0.6
 
@@ -88,7 +90,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
     if mass is None or mass.value is None or mass.low is None or mass.high is None:
         return ()
-    if mass.low <= 0.0 <= mass.high:
+    if abs(mass.high + mass.low) < _CERTAIN * (mass.high - mass.low):
         return ()
     frame = identification.frame
     interval = f"{mass.low:.2f} to {mass.high:.2f} kg"

@@ -45,7 +45,7 @@ class Settings:
     """How windows are made and what is believed of gains.
 
     Attributes:
-        window: length of a window, s.
+        window: length of a window, s; it has at least ten samples.
         gain_deviation: standard deviation of the factors of the gains beforehand.
         drift: standard deviation by which friction and gains may have changed since a prior was
             made, as a share of their value.
@@ -88,11 +88,14 @@ def identify(
         settings: see :class:`Settings`.
 
     Raises:
-        OptionError: a kind is unknown, or kinds cannot be told apart.
+        OptionError: a kind is unknown, kinds cannot be told apart, or friction is given and asked
+            for.
         ModelError: the frame is unknown or does not move.
         StateError: the samples are not those of the model, or too few.
     """
     kinds, settings = checked_kinds(what), settings or Settings()
+    if friction is not None and "friction" in kinds:
+        raise OptionError("friction is given, so it cannot be identified; leave one of them out")
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
     if not recordings:
         raise OptionError("there is no recording to identify from; give at least one")
@@ -140,7 +143,7 @@ def identify(
         unaccounted=_largest(windows, consistent),
         residual=float(np.sqrt(np.mean(found.residual**2))),
         windows=len(windows),
-        length=settings.window,
+        length=float(np.median(windows.end - windows.begin)),
         outliers=float(np.mean(found.weight == 0.0)),
         frame=frame,
         unknowns=tuple(unknowns),
@@ -283,6 +286,9 @@ def _parameter(
     low, high = mean - quantile * deviation, mean + quantile * deviation
     bound = low <= unknown.floor
     low, high = max(low, unknown.floor), max(high, unknown.floor)
+    # The barrier keeps off the bound by a hair.
+    if consistent - unknown.floor < 1e-6 * unknown.deviation:
+        consistent = unknown.floor
     return Parameter(
         unknown.name,
         unknown.kind,

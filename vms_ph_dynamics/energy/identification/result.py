@@ -39,6 +39,12 @@ class Parameter:
         """Return whether the interval contains a number; False if there is none."""
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
 
+    def overlaps(self, other: "Parameter") -> bool:
+        """Return whether the intervals of two estimates have a number in common."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return True
+        return self.low <= other.high and other.low <= self.high
+
 
 @dataclass(frozen=True)
 class Belief:
@@ -125,6 +131,7 @@ class Identification:
                     "value": other.value,
                     "low": other.low,
                     "high": other.high,
+                    "agrees": p.overlaps(other),
                 }
             found[p.name] = entry
         found["not_excited"] = {p.name: p.reason for p in self.not_excited}

@@ -22,6 +22,11 @@ SLIP = 0.01
 """Speed over which Coulomb friction is smoothed, as in :class:`.Friction`, rad/s or m/s."""
 
 
+# Samples in a window: the noise of the states at its ends must be small against its work, and what
+# a friction law misses must average out.
+_LEAST = 10
+
+
 @dataclass(frozen=True)
 class Windows:
     """Balances over consecutive windows: ``known = columns x + residual``.
@@ -148,7 +153,7 @@ def balance(
         unknowns: whose columns are wanted.
         payload_frame: at which the payload is fixed.
         friction: a known law of friction, or None.
-        length: of a window, s; it has at least five samples.
+        length: of a window, s; it has at least ten samples.
     """
     samples, step = motion.samples, motion.step[:, model.b :]
     edges = _edges(samples.t, length)
@@ -213,7 +218,7 @@ def _edges(t: Array, length: float) -> Array:
     """Return the indices of samples at which windows begin and end."""
     edges, last = [0], 0
     for k in range(1, len(t)):
-        if t[k] - t[last] >= length - 1e-9 and k - last >= 5:
+        if t[k] - t[last] >= length - 1e-9 and k - last >= _LEAST:
             edges.append(k)
             last = k
     return np.array(edges)
