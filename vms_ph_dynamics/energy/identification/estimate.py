@@ -99,7 +99,7 @@ def estimate(
     precision = np.linalg.inv(prior_covariance / np.outer(unit, unit))
     offset = known - columns @ prior_mean
     block = _blocks(groups)
-    joined = np.concatenate([block[1:] == block[:-1], [False]])
+    joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
     common, weight = 0.0, np.ones(windows)
     freedom = max(windows - size, windows // 2) / windows

@@ -91,11 +91,11 @@ def friction_unknowns(
     for name, slides, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
         unit = "N" if slides else "N m"
         effort = max(float(effort), 1e-3)
-        viscous = 2.0 * effort / max(float(speed), 1e-2)
+        viscous = effort / max(float(speed), 1e-2)
         per_rate = "N s/m" if slides else "N m s/rad"
         unknowns += [
             Unknown(f"friction.{name}.viscous", "friction", per_rate, 0.0, viscous, 0.0),
-            Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, 2.0 * effort, 0.0),
+            Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, effort, 0.0),
             Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort),
         ]
         if load:
