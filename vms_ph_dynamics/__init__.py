@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    MissingExtraError as MissingExtraError,
     ModelError as ModelError,
     OptionError as OptionError,
     StateError as StateError,
@@ -79,7 +80,7 @@ _HOME = {
     for module, names in {
         "decoupling": "DecouplingTransform ExternalInternal",
         "effects": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
-        "errors": "ModelError OptionError StateError VmsPhError",
+        "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",
         "evaluation": "Evaluation",
         "integrators": "IntegrationError Trajectory integrate",
         "model": "VMSModel",
