@@ -84,6 +84,11 @@ class TaskSpaceForm(Form):
         jacobian = task.jacobian(model.evaluate(at, np.zeros(model.nv)))
         self._reference = frozen(orthonormal_null_space(jacobian))
 
+    @property
+    def reference_basis(self) -> Array:
+        """The orthonormal rows that the null-space basis is aligned with, (nv-m,nv)."""
+        return self._reference
+
     def evaluate(self, q: Array, v: Array) -> TaskEvaluation:
         """Return the task-space quantities at a configuration (nq,) and a velocity (nv,)."""
         return self.terms(self.model.evaluate(q, v))
