@@ -14,31 +14,26 @@ class Factorised:
 
     def __init__(self, matrix: Expression) -> None:
         size = matrix.shape[0]
-        h = [[matrix[i, j] for j in range(size)] for i in range(size)]
+        rows = [matrix[i, : i + 1] for i in range(size)]
+        self._pivots: list[Expression] = [None] * size
+        self._shares: list[dict[int, Expression]] = [{} for _ in range(size)]
         for k in reversed(range(size)):
+            pivot = self._pivots[k] = rows[k][k]
             for i in reversed(range(k)):
-                if h[k][i].is_zero():
-                    continue
-                share = h[k][i] / h[k][k]
-                for j in range(i + 1):
-                    if not h[k][j].is_zero():
-                        h[i][j] = h[i][j] - share * h[k][j]
-                h[k][i] = share
-        self._factors = h
+                if not rows[k][i].is_zero():
+                    share = self._shares[k][i] = rows[k][i] / pivot
+                    rows[i] = rows[i] - share * rows[k][: i + 1]
 
     def solve(self, right: Expression) -> Expression:
         """Return ``M^-1`` times a matrix (n,m)."""
-        h, size = self._factors, len(self._factors)
-        rows = [right[i, :] for i in range(size)]
-        for k in reversed(range(size)):
-            for i in range(k):
-                if not h[k][i].is_zero():
-                    rows[i] = rows[i] - h[k][i] * rows[k]
-        for k in range(size):
-            rows[k] = rows[k] / h[k][k]
-            for i in range(k):
-                if not h[k][i].is_zero():
-                    rows[k] = rows[k] - h[k][i] * rows[i]
+        rows = [right[i, :] for i in range(len(self._pivots))]
+        for k in reversed(range(len(rows))):
+            for i, share in self._shares[k].items():
+                rows[i] = rows[i] - share * rows[k]
+        for k, pivot in enumerate(self._pivots):
+            rows[k] = rows[k] / pivot
+            for i, share in self._shares[k].items():
+                rows[k] = rows[k] - share * rows[i]
         return ca.vertcat(*rows) if rows else right
 
 

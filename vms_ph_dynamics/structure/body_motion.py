@@ -12,10 +12,22 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..groups import SE3
 from ..robot.kinematic_tree import KinematicTree
 
-_SE3 = SE3()
+
+def adjoints(twists: Array) -> Array:
+    """Return ``ad`` of twists (k,6), as (k,6,6)."""
+    found = np.zeros((len(twists), 6, 6))
+    for (i, j), k in _SKEW.items():
+        sign = 1.0 if k > 0 else -1.0
+        entry = abs(k) - 1
+        found[:, i, j] = found[:, i + 3, j + 3] = sign * twists[:, 3 + entry]
+        found[:, i, j + 3] = sign * twists[:, entry]
+    return found
+
+
+# The entries of a skew matrix: the index of the component, from one, with its sign.
+_SKEW = {(0, 1): -3, (0, 2): 2, (1, 0): 3, (1, 2): -1, (2, 0): -2, (2, 1): 1}
 
 
 class BodyTree:
@@ -25,7 +37,8 @@ class BodyTree:
 
     Attributes:
         screws: J (nv,6), the twist of each unit velocity. ad: (nv,6,6), their adjoints.
-        moves: (nv,N) whether a velocity moves a body.
+        placements: the poses of the bodies. into_bodies: (N,6,6), of twists into their axes.
+    moves: (nv,N) whether a velocity moves a body.
         above: (nv,nv) whether velocity j moves the body of velocity k.
         below: (nv,nv) whether, instead, k moves the body of j.
         inertias: (N,6,6). composite: (nv,6,6), of all that a velocity moves.
@@ -37,9 +50,10 @@ class BodyTree:
         bodies = range(1, model.njoints)
         self.tree = tree
         self.screws = np.array(data.J).reshape(6, model.nv).T.copy()
-        self.ad = np.stack([_SE3.ad(screw) for screw in self.screws])
+        self.ad = adjoints(self.screws)
         self.placements = [data.oMi[i].copy() for i in bodies]
         self.inertias = np.stack([data.oMi[i].act(model.inertias[i]).matrix() for i in bodies])
+        self.into_bodies = np.stack([place.actionInverse for place in self.placements])
         # The body of each velocity, and the one that carries it; -1 for the world.
         self.body = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
         self.carrier = np.array([model.parents[int(i) + 1] - 1 for i in self.body])
@@ -84,9 +98,14 @@ class BodyMotion:
         return at_world[self.bodies.carrier]
 
     @cached_property
+    def body_ad(self) -> Array:
+        """Adjoints of the twists of the bodies, (N,6,6)."""
+        return adjoints(self.twists)
+
+    @cached_property
     def ad(self) -> Array:
         """Adjoints of the twists of the body of each velocity, (nv,6,6)."""
-        return np.stack([_SE3.ad(twist) for twist in self.twists])[self.bodies.body]
+        return self.body_ad[self.bodies.body]
 
     @cached_property
     def screw_rates(self) -> Array:
@@ -114,7 +133,7 @@ class BodyMotion:
     def slope_by_q(self) -> Array:
         """Derivatives of ``C^T v`` at fixed v, (nv,nv)."""
         b = self.bodies
-        gamma_ad = np.stack([_SE3.ad(x) for x in self.gamma])
+        gamma_ad = adjoints(self.gamma)
         above = -np.einsum("jab,kb,ka->kj", gamma_ad, b.screws, self.momenta)
         above -= np.einsum("ka,kab,jb->kj", self.screw_rates, b.composite, self.gamma)
         below = np.einsum("ka,ja->kj", self.screw_rates, self.carried_change)
@@ -147,13 +166,13 @@ def momentum_rate_by_q(motion: BodyMotion, other: BodyMotion) -> Array:
     """
     b, p, kappa = motion.bodies, other.momenta, other.gamma
     rates = other.twist_rates(motion)
-    ads = np.stack([_SE3.ad(twist) for twist in motion.twists])
+    ads = motion.body_ad
     turning = np.einsum("iba,ibc->iac", ads, b.inertias) + b.inertias @ ads
     momentum_rates = b.carried(
         np.einsum("iab,ib->ia", b.inertias, rates) - np.einsum("iab,ib->ia", turning, other.twists)
     )
     turning = b.carried(turning)
-    gamma_ad = np.stack([_SE3.ad(x) for x in motion.gamma])
+    gamma_ad = adjoints(motion.gamma)
     # ad(gamma) W - ad(J_j) a of the body that carries j.
     extra = np.einsum("jab,jb->ja", gamma_ad, other.carriers(other.twists))
     extra -= np.einsum("jab,jb->ja", b.ad, other.carriers(rates))

@@ -1,9 +1,7 @@
 """The numerical twin of the derivatives: central differences of energies and rates."""
 
-import threading
 from collections.abc import Callable
 from copy import copy
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -101,11 +99,9 @@ def _with_model(form: Form, model: VMSModel) -> Form:
 
 def _with_parameters(model: VMSModel, phi: Array) -> VMSModel:
     """Return the robot with other inertial parameters, which need not be those of rigid bodies."""
-    changed: Any = model.pinocchio
-    for i in range(1, changed.njoints):
-        changed.inertias[i] = pin.Inertia.FromDynamicParameters(phi[10 * (i - 1) : 10 * i])
-    other, tree = copy(model), copy(model.tree)
-    tree.pinocchio, tree._local = changed, threading.local()
-    tree.total_mass = other.total_mass = float(pin.computeTotalMass(changed))
-    other.tree = tree
+    other = copy(model)
+    other.tree = model.tree.with_inertias(
+        [pin.Inertia.FromDynamicParameters(own) for own in phi.reshape(-1, 10)]
+    )
+    other.total_mass = other.tree.total_mass
     return other

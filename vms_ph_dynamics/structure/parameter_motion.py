@@ -3,14 +3,17 @@
 import numpy as np
 
 from ..arrays import Array
-from ..groups import SE3
-from ..groups.so3 import skew
-from .body_motion import BodyMotion, BodyTree
-
-_SE3 = SE3()
+from .body_motion import BodyMotion, BodyTree, adjoints
 
 PARAMETERS = 10
 """Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+
+# Of I w by Ixx, Ixy, Iyy, Ixz, Iyz, Izz: row, column, component of w.
+_INERTIA = (
+    *((0, 0, 0), (0, 1, 1), (0, 3, 2)),
+    *((1, 1, 0), (1, 2, 1), (1, 4, 2)),
+    *((2, 3, 0), (2, 4, 1), (2, 5, 2)),
+)
 
 
 def momentum_regressor(bodies: BodyTree, twists: Array) -> Array:
@@ -20,11 +23,15 @@ def momentum_regressor(bodies: BodyTree, twists: Array) -> Array:
         bodies: the tree.
         twists: (N,6) of the bodies; a constant acceleration gives its inertial wrench.
     """
-    found = []
-    for placement, twist in zip(bodies.placements, twists, strict=True):
-        local = placement.actionInverse @ twist
-        found.append(placement.dualAction @ _of_body(local[:3], local[3:]))
-    return np.stack(found)
+    local = np.einsum("iab,ib->ia", bodies.into_bodies, twists)
+    own = np.zeros((len(local), 6, PARAMETERS))
+    cross = adjoints(local)
+    # f = m v + w x h and n = I w - v x h, with h = m c.
+    own[:, :3, 0] = local[:, :3]
+    own[:, :3, 1:4], own[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
+    for row, column, entry in _INERTIA:
+        own[:, 3 + row, 4 + column] = local[:, 3 + entry]
+    return np.einsum("iba,ibp->iap", bodies.into_bodies, own)
 
 
 def by_parameters(left: Array, bodies: BodyTree, regressor: Array) -> Array:
@@ -42,7 +49,7 @@ def momentum_rate_by_parameters(motion: BodyMotion, other: BodyMotion) -> Array:
     """
     b = motion.bodies
     momenta = momentum_regressor(b, other.twists)
-    ads = np.stack([_SE3.ad(twist) for twist in motion.twists])
+    ads = motion.body_ad
     turned = np.einsum("iab,ib->ia", ads, other.twists)
     rates = momentum_regressor(b, other.twist_rates(motion) - turned)
     rates -= np.einsum("iba,ibp->iap", ads, momenta)
@@ -61,12 +68,3 @@ def potential_by_parameters(bodies: BodyTree, displacement: Array) -> Array:
         row[0] = -bodies.tree.gravity @ (placement.translation + displacement)
         row[1:4] = -bodies.tree.gravity @ placement.rotation
     return slopes.ravel()
-
-
-def _of_body(v: Array, w: Array) -> Array:
-    matrix = np.zeros((6, PARAMETERS))
-    matrix[:3, 0] = v
-    matrix[:3, 1:4], matrix[3:, 1:4] = skew(w), -skew(v)
-    x, y, z = w
-    matrix[3:, 4:] = [[x, y, 0, z, 0, 0], [0, x, y, 0, z, 0], [0, 0, 0, x, y, z]]
-    return matrix
