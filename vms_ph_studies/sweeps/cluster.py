@@ -13,7 +13,9 @@ from vms_ph_dynamics.errors import VmsPhError
 if TYPE_CHECKING:
     from distributed import Client
 
-_PATIENCE = "30s"
+_PATIENCE = "10s"
+# Ctrl-C reaches all processes of a terminal; the client ends its workers itself.
+_PRELOAD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 def local_cores() -> int:
@@ -55,6 +57,7 @@ def connected(address: str = "", workers: int = 0) -> "Iterator[Client]":
                 host="127.0.0.1",
                 dashboard_address=None,
                 silence_logs=logging.CRITICAL,
+                preload=[_PRELOAD],
             ) as cluster,
             distributed.Client(cluster) as client,
         ):

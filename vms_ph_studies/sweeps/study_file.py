@@ -107,9 +107,9 @@ def _read(given: Any, text: str, file: Path) -> SweepStudy:
     if not isinstance(given["parameters"], dict):
         raise OptionError(f"parameters: expected a {_KEYS['parameters']}")
     parameters = {str(n): read_parameter(str(n), p) for n, p in given["parameters"].items()}
+    target.check(parameters)
     if taken := [name for name in parameters if name in RESERVED]:
         raise OptionError(f"parameter '{taken[0]}': the name is that of a column of the table")
-    target.check(parameters)
     runs = _runs(given.get("runs"), parameters)
     grid = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
     if grid * (runs or 1) > MOST_POINTS:
