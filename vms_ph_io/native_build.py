@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,9 +78,16 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def install(folder: Path) -> Path:
-    """Install the built module among the packages of this Python; return the folder."""
+    """Install the built module among the packages of this Python; return the folder.
+
+    A process that has the earlier one loaded keeps it until its end.
+    """
     place = Path(sysconfig.get_path("platlib"))
-    cmake("--install", folder, "--prefix", place, "--component", "python")
+    with tempfile.TemporaryDirectory(dir=place, prefix=".vms_ph_native-") as staged:
+        cmake("--install", folder, "--prefix", staged, "--component", "python")
+        # Replaced, not written over: a loaded library must not change.
+        for file in Path(staged).iterdir():
+            file.replace(place / file.name)
     return place
 
 
