@@ -87,6 +87,7 @@ class WebViewer(Node):
 
     def _build_page(self) -> None:
         server = self._server
+        self._world = server.scene.add_frame("/world", show_axes=False)
         self._summary = server.gui.add_markdown("waiting for the robot description …")
         self._energy = Strip(
             server,
@@ -116,7 +117,7 @@ class WebViewer(Node):
         server.scene.set_up_direction(view.up)
         plane: Any = view.grid
         server.scene.add_grid(
-            "/floor",
+            "/world/floor",
             plane=plane,
             cell_size=view.cell,
             section_size=4 * view.cell,
@@ -128,6 +129,7 @@ class WebViewer(Node):
         server.initial_camera.look_at = view.look_at
         start = self._scene.root_place(self._robot.initial_configuration(model))
         self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
+        self._world.position = self._chase.shift
         for client in server.get_clients().values():
             self._face(client)
 
@@ -171,6 +173,7 @@ class WebViewer(Node):
         poses, self._poses = self._poses, {}
         self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
+            self._follow()
             for link, pose in poses.items():
                 self._scene.place(link, pose)
             if self._markers is not None:
@@ -187,23 +190,13 @@ class WebViewer(Node):
                 client.camera.look_at = camera.look_at
 
     def _follow(self) -> None:
-        """Move the cameras with a robot that leaves the view; each keeps its direction."""
-        if self._chase is None or not self._chase.step(np.array(self._root_place)).any():
-            return
-        view = self._chase.look_at
-        camera = self._server.initial_camera
-        camera.position, camera.look_at = view + camera.position - camera.look_at, view
-        for client in self._server.get_clients().values():
-            # What a browser reports is late, but where it looks from and to belong together.
-            away = client.camera.position - client.camera.look_at
-            with client.atomic():
-                client.camera.position = view + away
-                client.camera.look_at = view
+        """Move the world with a robot that leaves the view."""
+        if self._chase is not None and self._chase.step(np.array(self._root_place)):
+            self._world.position = self._chase.shift
 
     def _draw_plots(self) -> None:
         if not self._server.get_clients():
             return
-        self._follow()
         for strip in (self._energy, self._power, self._error):
             strip.draw()
         if self._health.disagreement:

@@ -30,7 +30,7 @@ class RobotScene:
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
         self.root = tree.root
-        paths = {tree.root: f"/robot/{tree.root}"}
+        paths = {tree.root: f"/world/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
         for edge in tree.edges:
