@@ -44,6 +44,8 @@ PINNED = ("pin", "libcoal")
 _OF_THE_SYSTEM = re.compile(
     r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux.*)\.so"
 )
+    r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux.*)[.]so"
+)
 
 # The oldest glibc of the systems with a version of GLIBCXX, from the policies of manylinux.
 _GLIBC_OF_GLIBCXX = ((24, 27), (25, 28), (28, 31), (29, 34), (30, 35), (32, 38), (33, 39))

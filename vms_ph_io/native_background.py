@@ -3,8 +3,8 @@
     python -m vms_ph_io.native_background SOURCES
     python -m vms_ph_io.native_background --stop
 
-SOURCES is a checksum of the sources. It is recorded with the outcome in the environment, so that the
-same sources are not built again, nor after a failure. What runs meanwhile uses Python.
+SOURCES is a checksum of the sources. It is recorded with the outcome in the environment, so that
+the same sources are not built again, nor after a failure. What runs meanwhile uses Python.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 """vms-ph sweep: parameter and Monte Carlo studies of a study file."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     from vms_ph_studies.sweeps import Sweep, SweepProgress, SweepStudy, SweepSummary
@@ -80,7 +83,7 @@ def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet:
     if known and not quiet:
         typer.echo(f"continuing: {known} of {len(opened.study.points)} points are there", err=True)
     try:
-        with _shown_progress(quiet) as progress:
+        with _shown(quiet) as progress:
             opened.run(cluster, workers, progress, retry_failed)
     except KeyboardInterrupt:
         there = opened.summary()
@@ -93,36 +96,34 @@ def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet:
 
 
 @contextmanager
-def _shown_progress(quiet: bool) -> "Iterator[OnProgress]":
+def _shown(quiet: bool) -> "Iterator[OnProgress]":
     """Yield a callback that draws a bar on a terminal, and else prints a line at times."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    hidden = quiet or not console.is_terminal
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    first: int | None = None
     last = time.monotonic()
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("starting the workers", total=None)
+    lines = not quiet and not sys.stderr.isatty()
+    with shown_progress(quiet) as draw:
+        draw(0.0, "starting the workers")
 
         def report(now: "SweepProgress") -> None:
-            nonlocal last
-            text = _in_words(now)
-            bar.update(task, completed=now.done, total=now.total, description=text)
-            if hidden and not quiet and time.monotonic() - last > _BETWEEN_LINES:
+            nonlocal first, last
+            first = now.done if first is None else first
+            left = max(now.total - first, 1)
+            draw((now.done - first) / left, _in_words(now))
+            if lines and time.monotonic() - last > _BETWEEN_LINES:
                 last = time.monotonic()
-                typer.echo(text, err=True)
+                typer.echo(f"{_in_words(now)}{_left(now)}", err=True)
 
         yield report
 
 
 def _in_words(now: "SweepProgress") -> str:
+    return f"{now.done} of {now.total} points" + (f", {now.failed} failed" if now.failed else "")
+
+
+def _left(now: "SweepProgress") -> str:
     from vms_ph_studies.sweeps.progress import in_words
 
-    text = f"{now.done} of {now.total} points"
-    if now.failed:
-        text += f", {now.failed} failed"
-    return text if now.seconds_left is None else f"{text}, {in_words(now.seconds_left)} left"
+    return "" if now.seconds_left is None else f", {in_words(now.seconds_left)} left"
 
 
 def _print_points(study: "SweepStudy") -> None:
