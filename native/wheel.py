@@ -33,8 +33,8 @@ sys.path.insert(0, str(ROOT))
 from vms_ph_dynamics.errors import VmsPhError  # noqa: E402
 from vms_ph_io import native_build  # noqa: E402
 
-# A library of the compiler that a system without one may lack; the wheel brings it, as the exception
-# of its licence for runtime libraries permits.
+# A library of the compiler that a system without one may lack; the wheel brings it, as the
+# exception of its licence for runtime libraries permits.
 _BUNDLED = ("libgomp.so.1",)
 
 # Packages whose libraries the core is linked to: their names of functions have no versions.
@@ -43,8 +43,6 @@ PINNED = ("pin", "libcoal")
 # Libraries that every Linux with a Python has.
 _OF_THE_SYSTEM = re.compile(
     r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux.*)\.so"
-)
-    r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux.*)[.]so"
 )
 
 # The oldest glibc of the systems with a version of GLIBCXX, from the policies of manylinux.
