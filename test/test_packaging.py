@@ -61,6 +61,9 @@ _FROM_PYPI = {
     "websockets",
     "trimesh",
     "mujoco",
+    "dask",
+    "distributed",
+    "pyarrow",
 }  # some by others
 _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
 

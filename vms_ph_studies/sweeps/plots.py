@@ -64,7 +64,16 @@ def _drawn(
         elif panel[0] in axes_of:
             assert numbers is not None
             sampled = isinstance(study.parameters[panel[0]], Sampled)
-            _over(axes, name, numbers, panel[0], _column(results, panel[0]), sampled)
+            draw = _scatter if sampled else _bands
+            # One colour for each value of the first text parameter, such as the robot.
+            labels = results.columns[groups[0]] if groups else [""] * len(results)
+            for label in list(dict.fromkeys(labels))[:_MOST_BARS]:
+                here = np.array([text == label for text in labels])
+                draw(axes, _column(results, panel[0])[here], numbers[here], label)
+            if groups:
+                axes.legend(fontsize="x-small")
+            axes.set(xlabel=panel[0], ylabel=name)
+            axes.grid(alpha=0.3)
         else:
             _by_group(axes, name, numbers, results.columns[name], results.columns[panel[0]])
             axes.set_xlabel(panel[0])
@@ -97,18 +106,16 @@ def _distribution(axes: "Axes", name: str, numbers: Array | None, values: list[A
     axes.set_ylabel("" if numbers is None else "points")
 
 
-def _over(axes: "Axes", name: str, numbers: Array, parameter: str, x: Array, sampled: bool) -> None:
-    if sampled:
-        size = 12.0 if len(x) < 500 else 2.0
-        axes.scatter(x, numbers, s=size, color=_BLUE, alpha=0.5, linewidths=0)
-    else:
-        places = np.unique(x)
-        shares = np.array([_quantiles(numbers[x == place]) for place in places])
-        axes.fill_between(places, shares[:, 0], shares[:, 2], color=_BLUE, alpha=0.25)
-        axes.plot(places, shares[:, 1], ".-", color=_BLUE)
-        axes.set_title("median, 5 % and 95 %", fontsize="small")
-    axes.set(xlabel=parameter, ylabel=name)
-    axes.grid(alpha=0.3)
+def _scatter(axes: "Axes", x: Array, y: Array, label: str) -> None:
+    axes.scatter(x, y, s=12.0 if len(x) < 500 else 2.0, alpha=0.5, linewidths=0, label=label)
+
+
+def _bands(axes: "Axes", x: Array, y: Array, label: str) -> None:
+    places = np.unique(x)
+    shares = np.array([_quantiles(y[x == place]) for place in places])
+    (line,) = axes.plot(places, shares[:, 1], ".-", label=label)
+    axes.fill_between(places, shares[:, 0], shares[:, 2], color=line.get_color(), alpha=0.25)
+    axes.set_title("median, 5 % and 95 %", fontsize="small")
 
 
 def _quantiles(values: Array) -> Array:
