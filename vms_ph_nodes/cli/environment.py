@@ -12,13 +12,12 @@ def env() -> None:
 
     Use it as: eval "$(vms-ph env)". The state of the C++ core is printed beside, on stderr.
     """
-    from vms_ph_io.native_background import in_words
-
-    typer.echo(in_words(), err=True)
     if importlib.util.find_spec("vms_ph_embedded") is None:
         raise VmsPhError(
             "these nodes run in the ROS 2 that is sourced here; its other programs see them already"
         )
     from vms_ph_embedded.discovery import export_line
+    from vms_ph_io.native_background import in_words
 
     typer.echo(export_line())
+    typer.echo(in_words(), err=True)
