@@ -78,6 +78,11 @@ def test_nothing_is_stopped_where_no_build_runs(tmp_path: Path) -> None:
     in_module(tmp_path, "native_background.stop()")
 
 
+def test_the_first_error_of_a_compiler_is_named(tmp_path: Path) -> None:
+    code = "print(native_background._in_one_line('cmake failed:\\n[1/2] x\\nx.cpp:1: error: no'))"
+    assert in_module(tmp_path, code) == "cmake failed: x.cpp:1: error: no"
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
     """An environment whose programs say what they are called with."""

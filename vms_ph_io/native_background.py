@@ -90,11 +90,11 @@ def begin(sources: str, delay: float = _DELAY) -> None:
             native_build.install(folder)
             _record(State("built"))
         except Exception as error:  # nobody waits for this process
-            reason = str(error) or type(error).__name__
+            reason = _in_one_line(str(error) or type(error).__name__)
             with LOG.open("a") as log:
-                log.write(f"{reason}\n")
-            _record(State("failed", reason.partition("\n")[0]))
-            FAILURE.write_text(f"{reason.partition(chr(10))[0]}\n")
+                log.write(f"{error}\n")
+            _record(State("failed", reason))
+            FAILURE.write_text(f"{reason}\n")
         STAMP.write_text(sources)
 
 
@@ -130,17 +130,28 @@ def in_words() -> str:
     if building and _is_running():
         now = {"waiting": "is about to be built", "packages": "needs packages, which are installed"}
         assert state is not None
-        text = now.get(state.phase, f"is compiled{_progress()}")
+        text = now.get(state.phase, f"is being compiled{_progress()}")
         meanwhile = "the earlier one is used" if there else "Python is used"
         return f"the C++ core {text} in the background (log: {LOG}); meanwhile {meanwhile}"
+    failed = state is not None and state.phase == "failed"
+    why = f"({state.detail}; log: {LOG})" if state is not None and failed else ""
+    if there and failed:
+        return (
+            f"the C++ core is installed in {place}, but the build of the present sources failed "
+            f"{why}; ./vms native tries again"
+        )
     if there:
         return f"the C++ core is installed in {place}"
-    if state is not None and state.phase == "failed":
-        return (
-            f"the C++ core could not be built ({state.detail}; log: {LOG}); Python is used, "
-            "./vms native tries again"
-        )
+    if failed:
+        return f"the C++ core could not be built {why}; Python is used, ./vms native tries again"
     return "the C++ core is not installed, and Python is used; ./vms native builds it"
+
+
+def _in_one_line(reason: str) -> str:
+    """Return the first line of a reason, with the first error of a compiler in it."""
+    first, *lines = reason.splitlines()
+    error = next((line.strip() for line in lines if "error" in line.lower()), "")
+    return f"{first} {error}".strip()
 
 
 def _is_running() -> bool:
