@@ -62,6 +62,9 @@ _FROM_PYPI = {
     "trimesh",
     "mujoco",
     "casadi",
+    "dask",
+    "distributed",
+    "pyarrow",
 }  # some by others
 _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
 

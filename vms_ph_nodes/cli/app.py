@@ -19,6 +19,7 @@ from . import (
     reproduce,
     run,
     service,
+    sweep,
     topic,
 )
 
@@ -76,5 +77,6 @@ def make_app() -> typer.Typer:
     app.command("env")(environment.env)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
+    app.command("sweep")(sweep.sweep)
     app.command("native")(native.native)
     return app
