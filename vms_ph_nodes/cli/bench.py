@@ -9,6 +9,8 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 
+from .progress import shown_progress
+
 if TYPE_CHECKING:
     from vms_ph_studies.benchmarks import Benchmark, Case, Timing
 
@@ -52,10 +54,12 @@ def bench(
         raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
     if out is not None:
         _make_folder(chosen, out)
-    if chosen.run is not None:
-        timings = chosen.run(robot, base, seconds)
-    else:
-        timings = measure(chosen.cases(robot, base), seconds)
+    with shown_progress(quiet=as_json) as progress:
+        progress(0.0, "preparing")
+        if chosen.run is not None:
+            timings = chosen.run(robot, base, seconds)
+        else:
+            timings = measure(chosen.cases(robot, base), seconds, progress)
     if as_json:
         typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
     else:
