@@ -8,12 +8,6 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.links import LinkTree
 
-# Steps of this length are the default of the simulator, s.
-STEP = 1e-3
-
-# Largest product of step and rate of decay that its schemes follow.
-_FASTEST = 0.5
-
 # A root link with this share of the moving mass is no foundation.
 _HEAVY = 0.3
 
@@ -25,18 +19,6 @@ def base_reason(model: VMSModel, given: str) -> str:
     if model.base == "fixed":
         return "guessed: the first joint is neither floating nor planar"
     return f"guessed: the first joint is {model.base}"
-
-
-def stiff_joints(model: VMSModel) -> tuple[str, ...]:
-    """Return the joints whose viscous friction stops them within less than two steps of 1 ms."""
-    if not model.n:
-        return ()
-    d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
-    inverse = np.linalg.pinv(d.M, hermitian=True)
-    rates = np.diag(inverse)[model.b :] * model.joints.damping
-    return tuple(
-        name for name, rate in zip(model.joint_names, rates, strict=True) if rate * STEP > _FASTEST
-    )
 
 
 def advice(model: VMSModel) -> Iterator[str]:
@@ -60,11 +42,6 @@ def advice(model: VMSModel) -> Iterator[str]:
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
             "appear as unaccounted energy"
-        )
-    if stiff := stiff_joints(model):
-        yield (
-            f"the friction of {_listed(stiff)} stops a joint within two steps of 1 ms: simulate "
-            "with a shorter step, or with joint_friction: false"
         )
 
 

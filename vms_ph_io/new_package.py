@@ -10,7 +10,6 @@ from xml.sax.saxutils import escape
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
 
-from .advice import stiff_joints
 from .robot_settings import RobotSettings
 from .share import share_directory
 
@@ -101,7 +100,6 @@ class NewPackage:
             "email": self.email,
             "license": self.license,
             "moving": "moving" if model.b else "fixed",
-            "friction": "false" if stiff_joints(model) else "true",
         }
 
     def _write(self, folder: Path, description: str, values: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ namespace vms_ph_ros2_control {
 class Telemetry {
  public:
   /// @param rate      of the topics, Hz.
-  /// @param friction  whether the viscous friction of the URDF acts.
+  /// @param friction  whether the friction of the URDF acts.
   Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
             double rate, bool friction);
 

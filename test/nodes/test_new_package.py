@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from vms_ph_dynamics import OptionError, VmsPhError
@@ -22,13 +21,13 @@ _DRONE = """<robot name="quad"><link name="body"><inertial><mass value="1.2"/>
 <inertia ixx="0.001" iyy="0.001" izz="0.0002" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="shoulder" type="revolute"><parent link="body"/><child link="arm"/>
 <axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5" effort="5" velocity="3"/>
-<dynamics damping="{damping}"/></joint></robot>"""
+<dynamics damping="0.01"/></joint></robot>"""
 
 
 @pytest.fixture
 def drone(tmp_path: Path) -> Path:
     file = tmp_path / "quad.urdf"
-    file.write_text(_DRONE.format(damping=0.01))
+    file.write_text(_DRONE)
     return file
 
 
@@ -54,15 +53,6 @@ def test_its_launch_file_starts_all_nodes_with_its_robot_and_law(
     words = " ".join(str(node) for node in launched.processes)
     assert "my_quad/law.py:Law" in words
     assert "base=floating" in words
-
-
-def test_friction_that_no_step_can_follow_is_left_out(drone: Path, tmp_path: Path) -> None:
-    for name, damping, simulated in (("soft", 0.01, True), ("stiff", 10.0, False)):
-        drone.write_text(_DRONE.format(damping=damping))
-        made = NewPackage(name, _settings(drone)).write(tmp_path)
-        parameters = yaml.safe_load((made / f"config/{name}.yaml").read_text())
-        for node in ("simulator", "energy_monitor"):
-            assert parameters[f"/**/{node}"]["ros__parameters"]["joint_friction"] is simulated
 
 
 def test_its_files_are_installed_where_ros_looks_for_them(drone: Path, tmp_path: Path) -> None:

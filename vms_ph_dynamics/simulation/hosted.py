@@ -31,7 +31,7 @@ class HostedSimulation:
             start: (nq,) configuration; neutral when empty.
             step: of the integrator, s.
             scheme: of :data:`.integrators.SCHEMES`; the default of the robot when empty.
-            friction: whether the joints' viscous friction acts.
+            friction: whether the joints' friction acts.
 
         Raises:
             StateError: the configuration or the step is not valid.

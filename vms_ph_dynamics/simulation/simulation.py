@@ -1,7 +1,7 @@
 """A simulated robot with a controller in its loop."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from ..effects.friction import Friction
 from ..errors import StateError
 from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
 from ..structure import Form, PHState, Ports, port_names
+from .held_friction import HeldFriction, must_be_held
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
@@ -31,6 +32,9 @@ class Actuation(Protocol):
 
 Control = Callable[[Array, Array, float], Actuation]
 """A controller in the loop: from q (nq,), v (nv,) and the step (s) to its efforts."""
+
+
+_Acting = Ports | Callable[[float, PHState], Ports]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ class Simulation:
             q: (nq,) configuration at the start and after a reset.
             dt: integrator and control step, s.
             control: the controller in the loop; None for external efforts alone.
-            friction: whether the joints' viscous friction acts.
+            friction: whether the joints' friction acts; it is held over each step where it is too
+                stiff for the scheme, see :class:`.HeldFriction`.
             scheme: of :data:`.integrators.SCHEMES`; the default of the robot when None.
             native: whether it runs in C++, see :func:`.integrators.integrate`.
 
@@ -143,6 +148,10 @@ class Simulation:
         self._control = control
         self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
+        self._held_friction: HeldFriction | None = None
+        if self._friction is not None and must_be_held(form, self._friction, q, dt):
+            self._held_friction = HeldFriction(form, self._friction)
+            self._friction = None
         self.resets = -1
         self.reset()
 
@@ -183,8 +192,9 @@ class Simulation:
         """
         for k in range(0 if self.failure else steps):
             self._before = self._acting
-            ports = self._ports(self._before)
+            ports, started = self._ports(self._before), self._q
             try:
+                braking, ports = self._with_held_friction(ports)
                 step, failures = step_with_retry(
                     self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
                 )
@@ -198,6 +208,11 @@ class Simulation:
             for name, energy in step.supplied.items():
                 self._port_energy[name] += energy
             self._dissipated += step.dissipated
+            if braking is not None:
+                turned = self._form.model.difference(started, self._q)[self._form.model.b :]
+                work = float(braking @ turned)
+                self._port_energy["torque"] -= work
+                self._dissipated -= work
             if k == steps - 1:
                 self._external = external
             self._acting = self._efforts()
@@ -240,7 +255,7 @@ class Simulation:
             )
         return _Efforts(torque, base, wrenches)
 
-    def _ports(self, efforts: _Efforts) -> Ports | Callable[[float, PHState], Ports]:
+    def _ports(self, efforts: _Efforts) -> _Acting:
         base = efforts.wrench_base if self._form.model.b else None
 
         def acting(wrenches: dict[str, Array]) -> Ports:
@@ -262,6 +277,21 @@ class Simulation:
             )
 
         return turned
+
+    def _with_held_friction(self, ports: _Acting) -> tuple[Array | None, _Acting]:
+        """Return the torques of held friction and the ports with them; None without it."""
+        if self._held_friction is None:
+            return None, ports
+        start = self._form.state(self._q, self._v)
+        now = ports(self.time, start) if callable(ports) else ports
+        braking = self._held_friction.torque(self._q, self._v, now, self.dt)
+
+        def added(each: Ports) -> Ports:
+            return replace(each, torque=each.torque + braking)  # type: ignore[operator]
+
+        if callable(ports):
+            return braking, lambda t, x: added(ports(t, x))
+        return braking, added(ports)
 
     def _in_its_axes(self, efforts: _Efforts, name: str) -> Array:
         wrench = efforts.wrenches.get(name)

@@ -92,8 +92,13 @@ def play(
         0.0, "--delay", "-d", help="delay before the first message, s", min=0.0
     ),
     start_offset: float = typer.Option(0.0, help="bag time to skip at the start, s", min=0.0),
+    paused: bool = typer.Option(False, "--paused", "-p", help="start paused"),
 ) -> None:
     """Publish the messages of a bag at their recorded times; with --clock also publish /clock.
+
+    While it plays: vms-ph service call /bag_player/pause "" "{data: true}" pauses it,
+    vms-ph service call /bag_player/step "" "{messages: 1}" publishes the next message, and
+    vms-ph service call /bag_player/seek "" "{time: 2.5}" goes to another time.
 
     For instance, to compute energies from the recorded states of a robot on a moving base:
     vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
@@ -107,6 +112,7 @@ def play(
         ("loop", str(loop).lower()),
         ("delay", float(delay)),
         ("start_offset", float(start_offset)),
+        ("paused", str(paused).lower()),
     ):
         words += ["-p", f"{name}:={value}"]
     for name, values in (("topics", topics), ("exclude", exclude)):

@@ -1,0 +1,113 @@
+"""Friction too stiff for an explicit integrator is held, from the velocity at a step's end."""
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation.held_friction import HeldFriction
+from vms_ph_dynamics.structure import PHState, Ports, StandardForm
+
+# A fingertip of 0.1 g on a link of a gripper's size.
+FINGER = """
+<robot name="finger">
+  <link name="palm"/>
+  <link name="near"><inertial><origin xyz="0.02 0 0"/><mass value="{mass}"/>
+    <inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="tip"><inertial><origin xyz="0.01 0 0"/><mass value="{mass}"/>
+    <inertia ixx="1e-8" iyy="1e-8" izz="1e-8" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="first" type="revolute"><parent link="palm"/><child link="near"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="1" velocity="9"/>
+    <dynamics damping="{damping}" friction="{friction}"/></joint>
+  <joint name="second" type="continuous"><origin xyz="0.04 0 0"/><parent link="near"/>
+    <child link="tip"/><axis xyz="0 1 0"/>
+    <dynamics damping="{damping}" friction="{friction}"/></joint>
+</robot>
+"""
+
+
+def finger(damping: float, friction: float = 0.0, mass: float = 0.001) -> VMSModel:
+    text = FINGER.format(damping=damping, friction=friction, mass=mass)
+    return VMSModel.from_urdf(text, base="fixed")
+
+
+def simulation(model: VMSModel, dt: float = 1e-3) -> Simulation:
+    return Simulation(StandardForm(model), model.neutral_configuration(), dt, None, friction=True)
+
+
+def energy(model: VMSModel, at: Simulation) -> float:
+    now = at.sample()
+    d = model.evaluate(now.q, now.v)
+    return d.kinetic_energy + d.potential_energy
+
+
+def test_friction_that_the_scheme_can_follow_is_part_of_the_scheme(panda: VMSModel) -> None:
+    assert simulation(panda)._held_friction is None
+    assert simulation(finger(damping=1.0))._held_friction is not None
+    assert simulation(finger(damping=1.0), dt=1e-9)._held_friction is None
+
+
+def test_the_error_of_held_friction_is_of_first_order_in_the_step() -> None:
+    model = finger(damping=1e-4)
+    errors, reference = [], simulation(model, dt=1e-6)
+    assert reference._held_friction is None
+    reference.advance(20_000, External())
+    for dt in (1e-3, 5e-4, 2.5e-4):
+        coarse = simulation(model, dt)
+        assert coarse._held_friction is not None
+        coarse.advance(round(0.02 / dt), External())
+        errors.append(np.abs(coarse.sample().q[0] - reference.sample().q[0]))
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert np.all(np.abs(orders - 1.0) < 0.15), (errors, orders)
+
+
+def test_a_load_below_coulomb_friction_creeps_as_slowly_as_the_law_says() -> None:
+    model = finger(damping=0.0, friction=0.1)
+    held = simulation(model)
+    load = (
+        -0.5 * model.joints.friction + model.evaluate(model.neutral_configuration(), np.zeros(2)).g
+    )
+    held.hold(External(torque=load))
+    held.advance(300, External(torque=load))
+    creep = -0.01 * np.arctanh(0.5)
+    assert held.sample().v == pytest.approx([creep, creep], rel=5e-3)
+    assert held.sample().q[0] == pytest.approx(0.3 * creep, rel=5e-3)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("friction", [1e-2, 1.0, 1e6])
+def test_the_energy_balance_closes_and_friction_never_supplies(
+    damping: float, friction: float
+) -> None:
+    model = finger(damping, friction, mass=0.1)
+    held, rng = simulation(model), np.random.default_rng(7)
+    start, exchanged, dissipated = energy(model, held), 0.0, 0.0
+    for _ in range(100):
+        torque = rng.normal(size=2) * 0.02
+        push = External(torque, wrench_end_effector=rng.normal(size=6) * 0.01, in_tool_axes=False)
+        held.advance(5, push)
+        now = held.sample()
+        assert not held.failure
+        assert now.dissipated >= dissipated
+        dissipated = now.dissipated
+        exchanged = max(exchanged, *map(abs, now.port_energy.values()), dissipated)
+    stored = energy(model, held) - start
+    unaccounted = stored - sum(now.port_energy.values()) + dissipated
+    assert dissipated > 0.0
+    assert abs(unaccounted) < 1e-12 + 1e-8 * exchanged
+
+
+@pytest.mark.parametrize("speed", [1e-9, 1e-2, 1.0, 1e4])
+def test_friction_never_turns_a_joint_back(speed: float) -> None:
+    model, rng = finger(damping=1e3, friction=1e3), np.random.default_rng(11)
+    friction, form = Friction.of(model), StandardForm(model)
+    for _ in range(50):
+        q, v = model.random_configuration(rng), speed * rng.normal(size=2)
+        ports = Ports(torque=np.zeros(2), gravity=False)
+        torque = HeldFriction(form, friction).torque(q, v, ports, 1e-3)
+        x, rate = form.state(q, v), form.rate(form.state(q, v), ports)
+        at_end = PHState(model.integrate(q, 1e-3 * v), x.z + 1e-3 * (rate.zdot + torque))
+        reached = form.velocity(at_end)
+        assert torque @ reached <= 0.0
+        assert reached @ model.evaluate(at_end.q, reached).M @ reached <= x.z @ v
