@@ -1,6 +1,7 @@
 """An audit as one document of plain values, and as lines for a terminal."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from .audit import Audit
@@ -8,7 +9,23 @@ from .balance import Entry, balance
 
 
 def document(audit: Audit) -> dict[str, Any]:
-    """Return an audit as plain values for JSON; energies in J, times in s."""
+    """Return an audit as plain values for JSON; energies in J, times in s.
+
+    What is not defined, such as a number that is not finite, is None.
+    """
+    found: dict[str, Any] = _finite(_document(audit))
+    return found
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
     return {

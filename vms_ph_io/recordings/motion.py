@@ -15,7 +15,7 @@ from vms_ph_dynamics.energy.recorded_energies import RESETS
 from vms_ph_dynamics.energy.sample_noise import SampleNoise, white_noise
 from vms_ph_dynamics.energy.samples import MotionSamples
 
-from .base_states import BaseStates
+from .base_states import LARGEST, BaseStates
 from .clock_order import ClockOrder, clock_order
 from .companions import Companion
 from .conditioning import Conditioning
@@ -231,7 +231,7 @@ class RecordedMotion:
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
         torque = self._meant(q, effort[cut])
-        wrenches = {port: series.at(begin, end) for port, series in self._wrenches.items()}
+        wrenches = {port: _plausible(s.at(begin, end)) for port, s in self._wrenches.items()}
         return MotionSamples(t[cut].copy(), q, v, torque, wrenches, self.options.commanded)
 
     def _signals(self, low: int, high: int) -> tuple[Array, Array, Array]:
@@ -248,6 +248,8 @@ class RecordedMotion:
             assert rows is not None
             for k, values in enumerate(found):
                 values[:, joint] = rows[:, 1 + k * width + source.place]
+        for values in found:
+            values[~(np.abs(values) <= LARGEST)] = np.nan
         position, velocity, effort = found
         _fill_unknown(position, self._t[low:high])
         _fill_unknown(velocity, self._t[low:high])
@@ -348,7 +350,7 @@ class RecordedMotion:
             else:
                 other = self._others[source.series.name + str(source.series.names)]
                 found[:, joint] = other.at(low, high)[:, len(source.series.names) + source.place]
-        return found
+        return np.where(np.abs(found) <= LARGEST, found, np.nan)
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
@@ -459,6 +461,11 @@ class RecordedMotion:
     def _rates(self) -> dict[str, float]:
         companions = [*self._others.values(), *self._wrenches.values(), *self._base.companions]
         return {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0}
+
+
+def _plausible(values: Array) -> Array:
+    """Return values with zero where they are not finite or too large."""
+    return np.where(np.abs(values) <= LARGEST, values, 0.0)
 
 
 def _fill_unknown(values: Array, t: Array) -> None:
