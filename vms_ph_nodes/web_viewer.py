@@ -99,11 +99,19 @@ class WebViewer(Node):
         self._summary = server.gui.add_markdown("waiting for the robot description …")
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
-            self._energy = Strip(server, "closed-loop energy (J)")
-            self._power = Strip(server, "power into the robot (W)")
-            self._error = Strip(server, "task error (mm)")
+            self._energy = Strip(server, "energy of the closed loop", "J")
+            self._power = Strip(server, "power into the robot", "W")
+            self._error = Strip(server, "task error", "m")
         with tabs.add_tab("View"):
             self._marker_scene = MarkerScene(server)
+            dark = server.gui.add_checkbox("dark", initial_value=False)
+
+        @dark.on_update
+        def _(_: Any) -> None:
+            server.gui.configure_theme(dark_mode=dark.value)
+            for strip in (self._energy, self._power, self._error):
+                strip.darken(dark.value)
+
         self._control_tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _on_description(self, message: String) -> None:
@@ -114,6 +122,7 @@ class WebViewer(Node):
             return
         self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
+        self._server.gui.set_panel_label(f"vms_ph: {model.name}")
         self._look(model)
         self._offer_controls(model)
         for missing in self._scene.missing:
@@ -188,7 +197,7 @@ class WebViewer(Node):
         self._law.see(value_of)
         parts = parts_of_law(value_of, self._law.split)
         self._energy.add(time, {"total": message.closed_loop_energy, **parts})
-        self._error.add(time, {"distance to the reference": 1e3 * message.task_error})
+        self._error.add(time, {"distance to the reference": message.task_error})
 
     def _on_energy(self, message: Energy) -> None:
         self._law.moving = moves(message.header.frame_id)

@@ -1,5 +1,7 @@
 """The path of a recorded motion: its steps from sample to sample, and velocities along it."""
 
+import itertools
+
 import numpy as np
 
 from ..arrays import Array
@@ -17,7 +19,7 @@ def steps(model: VMSModel, q: Array) -> Array:
     """
     if model.nq == model.n:  # a fixed base without joints that turn on for ever
         return np.diff(q, axis=0)
-    pairs = zip(q[:-1], q[1:], strict=True)
+    pairs = itertools.pairwise(q)
     return np.array([model.difference(a, b) for a, b in pairs]).reshape(len(q) - 1, model.nv)
 
 

@@ -20,6 +20,7 @@ from . import (
     reproduce,
     run,
     service,
+    sweep,
     topic,
 )
 
@@ -78,5 +79,6 @@ def make_app() -> typer.Typer:
     app.command("env")(environment.env)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
+    app.command("sweep")(sweep.sweep)
     app.command("native")(native.native)
     return app
