@@ -131,6 +131,7 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     for note in recording.notes:
         yield f"damage     {note}"
+    yield _throughput(audit)
     yield "energy balance, from the start to the end"
     for entry in balance(audit):
         yield _line(entry)
@@ -176,6 +177,16 @@ def lines(audit: Audit) -> Iterator[str]:
     yield "signals"
     for said in audit.conditioning.statements(audit.model.joint_names):
         yield f"  {said}"
+
+
+def _throughput(audit: Audit) -> str:
+    recording = audit.recording
+    reading, auditing = (max(recording.seconds.get(k, 0.0), 1e-9) for k in ("read", "audited"))
+    size = recording.bytes / 1e6
+    return (
+        f"read       {size:.4g} MB in {reading:.3g} s ({size / reading:.3g} MB/s); audited in "
+        f"{auditing:.3g} s, {audit.ledger.duration / auditing:.3g} times as fast as recorded"
+    )
 
 
 def _line(entry: Entry) -> str:
