@@ -90,7 +90,7 @@ def environment(tmp_path: Path) -> Path:
         f"cat '{ROOT}/pyproject.toml' '{ROOT}/setup.py' | cksum",
         shell=True, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    for name in ("runtime", "native", "test"):
+    for name in ("runtime", "native", "sweep"):
         (tmp_path / f".installed-{name}").write_text(wanted)
     (tmp_path / "bin").mkdir()
     for name in ("python", "vms-ph"):
@@ -150,6 +150,8 @@ def test_the_build_can_be_switched_off_and_native_builds_in_the_foreground(
     environment: Path,
 ) -> None:
     assert vms(environment, "check", VMS_NATIVE="off") == (["vms-ph check"], "")
+    # The points of a sweep are all computed with the same core.
+    assert vms(environment, "sweep", "x.yaml") == (["vms-ph sweep x.yaml"], "")
     begun, _ = vms(environment, "env")
     (call,) = vms(environment, "native")[0]
     assert call == " ".join(["vms-ph native", *begun[0].split()[3:]])
@@ -159,6 +161,7 @@ def test_the_tests_stop_a_build_and_begin_none(environment: Path) -> None:
     for name in ("ruff", "mypy", "lint-imports"):
         os.symlink(environment / "bin" / "vms-ph", environment / "bin" / name)
     (environment / ".native.lock").touch()
+    os.rename(environment / ".installed-runtime", environment / ".installed-test")
     calls, said = vms(environment, "test", "-k", "nothing")
     of_the_build = [call for call in calls if "native_background" in call]
     assert of_the_build == ["python -m vms_ph_io.native_background --stop"]
