@@ -271,6 +271,32 @@ def test_results_of_any_kind_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "out/results.parquet").read_bytes() == content
 
 
+def test_a_point_that_takes_too_long_has_failed_and_the_others_have_not(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(
+        "import time\n"
+        "def slow(*, k):\n"
+        "    while k == 1:\n"
+        "        try:\n"
+        "            time.sleep(0.01)\n"
+        "        except Exception:\n"
+        "            pass\n"
+        "    try:\n"
+        "        while k == 2:\n"
+        "            time.sleep(0.01)\n"
+        "    except BaseException:\n"
+        "        return 0\n"
+        "    return k\n"
+    )
+    (tmp_path / "study.yaml").write_text(
+        "target: law.py:slow\nlimit: 0.2\nparameters: {k: [0, 1, 2, 3]}\n"
+    )
+    study = read_study(tmp_path / "study.yaml")
+    records = evaluate_points(study.target, study.points, study.limit)
+    late = "TimeLimitError: the evaluation takes longer than the limit of 0.2 s"
+    assert [record.error for record in records] == ["", late, late, ""]
+    assert [record.results for record in records] == [{"result": 0}, {}, {}, {"result": 3}]
+
+
 def test_more_runs_of_a_study_compute_only_the_new_ones(tmp_path: Path) -> None:
     with Sweep(make_study(tmp_path, 10), tmp_path / "out") as sweep:
         run_here(sweep)

@@ -14,6 +14,7 @@ from vms_ph_dynamics.errors import OptionError
 
 from .points import Point
 from .target import Target
+from .time_limit import TimeLimitError, within
 
 _LONGEST_TRACE = 4000
 
@@ -37,21 +38,33 @@ class Record:
     seconds: float = 0.0
 
 
-def evaluate_points(target: Target, points: Sequence[Point]) -> list[Record]:
+def evaluate_points(
+    target: Target, points: Sequence[Point], limit: float | None = None
+) -> list[Record]:
     """Return the records of points.
+
+    Args:
+        target: the function.
+        points: its points.
+        limit: longest accepted duration of one of them, s; None for any.
 
     Raises:
         TargetError: the target cannot be loaded here; no point can.
     """
     target.function()
-    return [_evaluate(target, point) for point in points]
+    return [_evaluate(target, point, limit) for point in points]
 
 
-def _evaluate(target: Target, point: Point) -> Record:
+def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
     begun = perf_counter()
+
+    def compute() -> object:
+        return target.evaluate(point.parameters, point.seed)
+
     try:
-        results = plain_results(target.evaluate(point.parameters, point.seed), point.parameters)
-    except Exception as error:  # a failed point is a result of the study
+        given = compute() if limit is None else within(limit, compute)
+        results = plain_results(given, point.parameters)
+    except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
         text = _text(f"{type(error).__name__}: {error}")
         trace = _text(traceback.format_exc()[-_LONGEST_TRACE:])
         return Record(point.id, {}, text, trace, perf_counter() - begun)
