@@ -3,6 +3,7 @@
 import typer
 
 from . import (
+    audit,
     bag,
     bench,
     check,
@@ -74,6 +75,7 @@ def make_app() -> typer.Typer:
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)
+    app.command("audit")(audit.audit)
     app.command("env")(environment.env)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
