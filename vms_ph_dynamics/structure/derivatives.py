@@ -101,12 +101,13 @@ class _Sensitivity:
         if not isinstance(form, StandardForm | DecoupledForm):
             raise ModelError(
                 f"a {type(form).__name__} has no closed derivatives; take StandardForm or "
-                "DecoupledForm, numerical_rate_derivatives, or form.casadi(), which CasADi "
-                "differentiates"
+                "DecoupledForm, numerical_rate_derivatives, or form.casadi().rate_derivatives"
             )
         model = self.model = form.model
         if model.fluid is not None:
-            raise ModelError("the derivatives do not cover robots in a fluid; use form.casadi()")
+            raise ModelError(
+                "the derivatives do not cover robots in a fluid; use form.casadi().rate_derivatives"
+            )
         self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
         v = form.velocity(x)
         self.d = Evaluation(model, x.q, v)
