@@ -70,8 +70,7 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
     """Return the derivatives of the Hamiltonian at a state.
 
     Args:
-        form: of any kind; the derivatives by parameters are those of StandardForm and
-            DecoupledForm.
+        form: StandardForm, CanonicalForm or DecoupledForm.
         x: the state.
         gravity: whether the potential is part of the energy.
 
