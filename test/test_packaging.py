@@ -132,6 +132,16 @@ def test_the_names_in_an_interface_are_those_rosidl_accepts(path: Path) -> None:
     assert all(re.match(r"^\w+ [A-Z][A-Z0-9_]*=", line) for line in constants)
 
 
+def _released() -> list[str]:
+    """The released versions in CHANGELOG.md."""
+    return re.findall(r"^## \[?(\d[\w.]+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_both_changelogs_have_the_same_versions() -> None:
+    titles = re.findall(r"^(\S+).*\n---+$", (ROOT / "CHANGELOG.rst").read_text(), re.M)
+    assert titles == ["Forthcoming", *_released()]
+
+
 def _python_with(module: str) -> str | None:
     for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
         try:
@@ -151,6 +161,13 @@ package.validate()
 assert package.get_build_type() == "ament_cmake"
 """
 
+_READ_CHANGELOG = """
+import sys
+from catkin_pkg.changelog import get_changelog_from_path
+changelog = get_changelog_from_path(sys.argv[1])
+assert [str(version) for version, _, _ in changelog.foreach_version()] == sys.argv[2:]
+"""
+
 _READ_INTERFACES = """
 import sys
 from rosidl_adapter.parser import parse_message_file, parse_service_file
@@ -163,10 +180,11 @@ for path in sys.argv[1:]:
     ("module", "script", "files"),
     [
         ("catkin_pkg", _READ_PACKAGE, [ROOT / "package.xml"]),
+        ("catkin_pkg", _READ_CHANGELOG, [ROOT / "CHANGELOG.rst", *_released()]),
         ("rosidl_adapter", _READ_INTERFACES, INTERFACES),
     ],
 )
-def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: list[Path]) -> None:
+def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: list[object]) -> None:
     python = _python_with(module)
     if python is None:
         pytest.skip(f"no {module} here (Debian: python3-catkin-pkg, python3-rosidl)")
