@@ -1,8 +1,9 @@
 """The heartbeat of a node on /diagnostics, and supervision of the heartbeats of other nodes.
 
 A killed process stays in DDS discovery for seconds, so discovery does not show that a node runs.
-Each node therefore publishes a status four times a second. When one stops, the first (by name) of
-the others publishes an error status with the name of the lost node until it publishes again.
+Each node therefore publishes a status four times a second, from a thread of its own while its
+callbacks are busy. When one stops, the first (by name) of the others publishes an error status with
+the name of the lost node until it publishes again.
 """
 
 import os
@@ -16,11 +17,12 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 
 from .agreement import OTHER, Agreement
+from .heartbeat import PERIOD, Heartbeat
 from .input_diagnostics import refused_messages
 from .rate_statistics import RateStatistics
 
-PERIOD = 0.25  # period of the heartbeat, s
 TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
+BLOCKED = 5.0  # time without callbacks after which a node says that it does not respond, s
 NO_INPUT = 2.0  # time without input after which a node warns, s
 TOPIC = "/diagnostics"
 
@@ -73,9 +75,12 @@ class Health:
         self._namesake, self._namesake_seen = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_seen: dict[str, int] = {}
+        self._beat_at: int | None = None
+        self._last_own: DiagnosticStatus | None = None
         self._publisher = node.create_publisher(DiagnosticArray, TOPIC, 10)
         node.create_subscription(DiagnosticArray, TOPIC, self._listen, 50)
         node.create_timer(PERIOD, self._beat, clock=self._clock)
+        self._heartbeat = Heartbeat(self._repeat)
 
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None
@@ -104,11 +109,28 @@ class Health:
 
     def announce_shutdown(self) -> None:
         """Publish the shutdown notice, so that the other nodes do not report this one as lost."""
+        self._heartbeat.end()
         self._publish([self._status(self._name, OK, _SHUTDOWN)])
+
+    def _repeat(self, silence: float) -> None:
+        """Publish the last status again; called by the thread of the heartbeat."""
+        status = self._last_own
+        if status is None:
+            return
+        if silence > BLOCKED:
+            why = f"does not respond: its callbacks have not run for {silence:.0f} s"
+            status = self._status(self._name, ERROR, why)
+        self._publish([status])
 
     def _beat(self) -> None:
         now = self._clock.now().nanoseconds
-        statuses = [self._own(now)]
+        self._last_own = self._own(now)
+        self._heartbeat.beat()
+        statuses = [self._last_own]
+        late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)
+        self._beat_at = now
+        if late > 0:  # this node has not listened, which is no silence of the others
+            self._last_seen = {name: at + late for name, at in self._last_seen.items()}
         age = {name: (now - at) / 1e9 for name, at in self._last_seen.items()}
         lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
         for name in lost:
