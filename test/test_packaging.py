@@ -2,12 +2,14 @@
 
 import ast
 import re
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import yaml
 
 import vms_ph_dynamics
 from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
@@ -203,6 +205,19 @@ def test_an_install_with_pip_carries_the_shared_files(tmp_path: Path) -> None:
             if path.is_file():
                 assert (share / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
     assert (share / "package.xml").is_file()
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("rviz/*.rviz")), ids=lambda p: p.name)
+def test_rviz_places_its_panels_beside_the_view(path: Path) -> None:
+    content = yaml.safe_load(path.read_text())
+    # What QMainWindow saves: the names of its docks in UTF-16, and their sizes.
+    state = bytes.fromhex(content["Window Geometry"]["QMainWindow State"])
+    for panel in content["Panels"]:
+        assert panel["Name"].encode("utf-16-be") in state
+    # Of the area on the left, after 13 bytes: its place, width and height.
+    left, width, _ = struct.unpack_from(">3I", state, 13)
+    assert left == 0
+    assert 200 <= width <= content["Window Geometry"]["Width"] / 4
 
 
 # Of the standard library, newer than Python 3.10.
