@@ -21,7 +21,21 @@ COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main;
 
 
 # Python packages that rosdep cannot install; see docs/interoperability.md.
-OPTIONAL = {"lz4", "mcap", "mujoco", "rosbags", "trimesh", "viser", "websockets", "zstandard"}
+OPTIONAL = {
+    "casadi",
+    "dask",
+    "distributed",
+    "lz4",
+    "mcap",
+    "mujoco",
+    "plotly",
+    "pyarrow",
+    "rosbags",
+    "trimesh",
+    "viser",
+    "websockets",
+    "zstandard",
+}
 
 
 class _Module(pytest.Module):

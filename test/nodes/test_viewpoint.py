@@ -115,3 +115,24 @@ def test_the_summary_of_the_page_has_the_base_port_and_the_parts_of_the_energy()
     text = summary(power, energy, law)
     assert "torque +0.5000 + wrench_base +0.0000" in text
     assert "4.0000 J = potential 1.0000 + kinetic, base 2.0000 + kinetic, shape 1.0000 J" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "label", "drawn"),
+    [
+        (0.0, "J", 0.0),
+        (2.0, "J", 2.0),
+        (3e-3, "mJ", 3.0),
+        (-0.7e-6, "µJ", -0.7),
+        (1e-20, "fJ", 1e-5),
+    ],
+)
+def test_small_values_of_a_plot_are_drawn_with_a_prefix(
+    server: Any, value: float, label: str, drawn: float
+) -> None:
+    strip = Strip(server, "energy", "J")
+    strip.add(0.0, {"total": 0.0})
+    strip.add(1.0, {"total": value})
+    strip.draw()
+    assert strip._plot.axes[1]["label"] == label
+    np.testing.assert_allclose(strip._plot.data[1][1], drawn)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,21 @@ class KinematicTree:
         # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
+
+    def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
+        """Return this tree with other inertias of its bodies, which are not checked.
+
+        Args:
+            inertias: a ``pinocchio.Inertia`` of each joint.
+        """
+        tree = copy(self)
+        # What was prepared for the present inertias: a model in C++, if there is one, and data.
+        vars(tree).pop("_algorithms", None)
+        tree._local, tree.pinocchio = threading.local(), self.pinocchio.copy()
+        for i, inertia in enumerate(inertias, 1):
+            tree.pinocchio.inertias[i] = inertia
+        tree.total_mass = float(pin.computeTotalMass(tree.pinocchio))
+        return tree
 
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
