@@ -38,6 +38,7 @@ class Worker:
     def end(self) -> None:
         self._ended = True
         self._thread.join()
+        self._executor.shutdown()
         self.health.announce_shutdown()
         self.node.destroy_node()
 

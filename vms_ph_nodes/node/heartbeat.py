@@ -1,55 +1,56 @@
-"""The heartbeat of a node whose callbacks are late."""
+"""A thread for the heartbeat of a node, apart from its callbacks."""
 
 import threading
-import time
-import weakref
-from collections.abc import Callable
+from contextlib import suppress
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 
 PERIOD = 0.25  # period of the heartbeat, s
 
 
-class Heartbeat:
-    """Repeats a status from a thread of its own while the callbacks of a node do not publish it.
+class HeartbeatThread:
+    """Serves a hidden node beside a node, so that both are on time while the other one computes.
 
-    A node that computes for a second, or waits for a processor, has no time for its heartbeats; it
-    is not lost for all that. The thread ends with its process, and with the node.
+    A simulator that is late has no time for its heartbeats, nor for those of others; neither is
+    lost for all that. The thread ends with the process, or with its context.
+
+    Attributes:
+        node: the hidden node (its name begins with ``_``), for publishers, subscriptions, timers.
     """
 
-    def __init__(self, repeat: Callable[[float], None]) -> None:
-        """``repeat`` is a method that publishes; it gets the time since the last beat, s."""
-        self._beat_at = float("inf")  # nothing to repeat before the first beat
+    def __init__(self, beside: Node) -> None:
+        context = beside.context
+        self.node = Node(
+            f"_{beside.get_name()}_heartbeat",
+            context=context,
+            namespace=beside.get_namespace(),
+            use_global_arguments=False,  # which may give the name of the other node
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self.node)
         self._ended = threading.Event()
-        arguments = (weakref.ref(self), self._ended, weakref.WeakMethod(repeat))
-        self._thread = threading.Thread(target=_run, args=arguments, name="heartbeat", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to call callbacks."""
         self._thread.start()
 
-    def beat(self) -> None:
-        """Note that the callbacks have published."""
-        self._beat_at = time.monotonic()
-
-    def silence(self) -> float:
-        """Return the time since the last beat, s; negative before the first."""
-        return time.monotonic() - self._beat_at
-
     def end(self) -> None:
-        """End the thread; after this it does not publish."""
+        """Call no callback any more; the node remains until :meth:`destroy`."""
         self._ended.set()
         self._thread.join()
 
+    def destroy(self) -> None:
+        """Destroy the hidden node."""
+        self._executor.shutdown()
+        self.node.destroy_node()
 
-def _run(
-    heartbeat: "weakref.ref[Heartbeat]",
-    ended: threading.Event,
-    repeat: "weakref.WeakMethod[Callable[[float], None]]",
-) -> None:
-    while not ended.wait(PERIOD):
-        alive, publish = heartbeat(), repeat()
-        if alive is None or publish is None:
-            return
-        # By the next beat of the thread a timer that is on time has beaten again.
-        if alive.silence() > 2 * PERIOD:
-            try:
-                publish(alive.silence())
-            except Exception:  # the node was destroyed without an end of its heartbeat
-                return
-        del alive, publish
+    def _run(self) -> None:
+        # The context may be shut down at any time by the main thread.
+        with suppress(ExternalShutdownException, InvalidHandle):
+            while not self._ended.is_set():
+                self._executor.spin_once(timeout_sec=PERIOD)
