@@ -94,7 +94,7 @@ class VMSModel:
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
                 planar or from the free joint of an MJCF, and is fixed otherwise.
             end_effector: a link or joint name; that of the MJCF from which the text
-                was made, or the last link, when None.
+                was made, or the last link that a joint moves, when None.
             gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
                 text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
@@ -134,7 +134,7 @@ class VMSModel:
 
         Args:
             pin_model: the model; it is copied.
-            end_effector: name of a frame; the last link when None.
+            end_effector: name of a frame; when None, the last link that a joint moves.
             inertia: as for :meth:`from_urdf`, for the bodies of the model.
             tools: names of frames of further wrench ports.
 
@@ -344,7 +344,13 @@ class VMSModel:
 
     def _default_end_effector(self) -> str:
         links = self.link_names
-        return links[-1] if links else str(self.tree.pinocchio.names[-1])
+        if not links:
+            return str(self.tree.pinocchio.names[-1])
+        # A camera or a stand on the root link is none, wherever the file lists it.
+        root = 0 if self.base == "fixed" else 1
+        frames = self.tree.pinocchio.frames
+        moving = [name for name in links if frames[self.frame_id(name)].parentJoint > root]
+        return moving[-1] if moving else links[-1]
 
     def __repr__(self) -> str:
         fluid = "" if self.fluid is None else ", in a fluid"
