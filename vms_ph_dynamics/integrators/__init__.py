@@ -1,6 +1,7 @@
 """Structure-preserving time integration, with the energy supplied through every port."""
 
-from .compiled import COMPILED, has_compiled, native_module
+from ..native import native_module
+from .compiled import COMPILED, has_compiled
 from .events import Event
 from .integrate import integrate
 from .retry import RetriedStep, step_with_retry

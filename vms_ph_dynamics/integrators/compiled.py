@@ -1,13 +1,13 @@
 """The compiled schemes, behind the interface of the schemes in Python."""
 
 from copy import copy
-from types import ModuleType
 from typing import Any
 
 from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
-from ..errors import ModelError, StateError
+from ..errors import StateError
 from ..model import VMSModel
+from ..native import chosen, native_module
 from ..structure import PORTS, Form, PHState, Ports
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
@@ -23,15 +23,6 @@ COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
 _AT_ONCE = 10_000
 
 
-def native_module() -> ModuleType | None:
-    """Return the C++ core, or None if it is not installed."""
-    try:
-        import vms_ph_native
-    except ImportError:
-        return None
-    return vms_ph_native if hasattr(vms_ph_native, "Scheme") else None
-
-
 def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
     """Return the compiled counterpart of a scheme, or the scheme itself if there is none.
 
@@ -43,27 +34,20 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Raises:
         ModelError: ``native=True``, but there is no compiled one.
     """
-    if native is False:
-        return inner
-    module = native_module()
-    reason = _obstacle(name, inner.model, module)
-    if reason is None:
-        try:
-            return CompiledStepper(name, inner, module)
-        except ValueError as error:  # the ModelError of C++, which covers fewer robots
-            reason = str(error)
-    if native:
-        raise ModelError(f"native=True: {reason}; without it the scheme in Python is used")
-    return inner
+    found = chosen(
+        native,
+        _obstacle(name, inner.model),
+        lambda module: CompiledStepper(name, inner, module),
+        "the scheme in Python is used",
+    )
+    return inner if found is None else found
 
 
-def _obstacle(name: str, model: VMSModel, module: ModuleType | None) -> str | None:
+def _obstacle(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
     if not model.is_plain:
         return f"'{model.name}' has joints that mimic others or a fluid, which C++ does not cover"
-    if module is None:
-        return "the C++ core is not installed; ./vms native builds and installs it"
     return None
 
 
@@ -170,4 +154,4 @@ def _step_result(after: SolverState, result: Any) -> StepResult:
 
 def has_compiled(name: str, form: Form) -> bool:
     """Return whether a scheme is installed in C++ and covers this robot."""
-    return _obstacle(name, form.model, native_module()) is None
+    return _obstacle(name, form.model) is None and native_module() is not None

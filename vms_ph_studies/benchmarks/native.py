@@ -49,7 +49,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
         file = Path(folder) / "robot.urdf"
         file.write_text(known.description())
         asked = [file, base, model.end_effector, _UPDATES]
-        lines = _output(program / "benchmark/vms_ph_benchmark", *asked)
+        lines = _output(program / "benchmark/vms_ph_benchmark", *asked, "laws")
         timings = [_of_line(line) for line in lines]
         law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         kind = f"{law.__module__}.{law.__name__}"
