@@ -58,4 +58,5 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_task_space(module);
   bind_guard(module);
   bind_integrators(module);
+  bind_closed_loop(module);
 }

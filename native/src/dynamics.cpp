@@ -121,7 +121,8 @@ Momenta Dynamics::momenta() const noexcept {
   return found;
 }
 
-void Dynamics::placement(int frame, Matrix3d& rotation, Vector3d& origin) const noexcept {
+void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
+                         Eigen::Ref<Vector3d> origin) const noexcept {
   const Tree::Frame at = placed(frame);
   if (at.body < -1) {  // it stands beside a base that moves
     rotation = at.rotation;

@@ -133,7 +133,10 @@ void Tree::place(const VectorXd& q) noexcept {
     Matrix3d turn;
     Vector3d shift = joint.offset;
     if (joint.pair) {
-      turn = joint.fixed + q[joint.at] * joint.cosine + q[joint.at + 1] * joint.sine;
+      // Scaled to length one, to second order: pairs are accepted as they come from integration,
+      // and in common axes a rotation that stretches does so for all bodies behind it.
+      const double c = q[joint.at], s = q[joint.at + 1], scale = 1.5 - 0.5 * (c * c + s * s);
+      turn = joint.fixed + scale * (c * joint.cosine + s * joint.sine);
     } else {
       const double position = q[joint.at];
       shift += position * joint.slide;

@@ -96,6 +96,12 @@ class NativeGuard:
             dt,
         )
 
+    def core(self) -> Any:
+        """Return the ``vms_ph_native.Guard``, with the gains of the law."""
+        if self.law.gains is not self._gains:
+            self._take_gains()
+        return self._guard
+
     def record(self, command: Any) -> Command:
         """Return the command as a record of its own, which stays when the next update is over."""
         energy = command.energy
@@ -118,6 +124,29 @@ class NativeGuard:
             for item in fields(self._gains)
             if not self._guard.set_gain(item.name, float(getattr(self._gains, item.name)))
         ]
+
+
+class HeldReference:
+    """A guarded law on a reference that does not move, as the control of a simulation.
+
+    Attributes:
+        guard: of the law.
+        reference: what it is given at every update.
+    """
+
+    def __init__(self, guard: Guard | NativeGuard, reference: Reference) -> None:
+        self.guard, self.reference = guard, reference
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Any:
+        """Return the command; see :data:`vms_ph_dynamics.simulation.Control`."""
+        return self.guard.update(RobotState(q, v), self.reference, dt)
+
+    def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
+        """Return law and reference in C++, for many steps at once; None for a law in Python."""
+        if not isinstance(self.guard, NativeGuard):
+            return None
+        r = self.reference
+        return self.guard.core(), (r.position, r.velocity, r.pose, r.twist, r.joints)
 
 
 def make_guard(

@@ -1,7 +1,10 @@
 """The compiled schemes, behind the interface of the schemes in Python."""
 
+from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
@@ -9,6 +12,7 @@ from ..errors import StateError
 from ..model import VMSModel
 from ..native import chosen, native_module
 from ..structure import PORTS, Form, PHState, Ports
+from .balance import SHARE
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
 from .prediction import Past
@@ -51,6 +55,22 @@ def _obstacle(name: str, model: VMSModel) -> str | None:
     return None
 
 
+class LoopSteps(NamedTuple):
+    """Steps of a closed loop; fewer than asked for where the next one fails.
+
+    Attributes:
+        result: of all of them together.
+        steps: number of steps.
+        before: torque and base wrench of the law over the last step.
+        now: the same after it.
+    """
+
+    result: StepResult
+    steps: int
+    before: tuple[Array, Array]
+    now: tuple[Array, Array]
+
+
 class CompiledStepper(RobotStepper):
     """A scheme that runs in C++ for held efforts, and in Python for efforts as a function.
 
@@ -62,7 +82,7 @@ class CompiledStepper(RobotStepper):
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
         self.closes_balance = inner.closes_balance
-        self._inner, self._native = inner, module
+        self._inner, self._native, self._name = inner, module, name
         self._robot = module.Model(
             self.model.tree.pinocchio.saveToString(), self.model.end_effector
         )
@@ -101,6 +121,80 @@ class CompiledStepper(RobotStepper):
             # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         return MultiStepResult(_step_result(after, result), count)
+
+    def run_batch(
+        self,
+        Q: Array,
+        V: Array,
+        ports: Sequence[Ports | None],
+        span: tuple[float, float, int, int],
+        threads: int,
+    ) -> dict[str, Any]:
+        """Return N runs under held efforts, on several threads; see ``vms_ph_native.run_batch``.
+
+        Args:
+            Q: (N,nq) configurations.
+            V: (N,nv) velocities.
+            ports: the efforts of each run.
+            span: time at the start, time step, number of steps, and of steps between records.
+            threads: number of threads.
+        """
+        same = all(acting is ports[0] for acting in ports)
+        held = [
+            self._free if acting is None else self._held(acting)
+            for acting in (ports[:1] if same else ports)
+        ]
+        found: dict[str, Any] = self._native.run_batch(
+            self._robot, self._name, self.gravity, Q, V, held, *span, threads
+        )
+        return found
+
+    def closed_loop(self, law: Any) -> Any:
+        """Return the loop of this scheme with a ``vms_ph_native.Guard`` of the same robot."""
+        return self._native.ClosedLoop(law, self._core, self._floor)
+
+    def run_loop(
+        self,
+        loop: Any,
+        solver_state: SolverState,
+        outside: Ports,
+        held: tuple[Array, Array],
+        reference: tuple[Any, ...],
+        span: tuple[float, float, int, int],
+    ) -> LoopSteps:
+        """Return the result of steps with an update of a law after each.
+
+        Args:
+            loop: of :meth:`closed_loop`.
+            solver_state: at the start.
+            outside: efforts besides those of the law, held over all steps.
+            held: torque and base wrench of the law over the first step.
+            reference: position, velocity, pose, twist and joints for the law.
+            span: time at step zero, time step, index of the first step, and number of steps.
+        """
+        after, result, steps, *efforts = loop.run(
+            solver_state, self._held(outside), *held, *reference, *span
+        )
+        return LoopSteps(
+            _step_result(after, result), steps, (efforts[0], efforts[1]), (efforts[2], efforts[3])
+        )
+
+    def closes(self, energy: Array, supplied: Array, dissipated: Array, steps: int) -> Array:
+        """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
+
+        Args:
+            energy: (N,K) J.
+            supplied: (3,N,K-1) J.
+            dissipated: (N,K-1) J.
+            steps: between two records.
+        """
+        if not self.closes_balance:
+            return np.ones(len(energy), dtype=bool)
+        crossed = supplied.sum(axis=0) - dissipated
+        size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
+        size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
+        allowed = steps * (SHARE * size + 2.0 * self._floor)
+        return np.all(np.abs(np.diff(energy, axis=1) - crossed) <= allowed, axis=1)
 
     def _held(self, ports: Ports) -> Any:
         self.checked(ports)

@@ -44,6 +44,7 @@ _MODULES = (
     "control",
     "task_space",
     "native",
+    "kernel",
     "integrators",
     "ephs",
 )

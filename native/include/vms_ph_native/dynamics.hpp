@@ -84,7 +84,8 @@ class Dynamics {
   int bodies() const { return n() + (b() > 0 ? 1 : 0); }
 
   /// Pose of a frame in the inertial one.
-  void placement(int frame, Eigen::Matrix3d& rotation, Eigen::Vector3d& origin) const noexcept;
+  void placement(int frame, Eigen::Ref<Eigen::Matrix3d> rotation,
+                 Eigen::Ref<Eigen::Vector3d> origin) const noexcept;
 
   /// Rate of the mass matrix (nv,nv) along a velocity (nv,), which replaces the one set last.
   void mass_rate(const double* v, double* out) noexcept;
