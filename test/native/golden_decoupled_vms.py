@@ -54,7 +54,7 @@ class Recorder(Drive):
             length = float(np.linalg.norm(q[rotation.entries]))
             if abs(length - 1.0) < 1e-6:  # others are mistakes, which the law is to notice
                 q[rotation.entries] /= length
-        return q
+        return _rounded(q, 12)
 
     def reset(self, q: np.ndarray) -> bool:
         q = self._configuration(q)
@@ -103,9 +103,9 @@ def record(case: Case, steps: int = 8) -> Recorder:
     return recorder
 
 
-def _rounded(x: object) -> np.ndarray:
-    """Nine digits, which are what the file has."""
-    return np.vectorize(lambda value: float(f"{value:.9g}"), otypes=[float])(x)
+def _rounded(x: object, digits: int = 9) -> np.ndarray:
+    """Digits that the file has."""
+    return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[float])(x)
 
 
 if __name__ == "__main__":
