@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,35 +148,49 @@ class EvaluationBatch:
 
 
 def checked_rows(
-    model: "VMSModel", Q: npt.ArrayLike, X: npt.ArrayLike, name: str
+    model: "VMSModel", Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
 ) -> tuple[Array, Array]:
-    """Return configurations (N,nq) and as many vectors (N,nv) as contiguous read-only arrays.
+    """Return configurations (N,nq) and as many vectors (N,nv) as contiguous arrays.
+
+    Args:
+        model: the robot.
+        Q: the configurations.
+        X: the vectors.
+        name: of the vectors, for errors.
+        copy: whether the arrays are to be read-only copies.
 
     Raises:
         StateError: a shape is wrong, or an entry; the message names the first such state.
     """
-    arrays = []
-    for value, size, what in ((Q, model.nq, "Q"), (X, model.nv, name)):
-        try:
-            x = np.array(value, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
-            raise StateError(f"{what} must be numbers, one row for each state") from None
-        if x.ndim != 2 or x.shape[1] != size:
-            raise StateError(f"{what} must have shape (N,{size}); given: shape {x.shape}")
-        arrays.append(x)
-    q, x = arrays
+    q, x = (
+        _table(value, size, what) for value, size, what in ((Q, model.nq, "Q"), (X, model.nv, name))
+    )
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
-    good = np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1)
+    off = np.zeros(len(q), dtype=bool)
+    # A sum is finite only if all entries are, and takes a fraction of the time.
+    if not (isfinite(q.sum()) and isfinite(x.sum())):
+        off |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
     for rotation in model.tree.rotations:
-        good &= np.abs(np.linalg.norm(q[:, rotation.entries], axis=1) - 1.0) <= NORM_TOLERANCE
-    if not good.all():
-        first = int(np.argmin(good))
+        unit = q[:, rotation.entries]
+        off |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", unit, unit)) - 1.0) <= NORM_TOLERANCE)
+    if off.any():
+        first = int(np.argmax(off))
         try:
             model.evaluate(q[first], x[first])
         except StateError as error:
             raise StateError(f"state {first}: {error}") from None
-    return frozen(q), frozen(x)
+    return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
+
+
+def _table(value: npt.ArrayLike, size: int, what: str) -> Array:
+    try:
+        x = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"{what} must be numbers, one row for each state") from None
+    if x.ndim != 2 or x.shape[1] != size:
+        raise StateError(f"{what} must have shape (N,{size}); given: shape {np.shape(value)}")
+    return x
 
 
 def threads_of(threads: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def rate_batch(
         threads: number of threads.
     """
     threads = threads_of(threads)
-    q, z = checked_rows(model, Q, Z, "Z")
+    q, z = checked_rows(model, Q, Z, "Z", copy=False)
     acting = _checked(model, Ports() if ports is None else ports, len(q))
     core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
     if core is not None:
@@ -102,7 +103,7 @@ def _checked(model: Any, ports: Ports, count: int) -> Ports:
         if value is None:
             return None
         try:
-            x = np.array(value, dtype=np.float64, order="C")
+            x = np.ascontiguousarray(value, dtype=np.float64)
         except (TypeError, ValueError):
             raise StateError(f"{name} must be numbers; given: {value!r}") from None
         if x.shape not in ((size,), (count, size)):
@@ -110,7 +111,7 @@ def _checked(model: Any, ports: Ports, count: int) -> Ports:
                 f"{name} must have shape ({size},) for all states or ({count},{size}), one row for "
                 f"each; given: shape {x.shape}"
             )
-        if not np.isfinite(x).all():
+        if not isfinite(x.sum()) and not np.isfinite(x).all():
             raise StateError(f"{name} must be finite; an entry is not")
         return x
 

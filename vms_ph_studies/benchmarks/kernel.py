@@ -166,7 +166,7 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
             simulation = Simulation(StandardForm(robot), start, _PERIOD, control, native=native)
             cases.append(
                 Case(
-                    f"1 ms of closed loop: {kind.__name__} in {language}, {where}",
+                    f"1 ms of loop: {kind.__name__} in {language}, {where}",
                     lambda simulation=simulation: simulation.advance(_STEPS, External()),  # type: ignore[misc]
                     per=_STEPS,
                     seconds=_PERIOD / (200 if language == "C++" else 20) if native else None,
@@ -176,7 +176,7 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
 
 
 def _languages() -> list[tuple[str, bool]]:
-    both = [("with the core", True), ("in Python alone", False)]
+    both = [("core", True), ("no core", False)]
     return both if native_module() is not None else both[1:]
 
 
