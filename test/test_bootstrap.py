@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 def vms(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run ./vms on the environment these tests run in."""
-    environment = {**os.environ, "VMS_VENV": sys.prefix, **more}
+    environment = {**os.environ, "VMS_VENV": sys.prefix, "VMS_NATIVE": "off", **more}
     return subprocess.run(
         [str(ROOT / "vms"), *words], env=environment, capture_output=True, text=True, timeout=60
     )

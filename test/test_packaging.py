@@ -61,6 +61,11 @@ _FROM_PYPI = {
     "websockets",
     "trimesh",
     "mujoco",
+    "casadi",
+    "dask",
+    "distributed",
+    "pyarrow",
+    "plotly",
 }  # some by others
 _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
 
@@ -82,7 +87,7 @@ def test_every_python_package_that_colcon_installs_is_a_dependency_or_documented
     assert "sympy" in foreign
     assert missing <= _FROM_PYPI
     pages = (ROOT / "docs" / "interoperability.md").read_text()
-    named = {"rosbags", "mcap", "viser", "trimesh", "example-robot-data"}
+    named = {"rosbags", "mcap", "viser", "trimesh", "plotly", "example-robot-data", "casadi"}
     assert all(f"`{name}`" in pages for name in named)
 
 

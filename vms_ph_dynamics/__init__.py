@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    MissingExtraError as MissingExtraError,
     ModelError as ModelError,
     OptionError as OptionError,
     StateError as StateError,
@@ -49,20 +50,29 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         DecoupledForm as DecoupledForm,
         DiracStructure as DiracStructure,
         Energy as Energy,
+        EnergyDerivatives as EnergyDerivatives,
         Form as Form,
         FreeFloating as FreeFloating,
+        LinearPortHamiltonian as LinearPortHamiltonian,
         Linearization as Linearization,
         Momenta as Momenta,
         PHRate as PHRate,
         PHState as PHState,
         Ports as Ports,
         PowerBalance as PowerBalance,
+        RateDerivatives as RateDerivatives,
         StandardForm as StandardForm,
         StructureCheck as StructureCheck,
         TaskEvaluation as TaskEvaluation,
         TaskSpaceForm as TaskSpaceForm,
+        energy_derivatives as energy_derivatives,
+        linear_port_hamiltonian as linear_port_hamiltonian,
+        linear_port_hamiltonian_along as linear_port_hamiltonian_along,
         linearize as linearize,
         momenta as momenta,
+        numerical_energy_derivatives as numerical_energy_derivatives,
+        numerical_rate_derivatives as numerical_rate_derivatives,
+        rate_derivatives as rate_derivatives,
         structure_checks as structure_checks,
     )
     from .tasks import (
@@ -84,7 +94,7 @@ _HOME = {
     for module, names in {
         "decoupling": "DecouplingTransform ExternalInternal",
         "effects": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
-        "errors": "ModelError OptionError StateError VmsPhError",
+        "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",
         "evaluation": "Evaluation",
         "evaluation_batch": "EvaluationBatch",
         "integrators": "IntegrationError Trajectory TrajectoryBatch integrate integrate_batch",
@@ -92,7 +102,10 @@ _HOME = {
         "structure": (
             "CanonicalForm DecoupledForm DiracStructure Energy Form FreeFloating Linearization "
             "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
-            "TaskSpaceForm linearize momenta structure_checks"
+            "TaskSpaceForm linearize momenta structure_checks EnergyDerivatives RateDerivatives "
+            "LinearPortHamiltonian energy_derivatives rate_derivatives linear_port_hamiltonian "
+            "linear_port_hamiltonian_along numerical_energy_derivatives "
+            "numerical_rate_derivatives"
         ),
         "tasks": (
             "CentreOfMassTask DistanceTask FrameTask OrientationTask PoseTask PositionTask "

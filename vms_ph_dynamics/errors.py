@@ -17,5 +17,9 @@ class OptionError(VmsPhError, ValueError):
     """An option or name that does not exist; the message lists those that do."""
 
 
+class MissingExtraError(VmsPhError, ImportError):
+    """A package of an optional extra is not installed; the message says how to install it."""
+
+
 class InertiaWarning(UserWarning):
     """A robot has inertias that were repaired; the message says which, and what that changes."""

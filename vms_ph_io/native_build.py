@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from vms_ph_dynamics.errors import VmsPhError
 CHECKOUT = Path(__file__).resolve().parent.parent
 SOURCE = CHECKOUT / "native"
 FOLDER = CHECKOUT / "build" / "native"
+
+Listener = Callable[[str], object]
 
 
 def build(
@@ -26,6 +29,7 @@ def build(
     sanitize: bool = False,
     build_type: str = "Release",
     targets: Sequence[str] = ("all",),
+    listener: Listener | None = None,
 ) -> Path:
     """Configure and compile native/ incrementally; one process builds in a folder at a time.
 
@@ -36,6 +40,7 @@ def build(
         sanitize: with the address and undefined-behaviour sanitizers.
         build_type: build type of CMake.
         targets: what to build of it.
+        listener: receives every line that CMake and the compiler print.
 
     Returns:
         The folder.
@@ -45,9 +50,8 @@ def build(
     """
     if not (SOURCE / "CMakeLists.txt").is_file():
         raise VmsPhError("the C++ sources are missing: only a checkout has them, not a wheel")
-    _require("pybind11", "cmake", "ninja")
-    if shutil.which(os.environ.get("CXX", "c++")) is None:
-        raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
+    require_packages()
+    require_compiler()
     import pybind11
 
     switches = {
@@ -62,8 +66,9 @@ def build(
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
     with _alone(folder):
-        cmake(*configure, *(f"-D{name}={value}" for name, value in switches.items()))
-        cmake("--build", folder, "--target", *targets)
+        options = (f"-D{name}={value}" for name, value in switches.items())
+        cmake(*configure, *options, listener=listener)
+        cmake("--build", folder, "--target", *targets, listener=listener)
     return folder
 
 
@@ -77,40 +82,70 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def install(folder: Path) -> Path:
-    """Install the built module among the packages of this Python; return the folder."""
+    """Install the built module among the packages of this Python; return the folder.
+
+    A process that has the earlier one loaded keeps it until its end.
+    """
     place = Path(sysconfig.get_path("platlib"))
-    cmake("--install", folder, "--prefix", place, "--component", "python")
+    with tempfile.TemporaryDirectory(dir=place, prefix=".vms_ph_native-") as staged:
+        cmake("--install", folder, "--prefix", staged, "--component", "python")
+        # Replaced, not written over: a loaded library must not change.
+        for file in Path(staged).iterdir():
+            file.replace(place / file.name)
     return place
 
 
-def cmake(*arguments: object) -> str:
+def cmake(*arguments: object, listener: Listener | None = None) -> str:
     """Run the CMake of this environment and return its output.
 
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
     """
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run(
+    lines = []
+    with subprocess.Popen(
         [sys.executable, "-m", "cmake", *map(str, arguments)],
         env={**os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
-    )
-    if done.returncode:
-        end = "\n".join(done.stdout.splitlines()[-40:])
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if listener is not None:
+                listener(line)
+    if process.returncode:
+        end = "".join(lines[-40:]).rstrip("\n")
         raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
-    return done.stdout
+    return "".join(lines)
 
 
-def _require(*modules: str) -> None:
+def require_packages() -> None:
+    """Check that the packages are there that the build needs.
+
+    Raises:
+        VmsPhError: some are missing.
+    """
+    modules = ("pybind11", "cmake", "ninja")
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
         raise VmsPhError(
             f"building the C++ core requires {', '.join(missing)}; "
             "python -m pip install 'vms-ph[native]' installs all but the compiler"
         )
+    _pinocchio()
+
+
+def require_compiler() -> None:
+    """Check that there is a compiler.
+
+    Raises:
+        VmsPhError: there is none.
+    """
+    if shutil.which(os.environ.get("CXX", "c++")) is None:
+        raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
 
 
 def _pinocchio() -> Path:

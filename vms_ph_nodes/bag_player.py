@@ -1,5 +1,7 @@
 """Plays a bag: publishes its messages unchanged at their recorded times, and bag time on /clock.
 
+It can be paused, stepped message by message, and moved to another time, as the services say.
+
 Messages recorded under earlier names of topics and fields are published under the present ones.
 """
 
@@ -12,6 +14,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock as ClockMessage
+from std_srvs.srv import SetBool
+from vms_ph.srv import SeekBag, StepBag
 
 from vms_ph_dynamics.errors import VmsPhError
 
@@ -37,6 +41,9 @@ _TICK = 0.002
 # Time to wait after the last message until reliable messages have been delivered, s.
 _LINGER = 0.5
 
+_MOST_MESSAGES = 100_000
+"""Largest number of messages of a step: services must answer."""
+
 
 class BagPlayer(Node):
     """Publishes the messages of a bag, once or in a loop."""
@@ -57,7 +64,8 @@ class BagPlayer(Node):
         self._loop: bool = declare(self, "loop")
         clock_rate: float = declare(self, "clock")
         delay: float = declare(self, "delay")
-        self._offset: float = declare(self, "start_offset")
+        offset: float = declare(self, "start_offset")
+        self._paused: bool = declare(self, "paused")
         found = bag_info(self._bag)
         topics = {t.topic.name for t in found.topics}
         chosen = {present_topic(name) for name in wanted if name} or {*map(present_topic, topics)}
@@ -76,11 +84,16 @@ class BagPlayer(Node):
         if clock_rate:
             self._clock_out = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NANOSECONDS / clock_rate)
-        self._first = found.start_time + round(self._offset * NANOSECONDS)
+        assert found.end_time is not None
+        self._bounds = found.start_time, found.end_time
+        self._first = found.start_time + round(offset * NANOSECONDS)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(StepBag, "~/step", self._on_step)
+        self.create_service(SeekBag, "~/seek", self._on_seek)
         self._health = Health(self)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._count, self._ended_at = 0, 0
-        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS))
+        self._count = 0
+        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), self._first)
         self.create_timer(_TICK, self._tick, clock=self._steady)
 
     def destroy_node(self) -> None:
@@ -88,18 +101,20 @@ class BagPlayer(Node):
         self._health.announce_shutdown()
         super().destroy_node()
 
-    def _begin(self, start: int) -> None:
-        self._start, self._next_clock = start, self._first
-        self._messages = self._from_offset()
+    def _begin(self, start: int, time: int) -> None:
+        """Go on from a bag time, at a time of the steady clock."""
+        self._origin, self._start, self._position, self._next_clock = time, start, time, time
+        self._messages = self._messages_from(time)
         self._waiting = next(self._messages, None)
+        self._ended_at = 0
 
-    def _from_offset(self) -> Iterator[BagMessage]:
-        """Yield the messages after the start offset, and latched messages from before it."""
+    def _messages_from(self, time: int) -> Iterator[BagMessage]:
+        """Yield the messages from a bag time on, and latched messages from before it."""
         present = PresentNames()
         for recorded in BagReader(self._bag).messages(self._names):
             message = present.translated(recorded)
             latched = self._out[message.topic].qos_profile.durability
-            if message.log_time >= self._first or latched == DurabilityPolicy.TRANSIENT_LOCAL:
+            if message.log_time >= time or latched == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message
 
     def _tick(self) -> None:
@@ -108,25 +123,85 @@ class BagPlayer(Node):
             if now - self._ended_at > _LINGER * NANOSECONDS:
                 raise ExternalShutdownException
             return
+        if self._paused:
+            self._report("paused")
+            return
         passed = now - self._start
         if passed < 0:
             return
-        due = self._first + round(passed * self._rate)
+        due = self._origin + round(passed * self._rate)
         while self._waiting is not None and self._waiting.log_time <= due:
-            message = self._waiting
-            self._publish_clock(message.log_time)
-            self._out[message.topic].publish(message.data)
-            self._count += 1
-            self._waiting = next(self._messages, None)
+            self._publish_next()
         self._publish_clock(due)
-        self._health.report(OK, "playing", {"messages": self._count, "bag": self._bag})
+        self._position = due
+        self._report("playing")
         if self._waiting is not None:
             return
         if self._loop:
-            self._begin(now)
+            self._begin(now, self._first)
         else:
             self.get_logger().info(f"played {self._count} messages of {self._bag}")
             self._ended_at = now
+
+    def _report(self, what: str) -> None:
+        seconds = (self._position - self._bounds[0]) / NANOSECONDS
+        values = {"messages": self._count, "bag": self._bag, "bag time (s)": f"{seconds:.3f}"}
+        self._health.report(OK, what, values)
+
+    def _publish_next(self) -> None:
+        message = self._waiting
+        assert message is not None
+        self._publish_clock(message.log_time)
+        self._out[message.topic].publish(message.data)
+        self._count += 1
+        self._position = max(self._position, message.log_time)
+        self._waiting = next(self._messages, None)
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if self._paused and not request.data:
+            self._resume()
+        self._paused = request.data
+        response.success = True
+        response.message = "paused" if self._paused else "playing"
+        return response
+
+    def _resume(self) -> None:
+        self._origin, self._start = self._position, self._steady.now().nanoseconds
+
+    def _on_step(self, request: StepBag.Request, response: StepBag.Response) -> StepBag.Response:
+        response.message = self._refusal_of(request.messages)
+        if not response.message:
+            for _ in range(request.messages):
+                if self._waiting is None:
+                    break
+                self._publish_next()
+            response.success = True
+            seconds = (self._position - self._bounds[0]) / NANOSECONDS
+            end = ", the end of the bag" if self._waiting is None else ""
+            response.message = f"at {seconds:.6f} s{end}"
+        response.stamp = to_stamp(self._position)
+        return response
+
+    def _refusal_of(self, messages: int) -> str:
+        """Return why messages cannot be published now, or an empty string."""
+        if not self._paused:
+            return "the bag is playing; pause it before stepping"
+        if not 1 <= messages <= _MOST_MESSAGES:
+            return f"messages must be from 1 to {_MOST_MESSAGES}; given: {messages}"
+        return "the bag is at its end; ~/seek goes back" if self._waiting is None else ""
+
+    def _on_seek(self, request: SeekBag.Request, response: SeekBag.Response) -> SeekBag.Response:
+        first, last = self._bounds
+        duration = (last - first) / NANOSECONDS
+        if 0.0 <= request.time <= duration:
+            time = first + round(request.time * NANOSECONDS)
+            self._begin(self._steady.now().nanoseconds, time)
+            response.success = True
+            response.message = f"at {request.time:.6f} s"
+        else:
+            response.message = f"time must be from 0 to {duration:.6f} s; given: {request.time:g}"
+        response.stamp = to_stamp(self._position)
+        return response
 
     def _publish_clock(self, time: int) -> None:
         """Publish the clock up to a bag time; the clock never runs ahead of the next message."""

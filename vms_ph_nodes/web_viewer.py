@@ -12,17 +12,22 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.structure import PORTS
-from vms_ph_io.energy_split import LawSplit, moves, parts_of_law, parts_of_robot
+from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law, parts_of_robot
 
 from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.frames import inertial_frame
 from .node.health import Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
+from .robot.commands import Commands
 from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
     try:
+        from .views.controls import Controls
         from .views.marker_scene import MarkerScene
         from .views.page_server import HOST, serve_page
         from .views.robot_scene import RobotScene
@@ -56,6 +61,9 @@ class WebViewer(Node):
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
         self._server = serve_page(port, declare(self, "allowed_origins"))
+        self._commands = None if declare(self, "view_only") else Commands(self)
+        self._controls: Controls | None = None
+        self._has_gains = False
         self._scene: RobotScene | None = None
         self._chase: Chase | None = None
         self._root_place = (0.0, 0.0, 0.0)
@@ -87,14 +95,24 @@ class WebViewer(Node):
 
     def _build_page(self) -> None:
         server = self._server
+        self._world = server.scene.add_frame("/world", show_axes=False)
         self._summary = server.gui.add_markdown("waiting for the robot description …")
-        self._energy = Strip(
-            server,
-            "closed-loop energy (J)",
-        )
-        self._power = Strip(server, "power into the robot (W)")
-        self._marker_scene = MarkerScene(server)
-        self._error = Strip(server, "task error (mm)")
+        tabs = server.gui.add_tab_group()
+        with tabs.add_tab("Energy"):
+            self._energy = Strip(server, "energy of the closed loop", "J")
+            self._power = Strip(server, "power into the robot", "W")
+            self._error = Strip(server, "task error", "m")
+        with tabs.add_tab("View"):
+            self._marker_scene = MarkerScene(server)
+            dark = server.gui.add_checkbox("dark", initial_value=False)
+
+        @dark.on_update
+        def _(_: Any) -> None:
+            server.gui.configure_theme(dark_mode=dark.value)
+            for strip in (self._energy, self._power, self._error):
+                strip.darken(dark.value)
+
+        self._control_tab = None if self._commands is None else tabs.add_tab("Control")
 
     def _on_description(self, message: String) -> None:
         try:
@@ -104,7 +122,9 @@ class WebViewer(Node):
             return
         self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
+        self._server.gui.set_panel_label(f"vms_ph: {model.name}")
         self._look(model)
+        self._offer_controls(model)
         for missing in self._scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
 
@@ -116,7 +136,7 @@ class WebViewer(Node):
         server.scene.set_up_direction(view.up)
         plane: Any = view.grid
         server.scene.add_grid(
-            "/floor",
+            "/world/floor",
             plane=plane,
             cell_size=view.cell,
             section_size=4 * view.cell,
@@ -128,8 +148,31 @@ class WebViewer(Node):
         server.initial_camera.look_at = view.look_at
         start = self._scene.root_place(self._robot.initial_configuration(model))
         self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
+        self._world.position = self._chase.shift
         for client in server.get_clients().values():
             self._face(client)
+
+    def _offer_controls(self, model: VMSModel) -> None:
+        if self._commands is None or self._control_tab is None:
+            return
+        if self._controls is not None:
+            self._controls.remove()
+        frame = inertial_frame(model, LinkTree(model.tree).root)
+        self._controls = Controls(
+            self._server, self._control_tab, self._commands, model, frame, self._target
+        )
+        self._has_gains = False
+
+    def _target(self) -> tuple[Array, Array]:
+        """Return where the base or the end effector is: what the law has a reference for."""
+        assert self._scene is not None
+        is_of_base = self._law.moving and self._law.split == BASE
+        return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
+
+    def _show_gains(self) -> None:
+        controls = self._controls
+        if controls is not None and self._commands is not None and not self._has_gains:
+            self._has_gains = self._commands.ask_gains(controls.show_gains)
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -154,7 +197,7 @@ class WebViewer(Node):
         self._law.see(value_of)
         parts = parts_of_law(value_of, self._law.split)
         self._energy.add(time, {"total": message.closed_loop_energy, **parts})
-        self._error.add(time, {"distance to the reference": 1e3 * message.task_error})
+        self._error.add(time, {"distance to the reference": message.task_error})
 
     def _on_energy(self, message: Energy) -> None:
         self._law.moving = moves(message.header.frame_id)
@@ -166,11 +209,14 @@ class WebViewer(Node):
         return (stamp - self._start) / NANOSECONDS
 
     def _draw_robot(self) -> None:
+        if self._commands is not None:
+            self._commands.work()
         if self._scene is None or not self._server.get_clients():
             return
         poses, self._poses = self._poses, {}
         self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
+            self._follow()
             for link, pose in poses.items():
                 self._scene.place(link, pose)
             if self._markers is not None:
@@ -187,23 +233,14 @@ class WebViewer(Node):
                 client.camera.look_at = camera.look_at
 
     def _follow(self) -> None:
-        """Move the cameras with a robot that leaves the view; each keeps its direction."""
-        if self._chase is None or not self._chase.step(np.array(self._root_place)).any():
-            return
-        view = self._chase.look_at
-        camera = self._server.initial_camera
-        camera.position, camera.look_at = view + camera.position - camera.look_at, view
-        for client in self._server.get_clients().values():
-            # What a browser reports is late, but where it looks from and to belong together.
-            away = client.camera.position - client.camera.look_at
-            with client.atomic():
-                client.camera.position = view + away
-                client.camera.look_at = view
+        """Move the world with a robot that leaves the view."""
+        if self._chase is not None and self._chase.step(np.array(self._root_place)):
+            self._world.position = self._chase.shift
 
     def _draw_plots(self) -> None:
         if not self._server.get_clients():
             return
-        self._follow()
+        self._show_gains()
         for strip in (self._energy, self._power, self._error):
             strip.draw()
         if self._health.disagreement:

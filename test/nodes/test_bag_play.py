@@ -2,10 +2,14 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from vms_ph.msg import Energy
+from vms_ph.srv import SeekBag, StepBag
 
 from vms_ph_io.bag import BagReader
 
@@ -156,3 +160,43 @@ def test_a_bag_without_messages_to_play_is_reported(recorded: Path, start: Start
     missing = start("bag", "play", "/no/such/bag")
     assert missing.wait(20) == 1
     assert "Traceback" not in missing.output
+
+
+def test_a_paused_bag_is_stepped_exactly_and_moved_to_other_times(
+    recorded: Path, start: Start, observer: Observer
+) -> None:
+    states = [m.log_time for m in BagReader(recorded).messages({"/joint_states"})]
+    play = start("bag", "play", str(recorded), "--paused", "--loop", "--topics", "/joint_states")
+    seen: list[int] = []
+    observer.node.create_subscription(
+        JointState, "/joint_states", lambda m: seen.append(_nanoseconds(m.header.stamp)), 1000
+    )
+    first = observer.call(StepBag, "/bag_player/step", StepBag.Request(messages=3))
+    assert first.success, first.message
+    assert _nanoseconds(first.stamp) == states[2]
+    refused = observer.call(StepBag, "/bag_player/step", StepBag.Request(messages=0))
+    assert "messages must be from 1" in refused.message
+    late = observer.call(SeekBag, "/bag_player/seek", SeekBag.Request(time=1e6))
+    assert not late.success
+    assert "time must be from 0 to" in late.message
+    middle = (states[60] - _first_of(recorded)) * 1e-9
+    assert observer.call(SeekBag, "/bag_player/seek", SeekBag.Request(time=middle - 1e-4)).success
+    again = observer.call(StepBag, "/bag_player/step", StepBag.Request(messages=1))
+    assert _nanoseconds(again.stamp) == states[60]
+    observer.until(lambda: len(seen) == 4, "the stepped messages did not arrive", 10.0)
+    playing = observer.call(SetBool, "/bag_player/pause", SetBool.Request(data=False))
+    assert playing.message == "playing"
+    observer.until(lambda: len(seen) > 20, "the bag does not play on", 20.0)
+    assert (
+        "pause it"
+        in observer.call(StepBag, "/bag_player/step", StepBag.Request(messages=1)).message
+    )
+    assert play.interrupt() == 0
+
+
+def _nanoseconds(stamp: Any) -> int:
+    return int(stamp.sec * 10**9 + stamp.nanosec)
+
+
+def _first_of(bag: Path) -> int:
+    return next(BagReader(bag).messages()).log_time

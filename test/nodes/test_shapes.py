@@ -179,6 +179,7 @@ def test_bars_stand_upright_against_gravity(name: str) -> None:
 def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:
     baxter, borinot = (robots.load(name) for name in ("baxter", "borinot"))
     assert reach(borinot) < 0.6 < 1.0 < reach(baxter)
+    assert reach(robots.load("satellite_panda")) > 3.0  # to the ends of its bus, not of its arm
     drawn = {}
     for model in (baxter, borinot):
         d = model.evaluate(model.neutral_configuration(), np.ones(model.nv))

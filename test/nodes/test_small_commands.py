@@ -22,7 +22,10 @@ def test_the_version_is_printed() -> None:
 def test_the_environment_is_a_line_for_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     done = CliRunner().invoke(make_app(), ["env"])
-    assert done.output.startswith("export ROS_DOMAIN_ID=7 ")
+    assert done.stdout.startswith("export ROS_DOMAIN_ID=7 ")
+    # The shell evaluates stdout alone.
+    assert done.stdout.count("\n") == 1
+    assert done.stderr.startswith("the C++ core ")
 
 
 def test_beside_a_ros_2_there_is_no_environment_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

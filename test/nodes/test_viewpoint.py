@@ -45,12 +45,17 @@ def _seen(server: Any, settings: RobotSettings) -> tuple[VMSModel, np.ndarray, V
 def test_the_camera_sees_the_whole_robot_upright(robot: str, server: Any) -> None:
     model, box, view = _seen(server, RobotSettings(robot, "floating" if robot == DRONE else ""))
     assert (box[1] - box[0]).max() > 0.1
-    for corner in itertools.product(*box.T):
-        ray, axis = np.array(corner) - view.position, view.look_at - view.position
-        cosine = ray @ axis / np.linalg.norm(ray) / np.linalg.norm(axis)
-        assert np.arccos(cosine) < HALF_ANGLE
+    filled = []
     distance = np.linalg.norm(view.position - view.look_at)
-    assert distance < 2.0 * view.size  # and not from afar
+    axis = (view.position - view.look_at) / distance
+    right = np.cross(view.up, axis)
+    for corner in itertools.product(*box.T):
+        ray = np.array(corner) - view.position
+        assert ray @ axis < 0.0  # in front of the camera
+        upwards = ray @ np.cross(axis, right) / np.linalg.norm(right) ** 2
+        sideways = ray @ right / np.linalg.norm(right)
+        filled.append(max(abs(upwards), abs(sideways)) / (-ray @ axis * np.tan(HALF_ANGLE)))
+    assert max(filled) == pytest.approx(0.6, abs=0.1)  # and not from afar
     assert view.size <= 8 * view.cell < 2 * view.size * 1.0001
     if np.any(model.gravity):
         np.testing.assert_allclose(view.up * 9.81, -model.gravity)
@@ -81,14 +86,13 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
     start = np.array([1.0, 0.5, 0.0])
     chase = Chase(start, view)
     for sway in (0.1, -0.2, 0.0):
-        assert not chase.step(start + np.array([0.0, sway * view.size, 0.0])).any()
-    moved = sum(
-        (chase.step(start + x * np.eye(3)[0]) for x in np.linspace(0.0, 10.0, 60)), np.zeros(3)
-    )
+        assert not chase.step(start + np.array([0.0, sway * view.size, 0.0]))
+    assert not chase.shift.any()
+    for x in np.linspace(0.0, 10.0, 60):
+        chase.step(start + x * np.eye(3)[0])
     # The robot is at most the free distance away from the middle.
-    np.testing.assert_allclose(moved, [10.0 - 0.4 * view.size, 0.0, 0.0])
-    np.testing.assert_allclose(chase.look_at, view.look_at + moved)
-    assert not chase.step(np.array([np.nan, 0.0, 0.0])).any()
+    np.testing.assert_allclose(chase.shift, [0.4 * view.size - 10.0, 0.0, 0.0])
+    assert not chase.step(np.array([np.nan, 0.0, 0.0]))
 
 
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:
@@ -111,3 +115,24 @@ def test_the_summary_of_the_page_has_the_base_port_and_the_parts_of_the_energy()
     text = summary(power, energy, law)
     assert "torque +0.5000 + wrench_base +0.0000" in text
     assert "4.0000 J = potential 1.0000 + kinetic, base 2.0000 + kinetic, shape 1.0000 J" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "label", "drawn"),
+    [
+        (0.0, "J", 0.0),
+        (2.0, "J", 2.0),
+        (3e-3, "mJ", 3.0),
+        (-0.7e-6, "µJ", -0.7),
+        (1e-20, "fJ", 1e-5),
+    ],
+)
+def test_small_values_of_a_plot_are_drawn_with_a_prefix(
+    server: Any, value: float, label: str, drawn: float
+) -> None:
+    strip = Strip(server, "energy", "J")
+    strip.add(0.0, {"total": 0.0})
+    strip.add(1.0, {"total": value})
+    strip.draw()
+    assert strip._plot.axes[1]["label"] == label
+    np.testing.assert_allclose(strip._plot.data[1][1], drawn)

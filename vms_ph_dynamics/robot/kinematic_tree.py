@@ -143,6 +143,21 @@ class KinematicTree:
         )
         return PinocchioAlgorithms() if in_cpp is None else in_cpp
 
+    def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
+        """Return this tree with other inertias of its bodies, which are not checked.
+
+        Args:
+            inertias: a ``pinocchio.Inertia`` of each joint.
+        """
+        tree = copy(self)
+        # What was prepared for the present inertias: a model in C++, if there is one, and data.
+        vars(tree).pop("_algorithms", None)
+        tree._local, tree.pinocchio = threading.local(), self.pinocchio.copy()
+        for i, inertia in enumerate(inertias, 1):
+            tree.pinocchio.inertias[i] = inertia
+        tree.total_mass = float(pin.computeTotalMass(tree.pinocchio))
+        return tree
+
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
         try:

@@ -3,10 +3,22 @@
 from .checks import StructureCheck, structure_checks
 from .decoupled import DecoupledForm, TransformedWrenches
 from .decoupled_evaluation import DecoupledEvaluation
+from .derivatives import (
+    EnergyDerivatives,
+    RateDerivatives,
+    energy_derivatives,
+    rate_derivatives,
+)
 from .dirac import DiracStructure, compose, direct_product
 from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
+from .finite_differences import numerical_energy_derivatives, numerical_rate_derivatives
 from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
+from .linear_port_hamiltonian import (
+    LinearPortHamiltonian,
+    linear_port_hamiltonian,
+    linear_port_hamiltonian_along,
+)
 from .linearization import Linearization, linearize
 from .momenta import Momenta, momenta
 from .ports import PORTS, Ports, PowerBalance, port_names
@@ -27,9 +39,11 @@ __all__ = [
     "DecoupledForm",
     "DiracStructure",
     "Energy",
+    "EnergyDerivatives",
     "Form",
     "FreeFloating",
     "FreeFloatingEvaluation",
+    "LinearPortHamiltonian",
     "Linearization",
     "Momenta",
     "OperationalSpace",
@@ -37,6 +51,7 @@ __all__ = [
     "PHState",
     "Ports",
     "PowerBalance",
+    "RateDerivatives",
     "RegularJacobian",
     "StandardForm",
     "StructureCheck",
@@ -52,10 +67,16 @@ __all__ = [
     "compose",
     "coupled_structure",
     "direct_product",
+    "energy_derivatives",
+    "linear_port_hamiltonian",
+    "linear_port_hamiltonian_along",
     "linearize",
     "manipulator_structure",
     "momenta",
+    "numerical_energy_derivatives",
+    "numerical_rate_derivatives",
     "port_names",
+    "rate_derivatives",
     "structure_checks",
     "wrench_junction",
 ]

@@ -1,11 +1,12 @@
 """The inertially decoupled form: locked velocity and shape."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..effects.friction import Friction
 from ..evaluation import Evaluation
 from .decoupled_evaluation import DecoupledEvaluation
 from .energy import BaseShapeEnergy
@@ -14,6 +15,9 @@ from .native_rate import native_gradient, native_rate, native_velocity
 from .ports import Ports
 from .standard import with_ports
 from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..casadi import CasadiDecoupledForm
 
 
 class TransformedWrenches(NamedTuple):
@@ -135,6 +139,14 @@ class DecoupledForm(Form):
         rate = v.dot(coriolis) + ports.force(d)
         rate[b:] += coupling.dot(inverse.dot(drift[:b] - rate[:b])) - drift[b:]
         return PHRate(v, rate)
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiDecoupledForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..casadi import CasadiDecoupledForm
+
+        return CasadiDecoupledForm(self.model, gravity, friction, parameters)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(pdot, qdot, pi_hat_dot)``, (b+2n,)."""

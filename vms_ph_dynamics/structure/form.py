@@ -1,12 +1,14 @@
 """The interface of the port-Hamiltonian forms of a robot."""
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
 from ..arrays import Array, vector
+from ..effects.friction import Friction
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .energy import Energy
@@ -14,6 +16,9 @@ from .native_rate import native_rate, native_velocity
 from .ports import Ports, PowerBalance
 from .rate_batch import PHRates, rate_batch
 from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..casadi import CasadiForm
 
 
 class Form(ABC):
@@ -77,6 +82,23 @@ class Form(ABC):
     @abstractmethod
     def layout(self, rate: PHRate) -> Array:
         """Return a rate laid out as :meth:`gradient` is."""
+
+    @abstractmethod
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiForm":
+        """Return the form as functions of CasADi: energy, structure, ports, rates and tasks.
+
+        Args:
+            gravity: whether gravity and buoyancy act.
+            friction: in the joints; None for none. ``Friction.of(model)`` is that of the URDF.
+            parameters: whether the inertial parameters of all bodies are an input of all functions
+                instead of the values of the robot.
+
+        Raises:
+            MissingExtraError: CasADi is not installed.
+            ModelError: the friction is that of other joints, or the task has no export.
+        """
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.

@@ -1,8 +1,11 @@
 """The standard form: momenta conjugate to the base twist and the joint rates."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..arrays import Array
+from ..effects.friction import Friction
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import base_group
@@ -12,6 +15,9 @@ from .form import Form, velocity_of_momentum
 from .native_rate import native_gradient, native_rate
 from .ports import Ports
 from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..casadi import CasadiStandardForm
 
 
 class StandardForm(Form):
@@ -92,6 +98,14 @@ class StandardForm(Form):
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiStandardForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..casadi import CasadiStandardForm
+
+        return CasadiStandardForm(self.model, gravity, friction, parameters)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(pdot, qdot, pidot)``, (b+2n,)."""

@@ -1,8 +1,11 @@
 """The task-space form: momenta of a task and of its null space."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..arrays import Array, frozen, vector
+from ..effects.friction import Friction
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
@@ -15,6 +18,9 @@ from .standard import StandardForm
 from .state import PHRate, PHState
 from .task_evaluation import TaskEvaluation
 from .task_terms import TaskPower
+
+if TYPE_CHECKING:
+    from ..casadi import CasadiTaskForm
 
 # Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
 # the position of an arm of a metre, 1 % of all configurations are below it.
@@ -80,6 +86,11 @@ class TaskSpaceForm(Form):
         at = self._regular_configuration() if reference is None else reference
         jacobian = task.jacobian(model.evaluate(at, np.zeros(model.nv)))
         self._reference = frozen(orthonormal_null_space(jacobian))
+
+    @property
+    def reference_basis(self) -> Array:
+        """The orthonormal rows that the null-space basis is aligned with, (nv-m,nv)."""
+        return self._reference
 
     def evaluate(self, q: Array, v: Array) -> TaskEvaluation:
         """Return the task-space quantities at a configuration (nq,) and a velocity (nv,)."""
@@ -167,6 +178,14 @@ class TaskSpaceForm(Form):
         t = self._at(x.q, x.z)
         force = Ports.checked(self.model, ports).force(t.d)
         return t.power(force + t.d.g if ports.gravity else force)
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiTaskForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..casadi import CasadiTaskForm
+
+        return CasadiTaskForm(self.model, self.task, self._reference, gravity, friction, parameters)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""

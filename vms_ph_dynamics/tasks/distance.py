@@ -19,6 +19,10 @@ class DistanceTask(Task):
 
     With ``u`` the unit vector from the second to the first, ``J = u^T (J_1 - J_2)``. If the points
     coincide the direction is undefined and the Jacobian is zero, hence singular.
+
+    Attributes:
+        frame: name of the frame whose origin is the first point.
+        to: name of the frame of the second point, or the point (3,) itself.
     """
 
     dimension = 1
@@ -43,6 +47,8 @@ class DistanceTask(Task):
         self._point: Array = np.zeros(3)
         if not isinstance(to, str):
             self._point = frozen(vector(to, 3, "the point of a distance").copy())
+        self.frame = self._first.frame
+        self.to: str | Array = to if isinstance(to, str) else self._point
 
     def value(self, d: Evaluation) -> float:
         """Return the distance, m."""

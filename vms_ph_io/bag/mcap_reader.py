@@ -73,6 +73,8 @@ class McapReader:
     """Whether the file ends with a footer, which a killed writer does not write."""
     unreadable_bytes: int = 0
     """Number of bytes in a truncated last record and in damaged records."""
+    position: int = 0
+    """Number of bytes before the current record of the file."""
 
     def records(self) -> Iterator[Record]:
         """Yield the records up to the last complete one, without damaged chunks.
@@ -104,6 +106,7 @@ class McapReader:
                 except _DAMAGE:
                     self.unreadable_bytes += _FRAME.size + length
             position += _FRAME.size + length
+            self.position = position
             if opcode == Opcode.FOOTER:
                 end = self.file.read(len(MAGIC))
                 self.is_complete = end == MAGIC

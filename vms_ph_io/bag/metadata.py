@@ -62,6 +62,7 @@ class BagMetadata:
         storage: The format of the files.
         ros_distro: ROS distribution of the recording system; empty without ROS 2.
         custom: Further entries, as strings.
+        compression_mode: "file" or "message" where rosbag2 has compressed them; else empty.
     """
 
     files: tuple[FileMetadata, ...]
@@ -69,6 +70,7 @@ class BagMetadata:
     storage: str = "mcap"
     ros_distro: str = ""
     custom: Mapping[str, str] = field(default_factory=dict)
+    compression_mode: str = ""
 
     @property
     def message_count(self) -> int:
@@ -182,7 +184,8 @@ class BagMetadata:
             files.append(FileMetadata(path, count, *((start, end) if count else (None, None))))
         custom = {str(k): str(v) for k, v in (content.get("custom_data") or {}).items()}
         storage, distro = str(content["storage_identifier"]), str(content.get("ros_distro") or "")
-        return cls(tuple(files), tuple(topics), storage, distro, custom)
+        mode = str(content.get("compression_mode") or "").lower()
+        return cls(tuple(files), tuple(topics), storage, distro, custom, mode)
 
 
 def _span(start: int | None, end: int | None) -> dict[str, dict[str, int]]:

@@ -38,6 +38,8 @@ class BagReader:
         """Number of unreadable bytes; valid once all messages are read."""
         self.compression = "none"
         """Compression of the chunks; valid once all messages are read."""
+        self.position = 0
+        """Number of bytes read of the current MCAP file."""
         self._decoders: dict[tuple[str, str, str, str], Decoder] = {}
 
     def messages(self, topics: Collection[str] | None = None) -> Iterator[BagMessage]:
@@ -78,6 +80,7 @@ class BagReader:
 
     def _from_mcap(self, reader: McapReader) -> Iterator[BagMessage | BagTopic]:
         for record in reader.records():
+            self.position = reader.position
             if isinstance(record, RawMessage):
                 schema = record.schema
                 yield BagMessage(

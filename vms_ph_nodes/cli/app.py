@@ -3,6 +3,7 @@
 import typer
 
 from . import (
+    audit,
     bag,
     bench,
     check,
@@ -19,6 +20,7 @@ from . import (
     reproduce,
     run,
     service,
+    sweep,
     topic,
 )
 
@@ -73,8 +75,10 @@ def make_app() -> typer.Typer:
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)
+    app.command("audit")(audit.audit)
     app.command("env")(environment.env)
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
+    app.command("sweep")(sweep.sweep)
     app.command("native")(native.native)
     return app

@@ -1,12 +1,16 @@
-"""vms-ph bag: record, play, inspect and repair bags."""
+"""vms-ph bag: record, play, inspect, compare, export and repair bags."""
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
+from vms_ph_dynamics.errors import VmsPhError
+
 app = typer.Typer(
-    help="Record and play bags, show their content, and repair truncated ones.",
+    help="Record and play bags, show, compare and export their content, repair truncated ones.",
     no_args_is_help=True,
 )
 
@@ -88,8 +92,13 @@ def play(
         0.0, "--delay", "-d", help="delay before the first message, s", min=0.0
     ),
     start_offset: float = typer.Option(0.0, help="bag time to skip at the start, s", min=0.0),
+    paused: bool = typer.Option(False, "--paused", "-p", help="start paused"),
 ) -> None:
     """Publish the messages of a bag at their recorded times; with --clock also publish /clock.
+
+    While it plays: vms-ph service call /bag_player/pause "" "{data: true}" pauses it,
+    vms-ph service call /bag_player/step "" "{messages: 1}" publishes the next message, and
+    vms-ph service call /bag_player/seek "" "{time: 2.5}" goes to another time.
 
     For instance, to compute energies from the recorded states of a robot on a moving base:
     vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
@@ -103,6 +112,7 @@ def play(
         ("loop", str(loop).lower()),
         ("delay", float(delay)),
         ("start_offset", float(start_offset)),
+        ("paused", str(paused).lower()),
     ):
         words += ["-p", f"{name}:={value}"]
     for name, values in (("topics", topics), ("exclude", exclude)):
@@ -112,6 +122,95 @@ def play(
     from ..bag_player import main
 
     main()
+
+
+@app.command()
+def diff(
+    first: Path = typer.Argument(help="a bag, for instance of a simulation"),
+    second: Path = typer.Argument(help="another one, for instance of the robot"),
+    topics: list[str] = typer.Option(None, "--topics", help="topics to compare; default: all"),
+    align: bool = typer.Option(False, help="move the second in time to where its joints fit best"),
+    tolerance: float = typer.Option(
+        -1.0, help="exit with code 1 if a difference is larger than this", show_default=False
+    ),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
+) -> None:
+    """Compare the numbers of two bags over the time that both have."""
+    from vms_ph_io.recordings.comparison import compare
+    from vms_ph_io.recordings.fields import read_fields
+
+    (a, notes), (b, others) = (read_fields(path, topics or ()) for path in (first, second))
+    _require_topics(topics, {*a, *b})
+    found = compare(a, b, align)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+    else:
+        for note in (*notes, *others):
+            typer.secho(note, fg=typer.colors.YELLOW, err=True)
+        for name, only in ((first, found.only_first), (second, found.only_second)):
+            if only:
+                typer.echo(f"only in {name}: {', '.join(only)}")
+        if align:
+            typer.echo(f"the second bag is moved by {found.shift:+.4f} s")
+        typer.echo(f"{'rms':>11} {'largest':>11} {'at (s)':>9} {'spread':>11}  number")
+        for d in found.differences:
+            typer.echo(
+                f"{d.root_mean_square:11.4g} {d.largest:11.4g} {d.time:9.3f} {d.spread:11.4g}  "
+                f"{d.topic}.{d.name}"
+            )
+    if tolerance >= 0.0 and any(d.largest > tolerance for d in found.differences):
+        raise typer.Exit(1)
+
+
+@app.command("plot")
+def plot_numbers(
+    bag: Path = _BAG,
+    numbers: list[str] = typer.Argument(
+        None, help="topics or numbers, such as /joint_states.position; none: list all"
+    ),
+    out: Path = typer.Option(Path("bag.png"), help="PNG, PDF, SVG or HTML file"),
+) -> None:
+    """Plot numbers of a bag over time, or list them."""
+    from vms_ph_io.recordings.field_plot import chosen_curves, plot_fields
+    from vms_ph_io.recordings.fields import read_fields
+
+    columns, notes = read_fields(bag)
+    for note in notes:
+        typer.secho(note, fg=typer.colors.YELLOW, err=True)
+    if not numbers:
+        for topic, found in sorted(columns.items()):
+            typer.echo(f"{topic} [{found.type}]: {', '.join(found.names)}")
+        return
+    plot_fields(chosen_curves(columns, numbers), out, bag.name)
+    typer.echo(out)
+
+
+@app.command()
+def export(
+    bag: Path = _BAG,
+    out: Path = typer.Argument(help="folder for CSV files, or a .csv, .jsonl or .npz file"),
+    topics: list[str] = typer.Option(None, "--topics", help="topics to export; default: all"),
+) -> None:
+    """Write the numbers of a bag as CSV, JSON lines or NPZ."""
+    from vms_ph_io.recordings.export import export as write
+    from vms_ph_io.recordings.fields import read_fields
+
+    columns, notes = read_fields(bag, topics or ())
+    _require_topics(topics, set(columns))
+    left = [
+        f"{c.others} messages on {t} have other numbers" for t, c in columns.items() if c.others
+    ]
+    for note in (*notes, *left):
+        typer.secho(note, fg=typer.colors.YELLOW, err=True)
+    for file in write(columns, out):
+        typer.echo(file)
+
+
+def _require_topics(wanted: list[str] | None, present: set[str]) -> None:
+    for topic in wanted or ():
+        if topic not in present:
+            known = ", ".join(sorted(present)) or "none"
+            raise VmsPhError(f"there is no topic {topic} with numbers; there are {known}")
 
 
 @app.command()

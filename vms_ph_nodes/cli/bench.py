@@ -9,6 +9,8 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 
+from .progress import shown_progress
+
 if TYPE_CHECKING:
     from vms_ph_studies.benchmarks import Benchmark, Case, Timing
 
@@ -26,21 +28,45 @@ def bench(
     out: Path | None = typer.Option(
         None, help="folder for plots and tables, if the benchmark has any; created if missing"
     ),
+    page: Path | None = typer.Option(
+        None,
+        help="Markdown file to write dated tables into; without a benchmark: those of the page",
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:
     """Measure the computation times of this project and of other libraries.
 
     Cases run alternately in one process, so that machine load affects all equally. Prints medians.
     """
-    from vms_ph_io import robots
-    from vms_ph_studies.benchmarks import measure
-
     if list_:
         for known in _benchmarks().values():
             typer.echo(f"{known.id:14s}{known.title}")
         return
+    if page is not None:
+        if out is not None or as_json:
+            raise VmsPhError("--page writes tables only; omit --out and --json")
+        _write_page(page, subject, robot, base, seconds)
+        return
     if not subject:
         raise VmsPhError("no benchmark is given; vms-ph bench --list lists them")
+    chosen, robot, base = _chosen(subject, robot, base)
+    if out is not None:
+        _make_folder(chosen, out)
+    timings = _timings(chosen, robot, base, seconds, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
+    else:
+        _print(chosen, timings, robot, base)
+    if out is not None and chosen.files is not None:
+        for file in chosen.files(robot, base, out):
+            if not as_json:
+                typer.echo(f"written: {file}")
+
+
+def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]":
+    """Return a benchmark with the robot and the base that it is run with."""
+    from vms_ph_io import robots
+
     chosen = _get(subject)
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
@@ -50,20 +76,41 @@ def bench(
     robot, base = robot or chosen.robot, base or chosen.base
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
-    if out is not None:
-        _make_folder(chosen, out)
-    if chosen.run is not None:
-        timings = chosen.run(robot, base, seconds)
-    else:
-        timings = measure(chosen.cases(robot, base), seconds)
-    if as_json:
-        typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
-    else:
-        _print(chosen, timings, robot, base)
-    if out is not None and chosen.files is not None:
-        for file in chosen.files(robot, base, out):
-            if not as_json:
-                typer.echo(f"written: {file}")
+    return chosen, robot, base
+
+
+def _timings(
+    chosen: "Benchmark", robot: str, base: str, seconds: float, quiet: bool
+) -> "list[Timing]":
+    from vms_ph_studies.benchmarks import measure
+
+    with shown_progress(quiet=quiet) as progress:
+        progress(0.0, "preparing")
+        if chosen.run is not None:
+            return chosen.run(robot, base, seconds)
+        return measure(chosen.cases(robot, base), seconds, progress)
+
+
+def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float) -> None:
+    """Measure benchmarks and write their tables into a page, which keeps its other tables."""
+    from vms_ph_studies.benchmarks.page import SUBJECTS, section, updated
+
+    if not subject and robot:
+        raise VmsPhError("the robots of the page are predefined; omit --robot, or name a benchmark")
+    try:
+        # Before the minutes of the measurement; opening for appending changes nothing.
+        with page.open("a"):
+            before = page.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise VmsPhError(f"cannot write the page {page}: {error}") from None
+    sections = {}
+    for name in [subject] if subject else SUBJECTS:
+        chosen, on, at = _chosen(name, robot, base)
+        timings = _timings(chosen, on, at, seconds, quiet=False)
+        _print(chosen, timings, on, at)
+        sections[chosen.id] = section(chosen, timings, on, at, _versions(chosen))
+    page.write_text(updated(before, sections))
+    typer.echo(f"written: {page}")
 
 
 def _benchmarks() -> "dict[str, Benchmark]":
@@ -162,8 +209,10 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
-    to = chosen.reference
-    for own in dict.fromkeys(t.case.reference for t in timings if t.case.reference):
+    to = chosen.ratios or chosen.reference
+    for own in dict.fromkeys(
+        t.case.reference for t in timings if t.case.reference and not chosen.ratios
+    ):
         those = ", ".join(t.case.name for t in timings if t.case.reference == own)
         to += f", of {those} to {own}"
     console.print(f"ratios to {to}; {machine}", highlight=False)

@@ -1,8 +1,6 @@
 """vms-ph reproduce: recomputes results of the sources and compares them."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from math import floor, isfinite, log10
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     from vms_ph_studies import Outcome, Progress, Settings, Study
@@ -52,7 +52,7 @@ def reproduce(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
-    with _shown_progress(quiet=as_json) as progress:
+    with shown_progress(quiet=as_json) as progress:
         outcome = _run(chosen, settings, out, set_, progress)
     if as_json:
         document = {
@@ -67,24 +67,6 @@ def reproduce(
         _print(chosen, outcome)
     if strict and any(check.verdict == "differs" for check in outcome.checks):
         raise typer.Exit(1)
-
-
-@contextmanager
-def _shown_progress(quiet: bool) -> "Iterator[Progress]":
-    """Yield a callback that draws a progress bar on stderr if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("", total=1.0)
-
-        def report(share: float, doing: str) -> None:
-            bar.update(task, completed=share, description=doing)
-
-        yield report
 
 
 def _run(

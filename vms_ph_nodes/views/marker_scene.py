@@ -16,7 +16,7 @@ class MarkerScene:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
-        self._group = server.scene.add_frame("/markers", show_axes=False)
+        self._group = server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._shapes: dict[str, Any] = {}
         box = server.gui.add_checkbox("momentum, inertia, power", initial_value=True)
@@ -51,7 +51,7 @@ class MarkerScene:
         colours = np.array([_colour(marker) for marker in markers], dtype=np.uint8)
         if self._arrows is None:
             self._arrows = self._server.scene.add_arrows(
-                "/markers/arrows",
+                "/world/markers/arrows",
                 points,
                 colours,
                 # All arrows of a message are equally thick; RViz gives diameters.
@@ -66,7 +66,7 @@ class MarkerScene:
         handle = self._shapes.get(marker.ns)
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_icosphere(
-                f"/markers/{marker.ns}",
+                f"/world/markers/{marker.ns}",
                 radius=1.0,
                 color=_colour(marker),
                 opacity=float(marker.color.a),
@@ -80,7 +80,7 @@ class MarkerScene:
         handle = self._shapes.get(marker.ns)
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_box(
-                f"/markers/{marker.ns}", color=_colour(marker), cast_shadow=False
+                f"/world/markers/{marker.ns}", color=_colour(marker), cast_shadow=False
             )
         handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
         _place(handle, marker)
@@ -89,7 +89,7 @@ class MarkerScene:
         handle = self._shapes.get(marker.ns)
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_label(
-                f"/markers/{marker.ns}", marker.text, font_size_mode="scene",
+                f"/world/markers/{marker.ns}", marker.text, font_size_mode="scene",
                 font_scene_height=float(marker.scale.z),
             )  # fmt: skip
         handle.text = marker.text

@@ -50,7 +50,7 @@ def serve_page(port: int, allowed: str = "") -> viser.ViserServer:
             ) from None
     # The banner of viser is suppressed; the node logs the address.
     with contextlib.redirect_stdout(io.StringIO()), _only([*own, *given]) as calls:
-        server = viser.ViserServer(host=HOST, port=port, verbose=False)
+        server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not calls:
         server.stop()
         raise VmsPhError(

@@ -24,13 +24,14 @@ class RobotScene:
 
     Attributes:
         root: the root link.
+        end_effector: the frame of the end effector.
         missing: what cannot be drawn, with the reasons.
     """
 
     def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
         tree = LinkTree(model.tree)
-        self.root = tree.root
-        paths = {tree.root: f"/robot/{tree.root}"}
+        self.root, self.end_effector = tree.root, model.end_effector
+        paths = {tree.root: f"/world/robot/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
         for edge in tree.edges:
@@ -58,6 +59,7 @@ class RobotScene:
             )
 
         self._model, self._corners = model, corners
+        self._parents = {edge.child: edge.parent for edge in tree.edges}
 
     def root_place(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
@@ -77,6 +79,26 @@ class RobotScene:
         ]
         whole = np.vstack(points)
         return np.array([whole.min(axis=0), whole.max(axis=0)])
+
+    def pose(self, frame: str) -> tuple[Array, Array]:
+        """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
+        tree = self._model.tree.pinocchio
+
+        def joint(name: str) -> int:
+            return int(tree.frames[tree.getFrameId(name)].parentJoint)
+
+        # A frame that is no link stands still on one.
+        link = frame if frame in self._frames else self.root
+        link = next((name for name in self._frames if joint(name) == joint(frame)), link)
+        d = self._model.evaluate(self._model.neutral_configuration(), np.zeros(self._model.nv))
+        pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
+        above: str | None = link
+        while above is not None:
+            handle = self._frames[above]
+            turn = pin.Quaternion(*handle.wxyz.tolist()).matrix()
+            pose = pin.SE3(turn, np.array(handle.position)) * pose
+            above = self._parents.get(above)
+        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
 
     def place(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""

@@ -100,13 +100,20 @@ _SIZES = 0.2, 5.0
 
 
 def reach(model: VMSModel) -> float:
-    """Return the largest distance of a link from the root in the neutral configuration, m.
+    """Return how far the robot reaches from its root in the neutral configuration, m.
 
+    To the farthest link, or to the farthest end of a homogeneous body that has the inertia of one.
     What is drawn has this size; it is bounded for robots that have no extent, or a huge one.
     """
     d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
     root = d.placement(model.link_names[0])[:3, 3]
-    away = [np.linalg.norm(d.placement(name)[:3, 3] - root) for name in model.link_names]
+    away = [float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names]
+    pin_model, data = d.tree.pinocchio, d.tree.data()
+    pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
+    for body, pose in zip(pin_model.inertias, data.oMi, strict=True):
+        if body.mass > 0.0:
+            longest = float(_half_axes(np.linalg.eigvalsh(body.inertia), body.mass).max())
+            away.append(float(np.linalg.norm(pose.act(body.lever) - root)) + longest)
     return float(np.clip(max(away), *_SIZES))
 
 
@@ -154,9 +161,7 @@ class Shapes:
 
     def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         moments, axes = np.linalg.eigh(centroidal_inertia(d))
-        # Half axes of the homogeneous ellipsoid with the same mass and moments of inertia.
-        squares = 5 / d.model.total_mass * (moments.sum() / 2 - moments)
-        half = np.sqrt(np.maximum(squares, 1e-6))
+        half = _half_axes(moments, d.model.total_mass)
         yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, _BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
@@ -230,6 +235,14 @@ def centroidal_inertia(d: Evaluation) -> Array:
     data = d.tree.data()
     pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
     return np.array(data.Ig.inertia)
+
+
+def _half_axes(moments: Array, mass: float) -> Array:
+    """Return the half axes (3,), m, of the homogeneous ellipsoid of a mass and its moments.
+
+    A flat one is at least a millimetre thick on either side.
+    """
+    return np.sqrt(np.maximum(5 / mass * (moments.sum() / 2 - moments), 1e-6))
 
 
 def _proper(axes: Array) -> Array:

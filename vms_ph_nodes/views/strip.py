@@ -11,13 +11,18 @@ import viser.uplot
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 25)
 
-_COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#b9770e", "#17becf")
+# The palette of Okabe and Ito, which colour-blind readers tell apart.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_INK = {False: "#333333", True: "#dddddd"}
+_GRID = {False: "#e5e5e5", True: "#444444"}
 
 
 class Strip:
     """A plot of several values over the last seconds."""
 
-    def __init__(self, server: viser.ViserServer, title: str) -> None:
+    def __init__(self, server: viser.ViserServer, title: str, unit: str = "") -> None:
+        """Add the plot to the page; ``unit``, with a prefix, stands at its vertical axis."""
+        self._unit, self._prefix, self._dark = unit, "", False
         self._times: deque[float] = deque(maxlen=_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
         self._labels: tuple[str, ...] = ("",)
@@ -27,9 +32,17 @@ class Strip:
             self._series(),
             title=title,
             scales={"x": viser.uplot.Scale(time=False)},
+            axes=self._axes(),
             legend=viser.uplot.Legend(show=True),
-            aspect=1.7,
+            # The numbers at the ends of the vertical axis are as high as the space above it.
+            padding=(12, 8, 0, 0),
+            aspect=1.6,
         )
+
+    def darken(self, dark: bool) -> None:
+        """Draw the axes in light or dark colours."""
+        self._dark = dark
+        self._plot.axes = self._axes()
 
     def add(self, time: float, values: dict[str, float]) -> None:
         """Append the values at a time (s); other names than before begin a new plot."""
@@ -47,7 +60,23 @@ class Strip:
         if self._drawn != self._labels:
             self._plot.series = self._series()
             self._drawn = self._labels
-        self._plot.data = self._data()
+        data = self._data()
+        prefix, factor = _prefix(max(float(np.abs(values).max()) for values in data[1:]))
+        if prefix != self._prefix:
+            self._prefix = prefix
+            self._plot.axes = self._axes()
+        self._plot.data = (data[0], *(factor * values for values in data[1:]))
+
+    def _axes(self) -> tuple[Any, ...]:
+        line = {"stroke": _GRID[self._dark], "width": 1}
+        colours: dict[str, Any] = {"stroke": _INK[self._dark], "grid": line, "ticks": line}
+        size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
+        return (
+            viser.uplot.Axis(label="time (s)", size=34, **size, **colours),
+            viser.uplot.Axis(
+                label=f"{self._prefix}{self._unit}", size=46, space=24, **size, **colours
+            ),
+        )
 
     def _series(self) -> tuple[Any, ...]:
         return (
@@ -66,3 +95,14 @@ class Strip:
         times = np.array(self._times)
         values = np.array(self._values).reshape(len(times), len(self._labels))
         return (times, *np.ascontiguousarray(values.T))
+
+
+def _prefix(largest: float) -> tuple[str, float]:
+    """Return the SI prefix in which the largest value has up to three digits, and its factor.
+
+    The numbers at the axis have three decimals at most.
+    """
+    for prefix, factor in (("", 1.0), ("m", 1e3), ("µ", 1e6), ("n", 1e9), ("p", 1e12)):
+        if largest * factor >= 0.5 or not largest:
+            return prefix, factor
+    return "f", 1e15

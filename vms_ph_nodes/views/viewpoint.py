@@ -1,6 +1,7 @@
 """From where the page shows a robot: up axis, size and camera, from its gravity and its shape."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -12,10 +13,13 @@ _Z = np.array([0.0, 0.0, 1.0])
 # The smallest size of a view, m; a robot may have no shape at all.
 _SMALLEST = 0.1
 
-# Distance of the camera from the middle, in sizes, and its elevation: tan of 27 degrees.
-_DISTANCE = 1.6
+# Elevation of the camera: tan of 27 degrees.
 _ELEVATION = 0.5
 
+# Half of the vertical angle of viser's camera, rad, and the share of a view that a robot fills at
+# most, upwards and sideways; the panel covers the right of the page, which is wider than high.
+_HALF_ANGLE = np.radians(75.0 / 2.0)
+_FILLED = 0.6
 
 # Distance that a robot may move in a view that stays, in sizes.
 _FREE = 0.4
@@ -68,28 +72,48 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
     cell = float(2.0 ** np.ceil(np.log2(size / 8.0)))
     # The ground is at the height of the origin; beneath a robot that hovers, too.
     floor = middle - (middle @ up) * up
-    return Viewpoint(up, middle + _DISTANCE * size * away, middle, size, grid, cell, floor)
+    position = middle + _distance(box - middle, away, up) * away
+    return Viewpoint(up, position, middle, size, grid, cell, floor)
+
+
+def _distance(box: Array, away: Array, up: Array) -> float:
+    """Return from how far, m, the corners of a box about the origin fill their share of a view.
+
+    Args:
+        box: (2,3) smallest and largest coordinates.
+        away: (3,) unit vector towards the camera.
+        up: (3,) up axis of the camera.
+    """
+    corners = np.array(list(product(*box.T)))
+    right = np.cross(up, away)
+    right = right / np.linalg.norm(right)
+    across = np.abs(corners @ np.column_stack([right, np.cross(away, right)])).max(axis=1)
+    nearest = corners @ away + across / (_FILLED * np.tan(_HALF_ANGLE))
+    return max(float(nearest.max()), _SMALLEST)
 
 
 class Chase:
-    """Moves a view with a robot that leaves its middle, not with one that sways there.
+    """Keeps a robot in view that leaves its middle, and stands still while it sways there.
+
+    The world is drawn about its origin, moved by :attr:`shift`: a user may turn and move the camera
+    meanwhile.
 
     Attributes:
-        look_at: (3,) what the camera looks at, m.
-        up: (3,) its up axis.
+        shift: (3,) by how much the world is moved, m.
+        up: (3,) up axis of the camera.
     """
 
     def __init__(self, start: Array, view: Viewpoint) -> None:
         """``start`` is the position of the root link in the initial configuration, (3,) m."""
         self._at, self._free = np.array(start), _FREE * view.size
-        self.look_at, self.up = np.array(view.look_at), view.up
+        self.shift, self.up = np.zeros(3), view.up
 
-    def step(self, place: Array) -> Array:
-        """Return by how much the view moves, (3,) m, where the root link is at ``place``."""
+    def step(self, place: Array) -> bool:
+        """Return whether the world moves, where the root link is at ``place`` (3,), m."""
         away = place - self._at
         distance = float(np.linalg.norm(away))
         if not np.isfinite(distance) or distance <= self._free:
-            return np.zeros(3)
+            return False
         step = (1.0 - self._free / distance) * away
-        self._at, self.look_at = self._at + step, self.look_at + step
-        return step
+        self._at, self.shift = self._at + step, self.shift - step
+        return True

@@ -22,6 +22,7 @@ class Benchmark:
             none.
         note: returns what is missing and how to install it, or an empty string.
         run: measurement for robot, base and seconds, instead of cases.
+        ratios: what the ratios are to, where cases have several references.
         versions: returns versions besides those of Python and libraries, or None.
     """
 
@@ -35,11 +36,14 @@ class Benchmark:
     note: Callable[[], str] | None = None
     run: Callable[[str, str, float], list[Timing]] | None = None
     versions: Callable[[], dict[str, str]] | None = None
+    ratios: str = ""
 
 
 # In the order in which they are listed; each module has a BENCHMARK.
 _MODULES = (
     "dynamics",
+    "libraries",
+    "growth",
     "decoupling",
     "control",
     "task_space",

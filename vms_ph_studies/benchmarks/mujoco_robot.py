@@ -53,6 +53,25 @@ class MujocoRobot:
         """Perform a number of steps without returning to Python in between."""
         mujoco.mj_step(self._model, self._data, count)
 
+    def set_torque(self, torque: Array) -> None:
+        """Set the torques (n,) that act from now on, N m or N."""
+        self._data.qfrc_applied[self._joints_v] = torque
+
+    def accelerate(self) -> None:
+        """Compute the accelerations of the present state."""
+        mujoco.mj_forward(self._model, self._data)
+
+    def joint_accelerations(self) -> Array:
+        """Return the accelerations of the joints, (n,)."""
+        self.accelerate()
+        return self._data.qacc[self._joints_v].copy()
+
+    def compute_mass(self) -> None:
+        """Compute the mass matrix of the present configuration, sparse."""
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
+        mujoco.mj_crb(self._model, self._data)
+
     def motion(self) -> tuple[Array, Array]:
         """Return configuration and velocity."""
         robot, data = self._robot, self._data

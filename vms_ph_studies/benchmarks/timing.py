@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..progress import Progress, no_progress
+
 # Duration of a batch, s: far above the clock resolution, far below a scheduler time slice.
 _BATCH = 1e-3
 _FEWEST_ROUNDS = 7
@@ -66,20 +68,26 @@ class Timing:
     tail: Tail | None = None
 
 
-def measure(cases: Sequence[Case], seconds: float) -> list[Timing]:
+def measure(
+    cases: Sequence[Case], seconds: float, progress: Progress = no_progress
+) -> list[Timing]:
     """Time the cases alternately for about ``seconds``, at least seven rounds."""
     batches = [_calls_per_batch(case.call) for case in cases]
     samples: list[list[float]] = [[] for _ in cases]
     collecting = gc.isenabled()
     gc.disable()
     try:
-        end = time.perf_counter() + seconds
+        begin = time.perf_counter()
+        end = begin + seconds
         while len(samples[0]) < _FEWEST_ROUNDS or time.perf_counter() < end:
             for case, calls, sample in zip(cases, batches, samples, strict=True):
                 start = time.perf_counter()
                 for _ in range(calls):
                     case.call()
                 sample.append((time.perf_counter() - start) / calls / case.per)
+            passed = time.perf_counter() - begin
+            rounds = len(samples[0]) / _FEWEST_ROUNDS
+            progress(min(rounds, passed / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
         if collecting:
             gc.enable()

@@ -1,22 +1,19 @@
 """Outcomes of trials: a fall, standing still, or a gait; computed in parallel."""
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 
 from vms_ph_dynamics.hopping import Hopper
 
 from ..reproduce.feurstein.experiments import FALLEN, Trial, trial_of
 from ..reproduce.feurstein.gait import Flight, Flights, settled
 from ..study import Value
+from ..sweeps.local_map import local_map
 
 # Duration of a stance, s, after which the leg counts as standing; stances of the gaits last 0.1 s.
 _GROUNDED = 1.0
-# Fewer trials than this run in one process, as processes take a second or two to start.
-_FEWEST_TO_SHARE = 6
 
 
 class Ending(enum.Enum):
@@ -103,23 +100,7 @@ def outcomes(
         processes: number of processes; the number of cores if None.
         progress: receives the share of the trials that are done.
     """
-    one = partial(_outcome, experiment)
-    if processes == 1 or len(changes) < _FEWEST_TO_SHARE:
-        return _gathered(map(one, changes), len(changes), progress)
-    # Spawned, not forked: this process may have threads.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        return _gathered(pool.map(one, changes, chunksize=1), len(changes), progress)
-
-
-def _gathered(
-    found: Iterable[TrialOutcome], count: int, progress: Callable[[float], None] | None
-) -> list[TrialOutcome]:
-    gathered = []
-    for outcome in found:
-        gathered.append(outcome)
-        if progress is not None:
-            progress(len(gathered) / count)
-    return gathered
+    return local_map(partial(_outcome, experiment), changes, processes or 0, progress)
 
 
 def _outcome(experiment: str, changed: dict[str, Value]) -> TrialOutcome:

@@ -1,0 +1,210 @@
+"""The ledger of a motion closes, and says where energy went that it does not know of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.energy.appearances import appearances, supplies
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter
+from vms_ph_dynamics.energy.sample_noise import SampleNoise, quantum, white_noise
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.errors import ModelError
+
+
+def moving(model: VMSModel, seconds: float = 2.0, rate: float = 1000.0) -> MotionSamples:
+    """A motion by sines with the efforts that it needs."""
+    t = np.arange(round(seconds * rate) + 1) / rate
+    turn = 1.0 + 0.5 * np.arange(model.n)
+    angle = turn * t[:, None] + np.arange(model.n)
+    q, v = 0.4 * np.sin(angle), 0.4 * turn * np.cos(angle)
+    a = -0.4 * turn**2 * np.sin(angle)
+    tree = model.tree.pinocchio
+    data = tree.createData()
+    effort = np.array([pin.rnea(tree, data, *row) for row in zip(q, v, a, strict=True)])
+    return MotionSamples(t, q, v, effort)
+
+
+def cut(samples: MotionSamples, begin: int, end: int) -> MotionSamples:
+    parts = (samples.t, samples.q, samples.v, samples.torque)
+    return MotionSamples(*(part[begin:end].copy() for part in parts), held=samples.held)
+
+
+def ledger_of(model: VMSModel, samples: MotionSamples, **options: object) -> Ledger:
+    writer = LedgerWriter(model, **options)  # type: ignore[arg-type]
+    writer.add(samples, False)
+    return writer.ledger()
+
+
+def test_the_ledger_of_a_known_motion_closes_within_the_bound_that_it_states(
+    panda: VMSModel,
+) -> None:
+    ledger = ledger_of(panda, moving(panda, rate=200.0))
+    assert abs(ledger.unaccounted) < ledger.sampling_bound < 1e-3 * ledger.gross
+    assert ledger.largest <= ledger.sampling_bound
+    assert ledger.residual_effort.max() < 0.05
+
+
+def test_the_bound_falls_with_the_square_of_the_period(panda: VMSModel) -> None:
+    coarse, fine = (ledger_of(panda, moving(panda, rate=rate)) for rate in (100.0, 200.0))
+    assert coarse.sampling_bound / fine.sampling_bound == pytest.approx(4.0, rel=0.15)
+    assert coarse.unaccounted / fine.unaccounted == pytest.approx(4.0, rel=0.15)
+
+
+def test_gross_is_the_sum_of_the_integrals_of_the_sizes_of_the_powers(panda: VMSModel) -> None:
+    samples = moving(panda)
+    power = np.abs(samples.torque * samples.v)
+    by_joint = np.trapezoid(power, samples.t, axis=0)
+    ledger = ledger_of(panda, samples)
+    np.testing.assert_allclose(ledger.gross_by_joint, by_joint, rtol=1e-12)
+    assert ledger.gross == pytest.approx(by_joint.sum())
+
+
+def test_blocks_give_the_same_ledger_as_the_whole(panda: VMSModel) -> None:
+    samples = moving(panda, 1.0)
+    whole = ledger_of(panda, samples)
+    writer = LedgerWriter(panda)
+    for begin in range(0, 1000, 100):
+        writer.add(cut(samples, begin, begin + 101), begin > 0)
+    parts = writer.ledger()
+    for name in ("unaccounted", "stored", "gross", "largest", "duration", "samples"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
+    np.testing.assert_allclose(parts.residual_effort, whole.residual_effort, atol=1e-9)
+    np.testing.assert_allclose(parts.time, whole.time)
+
+
+def test_friction_that_is_known_is_dissipated_and_that_which_is_not_disappears_at_its_joint(
+    panda: VMSModel,
+) -> None:
+    samples = moving(panda)
+    friction = JointFriction.none(panda)
+    friction = replace(friction, viscous=np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0]))
+    rubbed = replace(samples, torque=samples.torque - friction.force(samples.v))
+    known = ledger_of(panda, rubbed, friction=friction)
+    lost = np.trapezoid(5.0 * samples.v[:, 2] ** 2, samples.t)
+    assert known.dissipated_by_joint[2] == pytest.approx(lost, rel=1e-9)
+    assert abs(known.unaccounted) < known.sampling_bound
+    unknown = ledger_of(panda, rubbed)
+    assert unknown.unaccounted == pytest.approx(-lost, rel=1e-3)
+    assert unknown.residual_by_joint[2] == pytest.approx(-lost, rel=1e-3)
+    assert np.abs(np.delete(unknown.residual_by_joint, 2)).max() < 1e-3 * lost
+    assert unknown.residual_by_joint.sum() == pytest.approx(unknown.unaccounted, rel=1e-3)
+
+
+def test_a_push_is_found_in_time_and_at_its_joints(panda: VMSModel) -> None:
+    samples = moving(panda, 4.0)
+    pushed = samples.torque.copy()
+    during = (samples.t > 1.0) & (samples.t < 1.5)
+    pushed[during, 3] += 4.0 * np.sign(samples.v[during, 3])
+    ledger = ledger_of(panda, replace(samples, torque=pushed))
+    brought = -np.trapezoid((pushed - samples.torque)[:, 3] * samples.v[:, 3], samples.t)
+    found = appearances(ledger)
+    assert found[0].energy == pytest.approx(brought, rel=0.2)
+    assert sum(a.energy for a in found) == pytest.approx(brought, rel=0.05)
+    assert min(a.begin for a in found) == pytest.approx(1.0, abs=0.11)
+    assert max(a.end for a in found) == pytest.approx(1.5, abs=0.11)
+    assert next(iter(found[0].shares)) == panda.joint_names[3]
+
+
+def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_not(
+    panda: VMSModel,
+) -> None:
+    samples = moving(panda)
+    torque = samples.torque.copy()
+    torque[:, 1] += 2.0 * samples.v[:, 1]
+    torque[:, 5] -= 2.0 * samples.v[:, 5]
+    by_name = {s.name: s for s in supplies(ledger_of(panda, replace(samples, torque=torque)))}
+    assert by_name[panda.joint_names[5]].violates
+    assert not by_name[panda.joint_names[1]].violates
+    assert not by_name[panda.joint_names[0]].violates
+
+
+def test_what_happens_in_a_gap_is_not_accounted(panda: VMSModel) -> None:
+    samples = moving(panda)
+    writer = LedgerWriter(panda)
+    writer.add(cut(samples, 0, 700), False)
+    writer.add(cut(samples, 1200, 2001), False)
+    ledger = writer.ledger()
+    assert ledger.gaps == 1
+    assert ledger.duration == pytest.approx(1.499)
+    assert abs(ledger.unaccounted) < 1e-4
+    path = writer._path
+    ends = [path.stored(samples.q[k : k + 1], samples.v[k : k + 1]).total[0] for k in (699, 1200)]
+    assert ledger.unobserved == pytest.approx(ends[1] - ends[0])
+
+
+def test_held_efforts_do_work_by_what_the_joints_move(panda: VMSModel) -> None:
+    samples = replace(moving(panda), held=True)
+    work = (samples.torque[:-1] * np.diff(samples.q, axis=0)).sum(0)
+    np.testing.assert_allclose(ledger_of(panda, samples).supplied_by_joint, work, rtol=1e-12)
+
+
+def test_recorded_port_energies_are_used_and_begin_anew_after_a_reset(panda: VMSModel) -> None:
+    samples = moving(panda)
+    stored = LedgerWriter(panda)._path.stored(samples.q, samples.v).total
+    resets = np.where(samples.t < 1.0, 0.0, 1.0)
+    supplied = stored - np.where(samples.t < 1.0, stored[0], stored[1000])
+    supplied = supplied + 0.25 * samples.t  # of which friction takes as much again
+    exact = {"torque": supplied, "dissipated": 0.25 * samples.t, "resets": resets}
+    exact["torque"][::2] = np.nan
+    writer = LedgerWriter(panda)
+    writer.add(samples, False, exact)
+    ledger = writer.ledger()
+    assert ledger.unaccounted == pytest.approx(0.0, abs=1e-9)
+    assert ledger.largest < 1e-9
+    assert ledger.exact["dissipated"] == pytest.approx(0.25 * (0.998 + 0.998))
+    assert ledger.stored == pytest.approx(ledger.supplied - ledger.dissipated)
+    assert abs(ledger.from_samples) < 1e-3
+
+
+def test_noise_of_the_samples_lies_within_the_band(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    samples = moving(panda, 1.0)
+    sizes = (1e-5, 2e-3, 0.1)
+    noise = SampleNoise(*(np.full(7, size) for size in sizes))
+    inside = 0
+    for _ in range(40):
+        q, v, torque = (
+            value + rng.normal(size=value.shape) * size
+            for value, size in zip((samples.q, samples.v, samples.torque), sizes, strict=True)
+        )
+        ledger = ledger_of(panda, MotionSamples(samples.t.copy(), q, v, torque), noise=noise)
+        inside += abs(ledger.unaccounted) < ledger.band[-1]
+    # Of 40 draws with 95 % each, fewer than 33 have a probability of 1e-3.
+    assert inside >= 33
+
+
+def test_the_noise_and_the_quantum_of_samples_are_found(rng: np.random.Generator) -> None:
+    t = np.linspace(0.0, 10.0, 5000)[:, None]
+    smooth = np.sin(t)
+    noisy = smooth + 0.01 * rng.normal(size=smooth.shape)
+    assert white_noise(noisy)[0] == pytest.approx(0.01, rel=0.1)
+    assert white_noise(smooth)[0] < 1e-6
+    stepped = np.round(smooth / 0.004) * 0.004
+    assert quantum(stepped)[0] == pytest.approx(0.004)
+    assert quantum(noisy)[0] == 0.0
+    assert white_noise(stepped)[0] >= 0.004 / np.sqrt(12.0)
+
+
+def test_a_sigmoid_is_a_friction_of_joints(panda: VMSModel) -> None:
+    a, b, c = 0.6, 5.0, 0.03
+    offset = 0.5 * a - a / (1.0 + np.exp(-b * c))
+    ones = np.ones(7)
+    zero = np.zeros(7)
+    friction = JointFriction(zero, 0.5 * a * ones, 2.0 / b * ones, c * ones, offset * ones)
+    rates = np.linspace(-1.0, 1.0, 7)
+    sigmoid = a / (1.0 + np.exp(-b * (rates + c))) - a / (1.0 + np.exp(-b * c))
+    np.testing.assert_allclose(friction.force(rates), -sigmoid, atol=1e-12)
+    with pytest.raises(ModelError, match="must not be negative"):
+        JointFriction(-ones, zero, ones, zero, zero)
+
+
+def test_a_ledger_without_samples_is_refused(panda: VMSModel) -> None:
+    with pytest.raises(StateError, match="no sample"):
+        LedgerWriter(panda).ledger()
+    with pytest.raises(StateError, match="not a frame"):
+        LedgerWriter(panda, ("hand",))

@@ -1,0 +1,211 @@
+"""What is wrong with the signals of a recording is found, stated and put right."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recorded_motions import Known, excited
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.ledger import LedgerWriter
+from vms_ph_io.recordings import RecordingError, read_recording
+from vms_ph_io.recordings.clock_order import clock_order
+from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
+from vms_ph_io.recordings.table import Table
+
+
+@pytest.fixture(scope="module")
+def known(request: pytest.FixtureRequest) -> Known:
+    from vms_ph_io import robots
+
+    return excited(robots.load("panda"), 3.0, 500.0)
+
+
+def motion_of(known: Known, model: VMSModel, folder: Path, **options: object) -> RecordedMotion:
+    recording = read_recording(known.write_csv(folder / "run.csv"))
+    return RecordedMotion(recording, model, MotionOptions(**options))  # type: ignore[arg-type]
+
+
+def unaccounted(motion: RecordedMotion) -> float:
+    """The largest unaccounted energy, relative to gross."""
+    writer = LedgerWriter(motion.model, motion.ports)
+    for block in motion.blocks(300):
+        writer.add(block.samples, block.continues, block.exact)
+    ledger = writer.ledger()
+    return ledger.largest / ledger.gross
+
+
+def said(motion: RecordedMotion) -> str:
+    return "\n".join(motion.conditioning.statements(motion.model.joint_names))
+
+
+def test_a_clean_recording_is_left_as_it_is(panda: VMSModel, known: Known, tmp_path: Path) -> None:
+    motion = motion_of(known, panda, tmp_path)
+    samples = motion.samples()
+    np.testing.assert_allclose(samples.q, known.q, atol=1e-14)
+    np.testing.assert_allclose(samples.v, known.v, atol=1e-14)
+    np.testing.assert_allclose(samples.torque, known.effort, atol=1e-14)
+    found = motion.conditioning
+    assert (found.clock, found.velocity, found.lag_corrected) == ("stamps", {}, False)
+    assert abs(found.lag) < 1e-4
+    assert found.meaning is not None
+    assert found.meaning.best == "torque"
+    assert unaccounted(motion) < 1e-5
+
+
+def test_velocities_that_lag_are_found_and_shifted(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    lag = 0.006
+    late = np.column_stack([np.interp(known.t - lag, known.t, v) for v in known.v.T])
+    motion = motion_of(known.changed(v=late), panda, tmp_path)
+    assert motion.conditioning.lag == pytest.approx(lag, abs=3e-4)
+    assert motion.conditioning.lag_corrected
+    assert "were shifted" in said(motion)
+    inner = slice(20, -20)
+    np.testing.assert_allclose(motion.samples().v[inner], known.v[inner], atol=5e-3)
+    left = motion_of(known.changed(v=late), panda, tmp_path, as_recorded=True)
+    assert not left.conditioning.lag_corrected
+    assert unaccounted(motion) < 0.2 * unaccounted(left)
+
+
+@pytest.mark.parametrize("kind", ["missing", "zero", "junk", "degrees"])
+def test_velocities_that_are_no_use_are_estimated_from_the_positions(
+    panda: VMSModel, known: Known, tmp_path: Path, rng: np.random.Generator, kind: str
+) -> None:
+    velocity = known.v.copy()
+    velocity[:, 2] = {
+        "missing": np.nan,
+        "zero": 0.0,
+        "junk": rng.normal(size=len(known.t)),
+        "degrees": np.degrees(known.v[:, 2]),
+    }[kind]
+    noisy = known.q + 1e-5 * rng.normal(size=known.q.shape)
+    motion = motion_of(known.changed(v=velocity, q=noisy), panda, tmp_path)
+    assert list(motion.conditioning.velocity) == [panda.joint_names[2]]
+    why = {
+        "missing": "none is recorded", "zero": "recorded as zero",
+        "junk": "does not follow", "degrees": "57.3 times",
+    }  # fmt: skip
+    assert why[kind] in said(motion)
+    error = motion.samples().v[:, 2] - known.v[:, 2]
+    stated = motion.conditioning.noise.velocity[2]
+    inner = np.sqrt(np.mean(error[40:-40] ** 2))
+    assert inner < 0.01
+    # The stated uncertainty is that of the estimate.
+    assert 0.5 * stated < inner < 2.0 * stated
+    assert unaccounted(motion) < 2e-3
+
+
+def test_uneven_stamps_of_even_samples_are_found_from_the_motion(
+    panda: VMSModel, known: Known, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    stamps = known.t + 4e-4 * rng.uniform(-1.0, 1.0, len(known.t))
+    motion = motion_of(known.changed(t=stamps), panda, tmp_path)
+    assert motion.conditioning.clock in ("uniform", "motion")
+    assert "better than the stamps" in said(motion)
+    left = motion_of(known.changed(t=stamps), panda, tmp_path, as_recorded=True)
+    assert unaccounted(motion) < unaccounted(left)
+
+
+MEANINGS = {"opposite": -1.0, "without_gravity": 1.0}
+
+
+@pytest.mark.parametrize("meaning", MEANINGS)
+def test_the_meaning_of_efforts_is_found_by_what_fits_and_used_when_chosen(
+    panda: VMSModel, known: Known, tmp_path: Path, meaning: str
+) -> None:
+    zero = np.zeros(panda.nv)
+    weight = np.array([panda.evaluate(q, zero).g for q in known.q])
+    other = known.effort - weight if meaning == "without_gravity" else -known.effort
+    asked = motion_of(known.changed(effort=other), panda, tmp_path)
+    assert asked.conditioning.meaning is not None
+    assert asked.conditioning.meaning.best == meaning
+    assert f"--effort {meaning}" in said(asked)
+    assert unaccounted(asked) > 0.05
+    chosen = motion_of(known.changed(effort=other), panda, tmp_path, effort=meaning)
+    assert unaccounted(chosen) < 1e-5
+    with pytest.raises(RecordingError, match="efforts are one of"):
+        MotionOptions(effort="current")
+
+
+def test_the_sign_of_one_joint_and_gains_are_found(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    turned = known.effort.copy()
+    turned[:, 3] *= -1.0
+    motion = motion_of(known.changed(effort=turned), panda, tmp_path)
+    assert f"the sign of the effort of {panda.joint_names[3]} is opposite" in said(motion)
+    currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
+    found = currents.conditioning.meaning
+    assert found is not None
+    assert found.best == "scaled"
+    np.testing.assert_allclose(found.gains, 12.0, rtol=1e-3)
+    assert "a column map can give them" in said(currents)
+
+
+def test_gaps_repeated_and_late_samples_are_stated(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    order = np.concatenate([np.arange(400), [399], np.arange(600, 1500)])
+    order[700], order[701] = order[701], order[700]
+    arrays = {name: getattr(known, name)[order] for name in ("t", "q", "v", "effort")}
+    motion = motion_of(known.changed(**arrays), panda, tmp_path)
+    words = said(motion)
+    assert "1 samples repeat a time" in words
+    assert "1 samples were out of order" in words
+    assert "a gap of 0.402 s begins at 0.798 s" in words
+    assert [block.continues for block in motion.blocks()] == [False, False]
+    assert unaccounted(motion) < 1e-5
+
+
+def test_a_clock_that_was_set_back_goes_on() -> None:
+    table = Table(("log",))
+    for k in range(200):
+        table.append(10**12 + (k if k < 100 else k - 5000) * 1_000_000, (0.0,))
+    found = clock_order(table)
+    assert len(found.set_back) == 1
+    assert found.segments == ((0, 100), (100, 200))
+    assert np.all(np.diff(found.t) > 0.0)
+
+
+def test_stamps_that_stand_still_give_way_to_the_log() -> None:
+    table = Table(("log",))
+    for k in range(100):
+        table.append(0, (k * 0.002,))
+    found = clock_order(table)
+    assert found.source == "log times"
+    assert found.rate == pytest.approx(500.0)
+
+
+def test_saturated_efforts_are_named(panda: VMSModel, known: Known, tmp_path: Path) -> None:
+    clipped = known.effort.copy()
+    limit = 0.8 * np.abs(clipped[:, 1]).max()
+    clipped[:, 1] = np.clip(clipped[:, 1], -limit, limit)
+    motion = motion_of(known.changed(effort=clipped), panda, tmp_path)
+    assert list(motion.conditioning.saturated) == [panda.joint_names[1]]
+
+
+def test_a_wrong_robot_is_told_with_both_lists_of_joints_and_the_nearest_match(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    fr3 = tuple(name.replace("panda", "fr3") for name in known.joints)
+    with pytest.raises(RecordingError) as error:
+        motion_of(known.changed(joints=fr3), panda, tmp_path)
+    text = str(error.value)
+    assert ", ".join(fr3) in text
+    assert ", ".join(panda.joint_names) in text
+    assert "--joint panda_joint1=fr3_joint1" in text
+    pairs = dict(zip(panda.joint_names, fr3, strict=True))
+    matched = motion_of(known.changed(joints=fr3), panda, tmp_path, joints=pairs)
+    assert unaccounted(matched) < 1e-5
+    short = known.changed(joints=(*known.joints[:6], "lamp"))
+    with pytest.raises(RecordingError, match="--locked-joints panda_joint7"):
+        motion_of(short, panda, tmp_path)
+
+
+def test_the_joints_of_another_bundled_robot_are_recognised(known: Known, tmp_path: Path) -> None:
+    from vms_ph_io import robots
+
+    with pytest.raises(RecordingError, match="recorded joints: panda"):
+        motion_of(known, robots.load("prismatic_hopper"), tmp_path)

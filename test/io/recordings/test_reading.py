@@ -1,0 +1,232 @@
+"""Recordings are read from every kind of file, and damaged ones as far as they go."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from recorded_motions import Known, excited, joint_states, write_ros1, write_ros2
+from rosbags.rosbag2 import CompressionMode, StoragePlugin
+from rosbags.typesys import Stores, get_typestore
+from scipy.io import savemat
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+from vms_ph_io.recordings import Recording, RecordingError, read_recording
+from vms_ph_io.recordings.joint_state_bytes import JointStateBytes
+
+
+@pytest.fixture(scope="module")
+def known() -> Known:
+    return excited(robots.load("panda"), 0.3)
+
+
+@pytest.fixture(scope="module")
+def long() -> Known:
+    """A motion that fills several chunks of a bag."""
+    short = excited(robots.load("panda"), 0.3)
+    count = 8000
+    repeated = [np.resize(x, (count, 7)) for x in (short.q, short.v, short.effort)]
+    repeated[0] = repeated[0] + 1e-3 * np.random.default_rng(1).normal(size=(count, 7))
+    return Known(short.joints, 1e-3 * np.arange(count), *repeated)
+
+
+def rows_of(recording: Recording, known: Known) -> None:
+    """Check that the only series of joints is the known motion."""
+    (series,) = recording.joints
+    assert series.names == known.joints
+    times = (series.table.times - series.table.times[0]) * 1e-9
+    np.testing.assert_allclose(times, known.t, atol=1e-9)
+    rows = series.table.rows(0, len(times))[:, 1:]
+    np.testing.assert_allclose(rows, np.hstack([known.q, known.v, known.effort]), atol=1e-14)
+
+
+BAGS = {
+    f"{storage.name} {mode.name}": (storage, mode)
+    for storage in StoragePlugin
+    for mode in (CompressionMode.NONE, CompressionMode.FILE, CompressionMode.MESSAGE)
+}
+
+
+@pytest.mark.parametrize("kind", BAGS)
+def test_rosbags_of_both_storages_and_all_compressions_are_read(
+    known: Known, tmp_path: Path, kind: str
+) -> None:
+    recording = read_recording(write_ros2(known, tmp_path / "bag", *BAGS[kind]))
+    rows_of(recording, known)
+    assert not recording.notes
+
+
+def test_compressed_files_are_read_without_their_metadata(known: Known, tmp_path: Path) -> None:
+    folder = write_ros2(known, tmp_path / "bag", StoragePlugin.MCAP, CompressionMode.FILE)
+    (file,) = folder.glob("*.zstd")
+    rows_of(read_recording(file), known)
+    (folder / "metadata.yaml").unlink()
+    rows_of(read_recording(folder), known)
+
+
+def test_a_compressed_file_that_is_cut_is_read_as_far_as_it_goes(
+    long: Known, tmp_path: Path
+) -> None:
+    folder = write_ros2(long, tmp_path / "bag", StoragePlugin.MCAP, CompressionMode.FILE)
+    (file,) = folder.glob("*.zstd")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size * 3 // 4])
+    recording = read_recording(file)
+    assert 0 < len(recording.joints[0].table) < len(long.t)
+    assert any("as far as it goes" in note for note in recording.notes)
+
+
+def test_bags_of_ros_1_are_read(known: Known, tmp_path: Path) -> None:
+    recording = read_recording(write_ros1(known, tmp_path / "old.bag"))
+    rows_of(recording, known)
+    assert not recording.notes
+
+
+def test_a_bag_of_ros_1_that_a_killed_recorder_left_is_read_as_far_as_it_goes(
+    long: Known, tmp_path: Path
+) -> None:
+    whole = write_ros1(long, tmp_path / "whole.bag").read_bytes()
+    file = tmp_path / "cut.bag"
+    file.write_bytes(whole[: len(whole) * 3 // 4])
+    recording = read_recording(file)
+    count = len(recording.joints[0].table)
+    assert 0 < count < len(long.t)
+    np.testing.assert_allclose(recording.joints[0].table.rows(0, count)[:, 1:8], long.q[:count])
+    assert any("has no index" in note for note in recording.notes)
+    assert any("is damaged: read up to byte" in note for note in recording.notes)
+
+
+def test_the_columns_of_a_csv_are_found_by_their_names(known: Known, tmp_path: Path) -> None:
+    rows_of(read_recording(known.write_csv(tmp_path / "run.csv")), known)
+
+
+def test_damaged_lines_of_a_csv_are_left_out_and_counted(known: Known, tmp_path: Path) -> None:
+    file = known.write_csv(tmp_path / "run.csv")
+    lines = file.read_text().splitlines()
+    lines[10], lines[20] = "1,2,oops", lines[20][: len(lines[20]) // 2]
+    file.write_text("\n".join(lines))
+    recording = read_recording(file)
+    assert len(recording.joints[0].table) == len(known.t) - 2
+    assert recording.notes == ["run.csv: 2 lines are no rows of 22 numbers"]
+
+
+def test_a_column_map_has_names_units_and_gains(known: Known, tmp_path: Path) -> None:
+    file = tmp_path / "drive.txt"
+    gains = 10.0 + np.arange(7)
+    rows = np.column_stack(
+        [1e3 * known.t, np.degrees(known.q), known.v, 1e3 * known.effort / gains]
+    )
+    np.savetxt(file, rows, fmt="%.17g", delimiter=";")
+    columns = tmp_path / "map.yaml"
+    columns.write_text(
+        yaml.safe_dump(
+            {
+                "joints": list(known.joints),
+                "time": {"columns": 1, "unit": "ms"},
+                "position": {"columns": list(range(2, 9)), "unit": "deg"},
+                "velocity": list(range(9, 16)),
+                "effort": {
+                    "columns": list(range(16, 23)), "unit": "mA", "gain": gains.tolist()
+                },
+            }
+        )
+    )  # fmt: skip
+    rows_of(read_recording(file, columns=columns), known)
+
+
+def test_quantities_stand_in_files_of_their_own(known: Known, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "q.txt", known.q.ravel(), fmt="%.17g")
+    np.savetxt(tmp_path / "v.txt", known.v, fmt="%.17g")
+    np.savetxt(tmp_path / "tau.txt", known.effort, fmt="%.17g")
+    (tmp_path / "map.yaml").write_text(
+        f"joints: [{', '.join(known.joints)}]\nrate: 1000\nheader: false\n"
+        "position: {file: q.txt, interleaved: true}\n"
+        "velocity: {file: v.txt}\neffort: {file: tau.txt}\n"
+    )
+    rows_of(read_recording(tmp_path, columns=tmp_path / "map.yaml"), known)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_arrays_of_npz_and_mat_files_are_read(
+    known: Known, tmp_path: Path, transposed: bool
+) -> None:
+    q = known.q.T if transposed else known.q
+    (tmp_path / "map.yaml").write_text(
+        f"joints: [{', '.join(known.joints)}]\n"
+        "time: {array: t}\nposition: {array: q}\nvelocity: {array: dq}\neffort: {array: tau}\n"
+    )
+    arrays = {"t": known.t, "q": q, "dq": known.v, "tau": known.effort}
+    savemat(tmp_path / "run.mat", arrays)
+    np.savez(tmp_path / "run.npz", **arrays)
+    for name in ("run.mat", "run.npz"):
+        rows_of(read_recording(tmp_path / name, columns=tmp_path / "map.yaml"), known)
+
+
+def test_an_npz_with_the_names_of_the_quantities_needs_no_map(known: Known, tmp_path: Path) -> None:
+    np.savez(
+        tmp_path / "a.npz", time=known.t, position=known.q, velocity=known.v,
+        effort=known.effort, joints=np.array(known.joints),
+    )  # fmt: skip
+    rows_of(read_recording(tmp_path / "a.npz"), known)
+    columns = {
+        f"{what}.{name}": values[:, k]
+        for what, values in (
+            ("position", known.q), ("velocity", known.v), ("effort", known.effort)
+        )
+        for k, name in enumerate(known.joints)
+    }  # fmt: skip
+    np.savez(tmp_path / "b.npz", time=known.t, **columns)
+    rows_of(read_recording(tmp_path / "b.npz"), known)
+
+
+REFUSED = {
+    "effort: 3\nspeed: 4": "unknown key 'speed'",
+    "joints: [a]\nposition: {columns: 1, unit: furlong}": "unknown unit 'furlong'",
+    "joints: [a, b]\nposition: [1]": "must have 2 columns",
+    "joints: [a]\nposition: 99\nrate: 1": "there is none 99",
+    "joints: [a]\nposition: 1": "needs a time or a rate",
+    "joints: [a]\nrate: 5": "lacks position",
+    "joints: [a]\nposition: nosuch\nrate: 1": "no column 'nosuch'",
+    "- 1": "must have keys",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_wrong_column_map_is_refused_in_a_sentence(
+    known: Known, tmp_path: Path, text: str
+) -> None:
+    file = known.write_csv(tmp_path / "run.csv")
+    (tmp_path / "map.yaml").write_text(text)
+    with pytest.raises(RecordingError, match=REFUSED[text]):
+        read_recording(file, columns=tmp_path / "map.yaml")
+
+
+def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+    for name, content in (("a.csv", b"x,y\n1,2\n"), ("a.npz", b"PK"), ("a.bag", b"#ROS"),
+                          ("a.xyz", b""), ("a.mcap", b"\x89MCAP0\r\n"), ("a.mat", b"MATLAB"),
+                          ("a.db3", b"SQL"), ("a.mcap.zstd", b"\x28\xb5\x2f\xfd")):  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(RecordingError):
+            read_recording(tmp_path / name)
+    with pytest.raises(RecordingError, match="there is no recording"):
+        read_recording(tmp_path / "nosuch")
+
+
+def test_joint_states_are_decoded_quickly_as_they_are_in_full(panda: VMSModel) -> None:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    name = "sensor_msgs/msg/JointState"
+    quick = JointStateBytes()
+    messages = list(joint_states(store, excited(panda, 0.02), False))
+    first = bytes(store.serialize_cdr(messages[0][1], name))
+    assert quick.read(first) is None
+    quick.learn(first, [messages[0][1].position, messages[0][1].velocity, messages[0][1].effort])
+    for time, message in messages:
+        read = quick.read(bytes(store.serialize_cdr(message, name)))
+        assert read is not None
+        assert read[0] == time
+        known = [*message.position, *message.velocity, *message.effort]
+        np.testing.assert_array_equal(read[1], known)
+    renamed = bytes(store.serialize_cdr(messages[1][1], name)).replace(b"joint3", b"joint9")
+    assert quick.read(renamed) is None
+    message.velocity = np.zeros(0)
+    assert quick.read(bytes(store.serialize_cdr(message, name))) is None

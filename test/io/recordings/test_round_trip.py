@@ -1,0 +1,144 @@
+"""A simulation, its bag, and the audit of the bag: the same energies."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recorded_motions import simulated, write_bag
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_io import robots
+from vms_ph_io.audit import Audit, audit_recording, document, lines, write_report
+from vms_ph_io.bag import BagReader
+from vms_ph_io.recordings import read_recording
+from vms_ph_io.recordings.motion import MotionOptions
+
+
+def audited(model: VMSModel, bag: Path, **options: object) -> Audit:
+    return audit_recording(
+        read_recording(bag),
+        model,
+        MotionOptions(**options),  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[VMSModel, Path, float]:
+    """A Panda with friction that is pushed at its end effector."""
+    model = robots.load("panda")
+    bag = tmp_path_factory.mktemp("panda") / "bag"
+    q = model.configuration(robots.get("panda").home)
+    push = np.array([3.0, 0.0, 4.0, 0.0, 0.0, 0.0])
+    live = write_bag(model, simulated(model, q, 0.6, True, push), bag, Friction.of(model))
+    return model, bag, live
+
+
+def test_the_audit_of_a_bag_equals_the_live_balance(pushed: tuple[VMSModel, Path, float]) -> None:
+    model, bag, live = pushed
+    done = audited(model, bag)
+    assert done.ledger.unaccounted == pytest.approx(live, abs=1e-9)
+    assert done.agreement is not None
+    assert done.agreement.instants == 601
+    assert max(done.agreement.stored, done.agreement.unaccounted) < 1e-9
+    assert done.ledger.largest < 1e-9
+    assert done.friction == "URDF"
+    assert done.ledger.exact["wrench_end_effector"] != 0.0
+
+
+def test_samples_alone_give_the_same_within_the_bound_that_is_stated(
+    pushed: tuple[VMSModel, Path, float],
+) -> None:
+    model, bag, _ = pushed
+    done = audited(model, bag)
+    ledger = done.ledger
+    assert abs(ledger.from_samples) <= ledger.sampling_bound < 1e-3 * ledger.gross
+    for name, energy in (
+        ("torque", ledger.supplied_by_joint.sum()),
+        ("wrench_end_effector", ledger.supplied_by_port[0]),
+        ("dissipated", ledger.dissipated_by_joint.sum()),
+    ):
+        assert energy == pytest.approx(ledger.exact[name], abs=ledger.sampling_bound), name
+
+
+def test_a_moving_base_is_audited_from_its_odometry(tmp_path: Path) -> None:
+    model = robots.load("satellite_panda")
+    q = model.configuration(robots.get("panda").home)
+    live = write_bag(model, simulated(model, q, 0.3), tmp_path / "bag")
+    done = audited(model, tmp_path / "bag")
+    ledger = done.ledger
+    assert ledger.unaccounted == pytest.approx(live, abs=1e-9)
+    assert ledger.balanced == ("base", *model.joint_names)
+    assert abs(ledger.from_samples) <= ledger.sampling_bound
+    assert ledger.residual_by_joint.sum() == pytest.approx(
+        ledger.from_samples, abs=ledger.sampling_bound
+    )
+
+
+def test_held_commands_give_the_energy_of_the_port_exactly(tmp_path: Path) -> None:
+    model = robots.load("panda")
+    q = model.configuration(robots.get("panda").home)
+    samples = list(simulated(model, q, 0.3))
+    # What acts from a sample on: the mean of both sides less half of what acted before.
+    torque = [samples[0].torque]
+    for sample in samples[1:]:
+        torque.append(2.0 * sample.torque - torque[-1])
+    rows = np.column_stack(
+        [
+            [s.time for s in samples], [s.q for s in samples], [s.v for s in samples], torque
+        ]
+    )  # fmt: skip
+    names = [f"{w}.{j}" for w in ("position", "velocity", "effort") for j in model.joint_names]
+    file = tmp_path / "run.csv"
+    np.savetxt(file, rows, "%.17g", ",", header=",".join(["time", *names]), comments="")
+    done = audited(model, file, commanded=True, as_recorded=True)
+    supplied = samples[-1].port_energy["torque"] - samples[0].port_energy["torque"]
+    assert done.ledger.supplied == pytest.approx(supplied, abs=1e-9)
+
+
+def test_a_truncated_bag_is_audited_as_far_as_it_goes(
+    pushed: tuple[VMSModel, Path, float], tmp_path: Path
+) -> None:
+    model, bag, _ = pushed
+    (whole,) = bag.glob("*.mcap")
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    done = audited(model, cut)
+    assert 100 < done.ledger.samples < 601
+    assert done.ledger.largest < 1e-9
+    assert any("as far as it goes" in note for note in done.recording.notes)
+    assert any(line.startswith("damage") for line in lines(done))
+
+
+def test_the_report_is_one_page_a_picture_tables_and_a_bag(
+    pushed: tuple[VMSModel, Path, float], tmp_path: Path
+) -> None:
+    model, bag, _ = pushed
+    done = audited(model, bag)
+    page, picture, table, text, derived = write_report(done, tmp_path / "report")
+    html = page.read_text()
+    assert html.count("plotly.js v") == 1
+    assert "sankey" in html
+    assert "src=" not in html.split("</head>")[1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    rows = np.genfromtxt(table, delimiter=",", names=True)
+    assert rows["unaccounted"][-1] == pytest.approx(done.ledger.unaccounted)
+    read = json.loads(text.read_text())
+    assert read["gross"] == pytest.approx(done.ledger.gross)
+    assert set(read["ledger"]["joint"]) == set(model.joint_names)
+    assert set(read["ledger"]["port"]) >= {"torque", "wrench_end_effector"}
+    topics = {message.topic for message in BagReader(derived).messages()}
+    assert topics == {"/vms_ph/energy", "/vms_ph/power"}
+
+
+def test_the_entries_of_the_balance_add_up(pushed: tuple[VMSModel, Path, float]) -> None:
+    model, bag, _ = pushed
+    done = audited(model, bag)
+    found = document(done)
+    ledger = found["ledger"]
+    parts = ledger["supplied"] - ledger["dissipated"] + ledger["unaccounted"]
+    assert ledger["stored"] == pytest.approx(parts, abs=1e-12)
+    links = ledger["link"].values()
+    change = sum(link["kinetic_change"] + link["potential_change"] for link in links)
+    assert change == pytest.approx(ledger["stored"], abs=1e-9)

@@ -1,0 +1,105 @@
+"""A headless Chromium that shows a page, driven by the DevTools protocol."""
+
+import base64
+import io
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+from websockets.sync.client import connect
+
+PROGRAM = shutil.which("chromium")
+
+# The element with a text of its own, brought into view; the middle of its box.
+_FIND = """(() => {
+  const own = e => [...e.childNodes].some(
+    n => n.nodeType == 3 && n.textContent.trim() == %s);
+  const e = [...document.querySelectorAll('body *')].filter(own).pop();
+  if (!e) return null;
+  e.scrollIntoView({block: 'center'});
+  const box = e.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+
+
+class Chromium:
+    """A browser with one page."""
+
+    def __init__(self, address: str, folder: Path, size: tuple[int, int] = (1280, 720)) -> None:
+        """Open the page; ``folder`` receives the browser's profile."""
+        assert PROGRAM is not None
+        self._process = subprocess.Popen(
+            [
+                PROGRAM,
+                "--headless=new",
+                "--no-sandbox",
+                "--use-angle=swiftshader",
+                "--enable-unsafe-swiftshader",
+                f"--window-size={size[0]},{size[1]}",
+                "--remote-debugging-port=0",
+                f"--user-data-dir={folder}",
+                address,
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        port = self._port(folder / "DevToolsActivePort")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=20.0) as answer:
+            pages = [page for page in json.load(answer) if page["type"] == "page"]
+        self._socket = connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+        self._calls = 0
+        self.errors: list[str] = []
+        self._call("Log.enable")
+
+    @staticmethod
+    def _port(file: Path) -> int:
+        end = time.monotonic() + 30.0
+        while not (file.is_file() and (lines := file.read_text().splitlines())):
+            assert time.monotonic() < end, "the browser does not start"
+            time.sleep(0.1)
+        return int(lines[0])
+
+    def click(self, text: str, seconds: float = 30.0) -> None:
+        """Click on what shows exactly this text, once it is there."""
+        end = time.monotonic() + seconds
+        while not (place := self.run(_FIND % json.dumps(text))):
+            assert time.monotonic() < end, f"the page shows no {text!r}"
+            time.sleep(0.2)
+        x, y = place
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def run(self, expression: str) -> Any:
+        """Return the value of an expression in the page."""
+        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        return answer["result"].get("value")
+
+    def picture(self) -> np.ndarray:
+        """Return what the page shows, (height, width, 3) from 0 to 1."""
+        answer = self._call("Page.captureScreenshot", format="png")
+        data = base64.b64decode(answer["data"])
+        return np.asarray(matplotlib.image.imread(io.BytesIO(data)))[:, :, :3]
+
+    def close(self) -> None:
+        """End the browser."""
+        self._socket.close()
+        self._process.terminate()
+        self._process.wait(20.0)
+
+    def _call(self, method: str, **arguments: object) -> dict[str, Any]:
+        self._calls += 1
+        self._socket.send(json.dumps({"id": self._calls, "method": method, "params": arguments}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=60.0))
+            entry = message.get("params", {}).get("entry", {})
+            if entry.get("level") == "error":
+                self.errors.append(entry["text"])
+            if message.get("id") == self._calls:
+                assert "error" not in message, message
+                return dict(message["result"])

@@ -1,0 +1,125 @@
+"""What the page commands reaches simulator and controller, and refusals come back in words."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from vms_ph_nodes.closed_loop import make
+from vms_ph_nodes.controller import ControllerNode
+from vms_ph_nodes.robot.commands import Commands, Gain, wrench_topic
+from vms_ph_nodes.simulator import Simulator
+
+pytestmark = pytest.mark.wire
+
+
+class Bench:
+    """A simulated Panda with its controller, and a node with commands."""
+
+    simulator: Simulator
+    controller: ControllerNode
+
+    def __init__(self) -> None:
+        arguments = ["-p", "robot:=panda", "-p", "controller:=TaskSpaceIDAPBC"]
+        rclpy.init(args=["--ros-args", *arguments], domain_id=81)
+        self.simulator, self.controller = make()
+        self.page = Node("page")
+        self.commands = Commands(self.page)
+        self.page.create_timer(1.0 / 30.0, self.commands.work)
+        self.executor = SingleThreadedExecutor()
+        for node in (self.simulator, self.controller, self.page):
+            self.executor.add_node(node)
+
+    def until(self, reached: Callable[[], bool], seconds: float = 20.0) -> None:
+        end = time.monotonic() + seconds
+        while not reached():
+            assert time.monotonic() < end, "not reached"
+            self.executor.spin_once(0.02)
+
+    def ask(self, command: Callable[..., None], *arguments: object) -> str:
+        """Give a command in another thread, as a page does, and return the reply."""
+        replies: list[str] = []
+        threading.Thread(target=command, args=(*arguments, replies.append)).start()
+        self.until(lambda: bool(replies))
+        return replies[0]
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        for node in (self.page, self.controller, self.simulator):
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    made.until(made.commands._pause.service_is_ready)
+    made.until(made.commands._parameters.services_are_ready)
+    yield made
+    made.close()
+
+
+def test_paused_time_advances_by_steps_and_returns_to_the_start(bench: Bench) -> None:
+    simulation = bench.simulator.simulation
+    assert bench.ask(bench.commands.pause, True) == ""
+    before = simulation.steps
+    assert bench.ask(bench.commands.step, 25) == ""
+    assert simulation.steps == before + 25
+    assert bench.ask(bench.commands.reset) == ""
+    assert simulation.steps == 0
+    assert bench.ask(bench.commands.pause, False) == ""
+    bench.until(lambda: simulation.steps > 0)
+    # A refusal is a sentence.
+    assert "pause" in bench.ask(bench.commands.step, 25)
+
+
+def test_a_push_supplies_energy_for_its_time_and_no_longer(bench: Bench) -> None:
+    def supplied() -> float:
+        return float(bench.simulator.simulation.sample().port_energy["wrench_end_effector"])
+
+    before = supplied()
+    bench.commands.push("", (20.0, 0.0, 0.0), 0.2)
+    bench.until(lambda: supplied() > before + 1e-3)
+    bench.until(lambda: not bench.commands._pushes)
+    bench.until(lambda: not bench.simulator.simulation.sample().wrench_end_effector.any(), 0.24)
+
+
+def test_gains_have_the_bounds_and_words_of_their_parameters(bench: Bench) -> None:
+    found: list[list[Gain]] = []
+    assert bench.commands.ask_gains(found.append)
+    bench.until(lambda: bool(found))
+    gains = {gain.name: gain for gain in found[0]}
+    stiffness = gains["stiffness"]
+    assert stiffness.least < stiffness.value < stiffness.most
+    assert "N m/rad" in stiffness.description
+    assert "robot" not in gains  # no number
+    assert bench.ask(bench.commands.set_gain, "stiffness", stiffness.value + 1.0) == ""
+    now = bench.controller.get_parameter("stiffness").value
+    assert now == stiffness.value + 1.0
+    assert bench.ask(bench.commands.set_gain, "stiffness", -1.0)
+    assert bench.controller.get_parameter("stiffness").value == now
+
+
+def test_a_reference_moves_the_end_effector(bench: Bench) -> None:
+    model, simulation = bench.simulator.model, bench.simulator.simulation
+
+    def height() -> float:
+        now = simulation.sample()
+        return float(model.evaluate(now.q, now.v).placement(model.end_effector)[2, 3])
+
+    now = simulation.sample()
+    pose = model.evaluate(now.q, now.v).placement(model.end_effector)
+    lower = pose[:3, 3] - [0.0, 0.0, 0.05]
+    begun = height()
+    bench.commands.refer(lower, (0.0, 1.0, 0.0, 0.0), "panda_link0")
+    bench.until(lambda: height() < begun - 0.03)
+
+
+def test_every_port_has_its_topic() -> None:
+    assert wrench_topic("") == "simulator/wrench_end_effector"
+    assert wrench_topic("base") == "simulator/wrench_base"
+    assert wrench_topic("left_hand") == "simulator/wrench/left_hand"

@@ -1,0 +1,174 @@
+"""Energies and momentum balances of many recorded states, by direct calls of Pinocchio.
+
+An :class:`~vms_ph_dynamics.evaluation.Evaluation` checks and keeps what it computes, which a
+recording of a million states does not need; here a state costs a few microseconds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class StoredEnergies:
+    """Energies of N states.
+
+    Attributes:
+        kinetic: (N,), J.
+        potential: (N,), J, of gravity.
+    """
+
+    kinetic: Array
+    potential: Array
+
+    @property
+    def total(self) -> Array:
+        """The Hamiltonian, (N,), J."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class Momenta:
+    """What the momentum balances of N states need: ``d/dt momentum = drift + efforts``.
+
+    Attributes:
+        momentum: ``M v``, (N, nv).
+        drift: ``C^T v - g``, (N, nv): the rate of the momentum without efforts.
+        gravity: ``g``, (N, nv).
+    """
+
+    momentum: Array
+    drift: Array
+    gravity: Array
+
+
+@dataclass(frozen=True)
+class LinkEnergies:
+    """Energies of the bodies of N states.
+
+    Attributes:
+        names: of the links, one for each body of the kinematic tree.
+        kinetic: (N, bodies), J.
+        potential: (N, bodies), J; zero with the body at the height of the inertial frame's origin.
+    """
+
+    names: tuple[str, ...]
+    kinetic: Array
+    potential: Array
+
+
+class EnergyPath:
+    """Computes energies of arrays of states.
+
+    Args:
+        model: the robot. In a fluid every state is evaluated whole, which takes longer.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self.model = model
+        self._tree = model.tree
+        self._pin = model.tree.pinocchio
+
+    def stored(self, q: Array, v: Array) -> StoredEnergies:
+        """Return the energies of states.
+
+        Args:
+            q: (N, nq).
+            v: (N, nv).
+        """
+        kinetic, potential = np.empty(len(q)), np.empty(len(q))
+        if self.model.fluid is not None:
+            for k in range(len(q)):
+                d = self.model.evaluate(q[k], v[k])
+                kinetic[k], potential[k] = d.kinetic_energy, d.potential_energy
+            return StoredEnergies(kinetic, potential)
+        q, v = self._full(q, v)
+        model, data, energy = self._pin, self._tree.data(), pin.computeMechanicalEnergy
+        for k in range(len(q)):
+            energy(model, data, q[k], v[k])
+            kinetic[k], potential[k] = data.kinetic_energy, data.potential_energy
+        return StoredEnergies(kinetic, potential)
+
+    def momenta(self, q: Array, v: Array) -> Momenta:
+        """Return the terms of the momentum balances; arguments as for :meth:`stored`."""
+        shape = (len(q), self.model.nv)
+        momentum, drift, gravity = np.empty(shape), np.empty(shape), np.empty(shape)
+        if self.model.fluid is not None or self._tree.projection is not None:
+            for k in range(len(q)):
+                d = self.model.evaluate(q[k], v[k])
+                momentum[k], gravity[k] = d.momentum, d.g
+                drift[k] = d.C.T @ v[k] - d.g
+            return Momenta(momentum, drift, gravity)
+        model, data = self._pin, self._tree.data()
+        zero = np.zeros(self.model.nv)
+        upright = self._tree.base == "fixed"
+        for k in range(len(q)):
+            at = q[k] if upright else self._tree.at_origin(q[k])
+            g = pin.computeGeneralizedGravity(model, data, at)
+            gravity[k] = g
+            # Of rigid bodies the inverse dynamics at rest, less gravity, are M times acceleration.
+            momentum[k] = pin.rnea(model, data, at, zero, v[k])
+            drift[k] = v[k] @ pin.computeCoriolisMatrix(model, data, at, v[k])
+        momentum -= gravity
+        drift -= gravity
+        return Momenta(momentum, drift, gravity)
+
+    def links(self, q: Array, v: Array) -> LinkEnergies:
+        """Return the energies of the bodies; arguments as for :meth:`stored`.
+
+        Rotors and, in a fluid, added mass belong to no body.
+        """
+        q, v = self._full(q, v)
+        model, data = self._pin, self._tree.data()
+        first = 1
+        inertias = [model.inertias[i] for i in range(first, model.njoints)]
+        gravity = model.gravity.linear
+        kinetic = np.empty((len(q), len(inertias)))
+        potential = np.empty_like(kinetic)
+        for k in range(len(q)):
+            pin.forwardKinematics(model, data, q[k], v[k])
+            for i, inertia in enumerate(inertias):
+                kinetic[k, i] = 0.5 * inertia.vtiv(data.v[i + first])
+                centre = data.oMi[i + first].act(inertia.lever)
+                potential[k, i] = -inertia.mass * (gravity @ centre)
+        return LinkEnergies(self._body_names(), kinetic, potential)
+
+    def twists(self, q: Array, v: Array, frame: int) -> Array:
+        """Return the twists of a frame in its own axes, linear first, (N, 6)."""
+        q, v = self._full(q, v)
+        model, data = self._pin, self._tree.data()
+        result = np.empty((len(q), 6))
+        for k in range(len(q)):
+            pin.forwardKinematics(model, data, q[k], v[k])
+            result[k] = pin.getFrameVelocity(model, data, frame, pin.LOCAL).vector
+        return result
+
+    def generalised(self, q: Array, wrench: Array, frame: int) -> Array:
+        """Return the generalised forces ``J^T W`` of wrenches at a frame, (N, nv)."""
+        result = np.empty((len(q), self.model.nv))
+        tree = self._tree
+        for k in range(len(q)):
+            full = tree.full_configuration(q[k])
+            jacobian = pin.computeFrameJacobian(self._pin, tree.data(), full, frame, pin.LOCAL)
+            result[k] = tree.columns(jacobian).T @ wrench[k]
+        return result
+
+    def _full(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the states with the joints that mimic others filled in."""
+        tree = self._tree
+        if tree.projection is None:
+            return np.ascontiguousarray(q), np.ascontiguousarray(v)
+        whole = np.array([tree.full_configuration(row) for row in q])
+        return whole.reshape(len(q), self._pin.nq), v @ tree.projection.T
+
+    def _body_names(self) -> tuple[str, ...]:
+        """Return the name of the first link at each joint."""
+        names = list(self._pin.names)[1:]
+        for frame in reversed(list(self._pin.frames)):
+            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
+                names[frame.parentJoint - 1] = frame.name
+        return tuple(names)

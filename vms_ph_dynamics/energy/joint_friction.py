@@ -1,0 +1,72 @@
+"""The friction with which a recording is audited: that of the URDF, or one that was identified."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """``tau = -(viscous qdot + coulomb tanh((qdot + shift) / slip) + offset)`` at each joint.
+
+    With ``coulomb = a/2``, ``slip = 2/b``, ``shift = c`` and ``offset = a/2 - a/(1 + exp(-b c))``
+    this is the sigmoid ``a/(1 + exp(-b (qdot + c))) - a/(1 + exp(-b c))``.
+
+    Attributes:
+        viscous: (n,) N m s/rad or N s/m.
+        coulomb: (n,) N m or N.
+        slip: (n,) speed over which Coulomb friction is smoothed, rad/s or m/s.
+        shift: (n,) rad/s or m/s.
+        offset: (n,) N m or N; a constant effort, which need not be dissipative.
+    """
+
+    viscous: Array
+    coulomb: Array
+    slip: Array
+    shift: Array
+    offset: Array
+
+    def __post_init__(self) -> None:
+        """Check the sizes and signs.
+
+        Raises:
+            ModelError: a coefficient is not finite, viscous or Coulomb friction is negative, or a
+                slip speed is not positive.
+        """
+        for name in ("viscous", "coulomb", "slip", "shift", "offset"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.shape != np.shape(self.viscous) or not np.isfinite(values).all():
+                raise ModelError(f"{name} friction must be one number per joint; given: {values}")
+            object.__setattr__(self, name, frozen(values))
+        if (self.viscous < 0.0).any() or (self.coulomb < 0.0).any() or (self.slip <= 0.0).any():
+            raise ModelError(
+                "viscous and Coulomb friction must not be negative and slip speeds positive; "
+                f"given: viscous {self.viscous}, coulomb {self.coulomb}, slip {self.slip}"
+            )
+
+    @classmethod
+    def of(cls, model: VMSModel) -> "JointFriction":
+        """Return the friction declared in the robot's URDF, as the simulator has it."""
+        n = model.n
+        return cls(
+            model.joints.damping,
+            model.joints.friction,
+            np.full(n, 0.01),
+            np.zeros(n),
+            np.zeros(n),
+        )
+
+    @classmethod
+    def none(cls, model: VMSModel) -> "JointFriction":
+        """Return no friction."""
+        zero = np.zeros(model.n)
+        return cls(zero, zero, np.full(model.n, 0.01), zero, zero)
+
+    def force(self, rates: Array) -> Array:
+        """Return the joint efforts of friction at joint rates, both (..., n)."""
+        smooth = np.tanh((rates + self.shift) / self.slip)
+        return np.asarray(-(self.viscous * rates + self.coulomb * smooth + self.offset))

@@ -1,0 +1,190 @@
+"""The energy audit of a recording."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.appearances import Appearance, Supply, appearances, supplies
+from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter
+from vms_ph_dynamics.energy.recorded_energies import DISSIPATED
+from vms_ph_io.recordings.conditioning import Conditioning
+from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
+from vms_ph_io.recordings.progress import Progress, silent
+from vms_ph_io.recordings.recording import Recording
+
+KEPT = 20_000
+"""Largest number of instants of the series of an audit."""
+
+_LINK_INSTANTS = 500
+
+
+@dataclass(frozen=True)
+class LinkSeries:
+    """Energies of the bodies over time: ``time`` (K,), the others (K, bodies), J."""
+
+    time: Array
+    names: tuple[str, ...]
+    kinetic: Array
+    potential: Array
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far an audit is from the balance that a running energy monitor had published.
+
+    Attributes:
+        instants: number of compared messages.
+        stored, unaccounted: largest differences since the first of them, J.
+    """
+
+    instants: int
+    stored: float
+    unaccounted: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audit of a recording.
+
+    Attributes:
+        recording: the recording.
+        model: the robot.
+        friction: where the friction of the ledger is from: "URDF", "none" or a file.
+        ledger: the energy balance.
+        conditioning: what was found about the signals.
+        appearances: when and where energy appeared or disappeared.
+        supplies: what ports and what is unexplained at joints supplied at most.
+        links: energies of the links.
+        q, v: states at the instants of the ledger's series.
+        start: stamp of the first sample, ns.
+        agreement: with what an energy monitor had published, or None.
+        identified: what an identification found, for the document.
+    """
+
+    recording: Recording
+    model: VMSModel
+    friction: str
+    ledger: Ledger
+    conditioning: Conditioning
+    appearances: list[Appearance]
+    supplies: list[Supply]
+    links: LinkSeries
+    q: Array
+    v: Array
+    start: int
+    agreement: Agreement | None
+    identified: Mapping[str, Any] = field(default_factory=dict)
+
+    def port_name(self, port: str) -> str:
+        """Return the name of a port of the ledger as topics and forms have it."""
+        if port == "base":
+            return "wrench_base"
+        return "wrench_end_effector" if port == self.model.end_effector else port
+
+
+def audit(
+    motion: RecordedMotion,
+    friction: JointFriction | None = None,
+    friction_name: str = "",
+    progress: Progress = silent,
+) -> Audit:
+    """Return the audit of a recorded motion.
+
+    Args:
+        motion: the motion.
+        friction: of the joints; None: of the URDF, or none if the recording is that of a simulation
+            without friction.
+        friction_name: where the friction is from, for the report.
+        progress: called with the share that is done.
+    """
+    model = motion.model
+    name = friction_name or "URDF"
+    if friction is None:
+        friction, name = _own_friction(motion)
+    stride = max(1, -(-len(motion) // KEPT))
+    writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
+    q, v, done = [], [], 0
+    for block in motion.blocks():
+        writer.add(block.samples, block.continues, block.exact)
+        index = writer.kept_of_last_block
+        q.append(block.samples.q[index])
+        v.append(block.samples.v[index])
+        done += len(block.samples)
+        progress(min(1.0, done / max(len(motion), 1)), "auditing")
+    ledger = writer.ledger()
+    states, rates = np.concatenate(q), np.concatenate(v)
+    chosen = np.linspace(0, len(states) - 1, min(len(states), _LINK_INSTANTS)).astype(int)
+    links = EnergyPath(model).links(states[chosen], rates[chosen])
+    return Audit(
+        motion.recording,
+        model,
+        name,
+        ledger,
+        motion.conditioning,
+        appearances(ledger),
+        supplies(ledger),
+        LinkSeries(ledger.time[chosen], links.names, links.kinetic, links.potential),
+        states,
+        rates,
+        motion.start,
+        _agreement(motion, ledger),
+    )
+
+
+def audit_recording(
+    recording: Recording,
+    model: VMSModel,
+    options: MotionOptions | None = None,
+    friction: JointFriction | None = None,
+    friction_name: str = "",
+    progress: Progress = silent,
+) -> Audit:
+    """Return the audit of a recording of a robot; the arguments are those of its parts."""
+    return audit(RecordedMotion(recording, model, options), friction, friction_name, progress)
+
+
+def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
+    series = motion.recording.port_energies
+    if series is not None and len(series.table):
+        place = series.table.columns.index(DISSIPATED)
+        last = series.table.rows(len(series.table) - 1, len(series.table))
+        if not last[0, place]:
+            return None, "none (as in the recorded simulation)"
+    own = JointFriction.of(motion.model)
+    none = not own.viscous.any() and not own.coulomb.any()
+    return (None, "none (the description has none)") if none else (own, "URDF")
+
+
+def _agreement(motion: RecordedMotion, ledger: Ledger) -> Agreement | None:
+    """Compare with the published balance, from its last restart on."""
+    series = motion.recording.power
+    if series is None or not ledger.exact:
+        return None
+    columns = series.table.columns
+    stored, unaccounted = columns.index("stored"), columns.index("unaccounted_energy")
+    times = series.table.times
+    rows = series.table.rows(0, len(times))
+    own = motion.start + np.round(ledger.time * 1e9).astype(np.int64)
+    order = np.argsort(times, kind="stable")
+    near = np.searchsorted(times[order], own - 1000)
+    near = np.minimum(near, len(times) - 1)
+    hit = np.abs(times[order][near] - own) <= 1000
+    if hit.sum() < 2:
+        return None
+    live = rows[order[near[hit]]][:, [stored, unaccounted]]
+    energy = (ledger.series["kinetic"] + ledger.series["potential"])[hit]
+    ours = np.column_stack([energy, ledger.series["unaccounted"][hit]])
+    # A monitor begins anew at a reset: its change of energy then is not that of the robot.
+    jumps = np.abs(np.diff(live[:, 0]) - np.diff(ours[:, 0])) > 1e-6
+    begin = int(np.flatnonzero(jumps)[-1]) + 1 if jumps.any() else 0
+    live, ours = live[begin:], ours[begin:]
+    if len(live) < 2:
+        return None
+    differences = np.abs((live - live[0]) - (ours - ours[0])).max(axis=0)
+    return Agreement(len(live), float(differences[0]), float(differences[1]))

@@ -1,0 +1,166 @@
+"""An audit as one document of plain values, and as lines for a terminal."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .audit import Audit
+from .balance import Entry, balance
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """Return an audit as plain values for JSON; energies in J, times in s."""
+    ledger, model = audit.ledger, audit.model
+    band = float(ledger.band[-1])
+    return {
+        "recording": str(audit.recording.path),
+        "kind": audit.recording.kind,
+        "robot": model.name,
+        "base": model.base,
+        "samples": ledger.samples,
+        "duration": ledger.duration,
+        "gaps": ledger.gaps,
+        "gross": ledger.gross,
+        "unaccounted": ledger.unaccounted,
+        "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
+        "largest_unaccounted": {"value": ledger.largest, "time": ledger.largest_time},
+        "unaccounted_from_samples": ledger.from_samples,
+        "sampling_bound": ledger.sampling_bound,
+        "exact_energies": bool(ledger.exact),
+        "friction": audit.friction,
+        "ledger": {
+            "joint": {
+                name: {
+                    "gross": float(ledger.gross_by_joint[k]),
+                    "supplied": float(ledger.supplied_by_joint[k]),
+                    "returned": float(-ledger.returned_by_joint[k]),
+                    "dissipated": float(ledger.dissipated_by_joint[k]),
+                    "residual": _of(audit, ledger.residual_by_joint, name),
+                    "residual_effort": _of(audit, ledger.residual_effort, name),
+                }
+                for k, name in enumerate(ledger.joints)
+            },
+            "base": {
+                "residual": _of(audit, ledger.residual_by_joint, "base"),
+                "residual_effort": _of(audit, ledger.residual_effort, "base"),
+            }
+            if model.b
+            else None,
+            "port": _ports(audit),
+            "link": {
+                name: {
+                    "kinetic_change": float(audit.links.kinetic[-1, k] - audit.links.kinetic[0, k]),
+                    "potential_change": float(
+                        audit.links.potential[-1, k] - audit.links.potential[0, k]
+                    ),
+                    "largest_kinetic": float(audit.links.kinetic[:, k].max()),
+                }
+                for k, name in enumerate(audit.links.names)
+            },
+            "supplied": ledger.supplied,
+            "dissipated": ledger.dissipated,
+            "stored": ledger.stored,
+            "unobserved": ledger.unobserved,
+            "unaccounted": ledger.unaccounted,
+        },
+        "appearances": [
+            {"begin": a.begin, "end": a.end, "energy": a.energy, "shares": a.shares}
+            for a in audit.appearances
+        ],
+        "passivity": [
+            {
+                "name": audit.port_name(s.name),
+                "net": s.net,
+                "time": s.time,
+                "rise": s.rise,
+                "rise_begin": s.rise_begin,
+                "rise_end": s.rise_end,
+                "violates": s.violates,
+            }
+            for s in audit.supplies
+        ],
+        "agreement": None
+        if audit.agreement is None
+        else {
+            "instants": audit.agreement.instants,
+            "stored": audit.agreement.stored,
+            "unaccounted": audit.agreement.unaccounted,
+        },
+        "conditioning": audit.conditioning.as_dictionary(model.joint_names),
+        "damage": list(audit.recording.notes),
+        "identified": dict(audit.identified),
+    }
+
+
+def _of(audit: Audit, values: Any, name: str) -> float:
+    return float(values[audit.ledger.balanced.index(name)])
+
+
+def _ports(audit: Audit) -> dict[str, float]:
+    ledger = audit.ledger
+    ports = {"torque": float(ledger.supplied_by_joint.sum())}
+    for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
+        ports[audit.port_name(name)] = float(energy)
+    # What the recording itself contains is exact.
+    known = {name: e for name, e in ledger.exact.items() if name in ports or e}
+    return {**ports, **{name: e for name, e in known.items() if name != "dissipated"}}
+
+
+def lines(audit: Audit) -> Iterator[str]:
+    """Return the lines of an audit for a terminal."""
+    ledger, recording = audit.ledger, audit.recording
+    yield (
+        f"recorded   {ledger.duration:.3f} s, {ledger.samples} samples of '{audit.model.name}' in "
+        f"{recording.path.name} ({recording.kind})"
+    )
+    for note in recording.notes:
+        yield f"damage     {note}"
+    yield "energy balance, from the start to the end"
+    for entry in balance(audit):
+        yield _line(entry)
+    yield f"gross      {ledger.gross:.6g} J (sum over the joints of the integral of |tau qdot|)"
+    share = ledger.largest / ledger.gross if ledger.gross else 0.0
+    yield (
+        f"unaccounted {ledger.unaccounted:+.6g} J, 95 % within {ledger.band[-1]:.2g} J by noise "
+        f"and sampling; largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s "
+        f"({100 * share:.3g} % of gross)"
+    )
+    if ledger.exact:
+        yield (
+            f"           from the samples alone {ledger.from_samples:+.4g} J; their quadrature is "
+            f"exact to {ledger.sampling_bound:.2g} J"
+        )
+    if audit.agreement is not None:
+        worst = max(audit.agreement.stored, audit.agreement.unaccounted)
+        yield (
+            f"live       {audit.agreement.instants} messages of the running energy monitor agree "
+            f"within {worst:.2g} J"
+        )
+    yield f"joint                    gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
+    for k, name in enumerate(ledger.joints):
+        place = ledger.balanced.index(name)
+        yield (
+            f"  {name[:20]:<20}{ledger.gross_by_joint[k]:>10.4g}"
+            f"{ledger.supplied_by_joint[k]:>+12.4g}{ledger.dissipated_by_joint[k]:>12.4g}"
+            f"{ledger.residual_by_joint[place]:>+12.4g}{ledger.residual_effort[place]:>10.3g} rms"
+        )
+    for found in audit.appearances[:8]:
+        word = "appeared" if found.energy > 0.0 else "disappeared"
+        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in found.shares.items())
+        yield (
+            f"from {found.begin:.2f} s to {found.end:.2f} s {abs(found.energy):.3g} J {word}: "
+            f"{where}"
+        )
+    for supply in audit.supplies:
+        if supply.violates:
+            yield (
+                f"passivity  {audit.port_name(supply.name)} had supplied {supply.net:.3g} J more "
+                f"than it took at {supply.time:.2f} s; a passive neighbour cannot"
+            )
+    yield "signals"
+    for said in audit.conditioning.statements(audit.model.joint_names):
+        yield f"  {said}"
+
+
+def _line(entry: Entry) -> str:
+    indent = "  " if entry.is_sum else "    "
+    return f"{indent}{entry.name:<{32 - len(indent)}}{entry.energy:+.6g} J"

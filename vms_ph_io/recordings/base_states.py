@@ -1,0 +1,141 @@
+"""The pose and twist of a moving base from odometry, transforms or poses."""
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.path import smoothed_velocity
+from vms_ph_dynamics.energy.sample_noise import white_noise
+from vms_ph_dynamics.robot.links import LinkTree
+
+from .companions import Companion
+from .errors import RecordingError
+from .recording import POSE, Recording, Series
+
+_PLANAR_TWIST = [0, 1, 5]
+
+
+class BaseStates:
+    """Base parts of configurations and velocities at the stamps of samples.
+
+    Args:
+        recording: the recording.
+        model: the robot; nothing is read for a fixed base.
+        stamps: (N,) ns.
+        chosen: topic of the base, or empty.
+
+    Raises:
+        RecordingError: the base moves, and no motion of it is recorded.
+    """
+
+    def __init__(
+        self, recording: Recording, model: VMSModel, stamps: Array, chosen: str = ""
+    ) -> None:
+        self.model = model
+        self.notes: list[str] = []
+        self._pose: Companion | None = None
+        self._twist: Companion | None = None
+        if not model.b:
+            return
+        root = LinkTree(model.tree).root
+        found = [s for s in recording.bases if not chosen or s.name == chosen]
+        near = [s for s in found if s.child.rpartition("/")[2] in ("", root)] or found
+        posed = [s for s in near if _has(s, 0)]
+        if not posed:
+            names = ", ".join(s.name for s in recording.bases) or "none"
+            raise RecordingError(
+                f"the {model.base} base of '{model.name}' needs its pose: odometry, a transform or "
+                f"a pose; recorded are {names}. If it stood still, choose --base fixed"
+            )
+        # Odometry has a twist, which a difference of poses is no match for.
+        pose = max(posed, key=lambda s: (_has(s, len(POSE)), len(s.table)))
+        self._pose = Companion(pose, stamps)
+        if _has(pose, len(POSE)):
+            self._twist = self._pose
+        elif twisted := [s for s in near if _has(s, len(POSE))]:
+            self._twist = Companion(max(twisted, key=lambda s: len(s.table)), stamps)
+        else:
+            self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
+
+    @property
+    def companions(self) -> list[Companion]:
+        """The series that are used."""
+        return list({id(c): c for c in (self._pose, self._twist) if c is not None}.values())
+
+    def retake(self, stamps: Array) -> None:
+        """Take other stamps."""
+        for companion in self.companions:
+            companion.retake(stamps)
+
+    def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
+        """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
+        count, model = end - begin, self.model
+        if self._pose is None:
+            return np.zeros((count, 0)), np.zeros((count, 0))
+        pose = _continued(self._pose.at(begin, end)[:, : len(POSE)])
+        place, turn = pose[:, :3], pose[:, 3:]
+        turn = turn / np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), 1e-12)
+        if self._twist is not None:
+            twist = np.nan_to_num(self._twist.at(begin, end)[:, len(POSE) :])
+        else:
+            twist = _twist_of(t, place, turn)
+        if model.base == "planar":
+            angle = 2.0 * np.arctan2(turn[:, 2], turn[:, 3])
+            q = np.column_stack([place[:, :2], np.cos(angle), np.sin(angle)])
+            return q, twist[:, _PLANAR_TWIST]
+        return np.hstack([place, turn]), twist
+
+    def noise(self, q: Array) -> Array:
+        """Return the noise of the base's configuration in tangent coordinates, (b,)."""
+        if not self.model.b:
+            return np.zeros(0)
+        own = white_noise(q[:, : self.model.nq_base])
+        if self.model.base == "planar":
+            return np.array([own[0], own[1], float(np.hypot(own[2], own[3]))])
+        return np.concatenate([own[:3], 2.0 * own[3:6]])
+
+
+def moves(recording: Recording, model: VMSModel) -> str:
+    """Return the root link of a robot if its pose is recorded and changes, or an empty text."""
+    root = LinkTree(model.tree).root
+    for series in recording.bases:
+        if series.child.rpartition("/")[2] == root and _has(series, 0):
+            pose = series.table.rows(0, 100_000)[:, 1 : 1 + len(POSE)]
+            if np.ptp(pose, axis=0).max() > 0.0:
+                return root
+    return ""
+
+
+def _has(series: Series, column: int) -> bool:
+    return len(series.table) > 0 and bool(np.isfinite(series.table.rows(0, 1)[0, 1 + column]))
+
+
+def _continued(pose: Array) -> Array:
+    """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
+    pose = np.where(np.isfinite(pose), pose, 0.0)
+    flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
+    sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    return np.hstack([pose[:, :3], pose[:, 3:] * sign[:, None]])
+
+
+def _twist_of(t: Array, place: Array, turn: Array) -> Array:
+    """Return body twists from the slopes of positions and quaternions, (N, 6)."""
+    slope = smoothed_velocity(t, np.hstack([place, turn]))[0]
+    x, y, z, w = turn.T
+    dx, dy, dz, dw = slope[:, 3:].T
+    # Twice the vector part of conj(q) dq/dt.
+    rotation = 2.0 * np.column_stack(
+        [
+            w * dx - x * dw - y * dz + z * dy,
+            w * dy - y * dw - z * dx + x * dz,
+            w * dz - z * dw - x * dy + y * dx,
+        ]
+    )
+    return np.hstack([_rotated_back(turn, slope[:, :3]), rotation])
+
+
+def _rotated_back(turn: Array, vector: Array) -> Array:
+    """Return vectors of the inertial frame in the axes of the base."""
+    axis, w = -turn[:, :3], turn[:, 3:]
+    cross = 2.0 * np.cross(axis, vector)
+    return np.asarray(vector + w * cross + np.cross(axis, cross))

@@ -1,0 +1,105 @@
+"""The times of recorded samples: which to use, in which order, and where they are interrupted."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .table import Table
+
+_GAP = 5.0  # periods without a sample that count as a gap, and at least
+_SHORTEST_GAP = 0.02  # s
+_RESET = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
+
+
+@dataclass(frozen=True)
+class ClockOrder:
+    """Samples in the order of time.
+
+    Attributes:
+        index: (N,) rows of the table, without repeated times.
+        t: (N,) s since the first, strictly increasing.
+        stamps: (N,) ns, of the clock of the recording.
+        segments: (first, behind last) of samples without gaps between them.
+        source: "stamps" or "log times".
+        rate: Hz, from the median period.
+        jitter: standard deviation of the periods, without gaps, s.
+        longest: longest period that is no gap, s.
+        repeated: samples left out because they repeat a time.
+        late: samples that were out of order and are sorted in.
+        set_back: times at which the clock was set back, s.
+    """
+
+    index: Array
+    t: Array
+    stamps: Array
+    segments: tuple[tuple[int, int], ...]
+    source: str
+    rate: float
+    jitter: float
+    longest: float
+    repeated: int
+    late: int
+    set_back: tuple[float, ...]
+
+    @property
+    def gaps(self) -> tuple[tuple[float, float], ...]:
+        """Begin and length of the gaps, s."""
+        ends = pairwise(self.segments)
+        return tuple(
+            (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in ends
+        )
+
+
+def clock_order(table: Table) -> ClockOrder:
+    """Return the samples of a table in the order of time."""
+    stamps, source = np.array(table.times), "stamps"
+    advancing = np.diff(stamps) > 0
+    if len(stamps) > 2 and advancing.mean() < 0.5:
+        log = np.concatenate(
+            [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
+        )
+        stamps, source = stamps + np.round(log * 1e9).astype(np.int64), "log times"
+    plain = stamps
+    stamps, breaks = _continued(stamps)
+    order = np.argsort(stamps, kind="stable")
+    late = int((np.diff(order) < 0).sum())
+    ordered = stamps[order]
+    first = np.concatenate([[True], np.diff(ordered) > 0])
+    index, ordered = order[first], ordered[first]
+    t = (ordered - ordered[0]) * 1e-9 if len(ordered) else np.empty(0)
+    period = np.diff(t)
+    typical = float(np.median(period)) if len(period) else 0.0
+    gap = period > max(_GAP * typical, _SHORTEST_GAP)
+    for time in breaks:
+        gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
+    borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]
+    kept = period[~gap]
+    return ClockOrder(
+        index,
+        t,
+        plain[index],
+        tuple((a, b) for a, b in pairwise(borders) if b > a),
+        source,
+        1.0 / typical if typical > 0.0 else 0.0,
+        float(kept.std()) if len(kept) else 0.0,
+        float(kept.max()) if len(kept) else 0.0,
+        len(order) - len(index),
+        late,
+        tuple((time - ordered[0]) * 1e-9 for time in breaks),
+    )
+
+
+def _continued(stamps: Array) -> tuple[Array, list[int]]:
+    """Return times that go on where the clock was set back, and the times of these places."""
+    back = np.flatnonzero(np.diff(stamps) < -_RESET) + 1
+    if not len(back):
+        return stamps, []
+    result, places = np.array(stamps), []
+    typical = int(np.median(np.abs(np.diff(stamps))))
+    for k in back:
+        result[k:] += result[:k].max() + 10 * typical - result[k]
+        places.append(int(result[k]))
+    return result, places

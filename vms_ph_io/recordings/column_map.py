@@ -1,0 +1,176 @@
+"""The column map: which columns of a file are times, positions, velocities and efforts.
+
+See docs/audit.md for the keys. Without a map the columns are ``time``, ``position.<joint>``,
+``velocity.<joint>`` and ``effort.<joint>`` in SI units.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import pi
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_io.yaml_text import read_yaml
+
+from .errors import RecordingError
+
+UNITS = {
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
+    "rad": 1.0, "deg": pi / 180, "m": 1.0, "mm": 1e-3, "cm": 1e-2,
+    "rad/s": 1.0, "deg/s": pi / 180, "rpm": pi / 30, "m/s": 1.0, "mm/s": 1e-3,
+    "N m": 1.0, "Nm": 1.0, "N": 1.0, "mN m": 1e-3, "mNm": 1e-3, "kN": 1e3, "A": 1.0, "mA": 1e-3,
+}  # fmt: skip
+"""Accepted units and their size in SI units."""
+
+JOINT_QUANTITIES = ("position", "velocity", "effort")
+_BASE_SIZES = {
+    "base_position": 3, "base_quaternion": 4, "base_linear_velocity": 3, "base_angular_velocity": 3,
+}  # fmt: skip
+_KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *_BASE_SIZES,
+         "wrenches")  # fmt: skip
+_ENTRY_KEYS = ("columns", "unit", "gain", "file", "array", "interleaved", "rate")
+
+Columns = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Where one quantity stands.
+
+    Attributes:
+        columns: names, or numbers from 1, of its columns; empty for an array that has them all.
+        scale: factor from the file to SI units: the size of the unit times the gain, one number or
+            one for each column.
+        file: a file of its own beside the map, or empty.
+        array: name of an array of an NPZ or MAT file, or empty.
+        interleaved: whether the file has one number a line, the columns one after the other.
+    """
+
+    columns: Columns = ()
+    scale: Array | float = 1.0
+    file: str = ""
+    array: str = ""
+    interleaved: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """Where the quantities of a recording stand.
+
+    Attributes:
+        folder: of the map, to which files are relative.
+        joints: names of the joints, in the order of the columns; empty: from names of columns.
+        quantities: by name; ``time`` and those of :data:`JOINT_QUANTITIES` and of the base.
+        wrenches: by frame.
+        rate: Hz, where there is no time; else zero.
+        header: whether the first line has names; None: if it is no row of numbers.
+        delimiter: between columns; empty: a comma, semicolon, tab or blanks, as the file has it.
+        skip: lines before the header.
+    """
+
+    folder: Path
+    joints: tuple[str, ...]
+    quantities: Mapping[str, Quantity]
+    wrenches: Mapping[str, Quantity]
+    rate: float = 0.0
+    header: bool | None = None
+    delimiter: str = ""
+    skip: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said, so that columns are found by their names."""
+        return not (self.quantities or self.joints or self.rate)
+
+
+def read_map(path: Path) -> ColumnMap:
+    """Return the column map in a YAML file.
+
+    Raises:
+        VmsPhError: the file cannot be read, or has an unknown key or a wrong value.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise RecordingError(f"{path} must have keys and values; accepted are {', '.join(_KEYS)}")
+    if unknown := [str(key) for key in content if key not in _KEYS]:
+        raise RecordingError(
+            f"{path} has the unknown key '{unknown[0]}'; accepted are {', '.join(_KEYS)}"
+        )
+    joints = tuple(map(str, _list(content.get("joints", ()), path, "joints")))
+    quantities = {}
+    for name in ("time", *JOINT_QUANTITIES, *_BASE_SIZES):
+        if name in content:
+            size = 1 if name == "time" else _BASE_SIZES.get(name, len(joints))
+            quantities[name] = _quantity(content[name], size, path, name)
+    wrenches = content.get("wrenches") or {}
+    if not isinstance(wrenches, dict):
+        raise RecordingError(f"{path}: wrenches must have the form frame: columns")
+    return ColumnMap(
+        path.parent,
+        joints,
+        quantities,
+        {str(frame): _quantity(entry, 6, path, str(frame)) for frame, entry in wrenches.items()},
+        _number(content.get("rate", 0.0), path, "rate"),
+        content.get("header"),
+        str(content.get("delimiter", "")),
+        int(_number(content.get("skip", 0), path, "skip")),
+    )
+
+
+def _quantity(entry: Any, size: int, path: Path, name: str) -> Quantity:
+    """Return a quantity given as columns, or with further keys."""
+    given = entry if isinstance(entry, dict) else {"columns": entry}
+    if unknown := [str(key) for key in given if key not in _ENTRY_KEYS]:
+        raise RecordingError(
+            f"{path}: {name} has the unknown key '{unknown[0]}'; accepted are "
+            f"{', '.join(_ENTRY_KEYS)}"
+        )
+    columns = tuple(_column(c, path, name) for c in _list(given.get("columns", ()), path, name))
+    if columns and size and len(columns) != size:
+        raise RecordingError(f"{path}: {name} must have {size} columns; given: {len(columns)}")
+    unit = str(given.get("unit", "")) or "rad"
+    if unit not in UNITS:
+        raise RecordingError(
+            f"{path}: {name} has the unknown unit '{unit}'; accepted are {', '.join(UNITS)}"
+        )
+    gain = given.get("gain", 1.0)
+    factors = [_number(g, path, f"the gain of {name}") for g in _list(gain, path, name)]
+    if len(factors) not in (1, size or len(factors)):
+        raise RecordingError(f"{path}: {name} must have one gain, or {size}; given: {len(factors)}")
+    scale = UNITS[unit] * np.array(factors)
+    return Quantity(
+        columns,
+        float(scale[0]) if len(scale) == 1 else scale,
+        str(given.get("file", "")),
+        str(given.get("array", "")),
+        bool(given.get("interleaved", False)),
+    )
+
+
+def _column(value: Any, path: Path, name: str) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == 0:
+        raise RecordingError(
+            f"{path}: columns of {name} must be names, or numbers from 1; given: {value!r}"
+        )
+    return value
+
+
+def _list(value: Any, path: Path, name: str) -> Sequence[Any]:
+    if isinstance(value, (list, tuple)):
+        return value
+    if isinstance(value, (str, int, float)):
+        return [value]
+    raise RecordingError(f"{path}: {name} must be a value or a list; given: {value!r}")
+
+
+def _number(value: Any, path: Path, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise RecordingError(f"{path}: {name} must be a number; given: {value!r}")
+    return number

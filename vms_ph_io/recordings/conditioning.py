@@ -1,0 +1,182 @@
+"""What was found about the signals of a recording, and what was done about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vms_ph_dynamics.energy.sample_noise import SampleNoise
+
+from .clock_order import ClockOrder
+from .effort_meaning import MEANINGS, EffortMeaning
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """The signals of a recording before the audit.
+
+    Attributes:
+        order: times of the joint states.
+        clock: source of the times that are used: "stamps", "log times", "uniform" or "motion".
+        clock_jitter: deviation of the stamps from even times of that source, s; 0 for stamps.
+        velocity: by joint, why velocities were not taken as they are; empty if all were.
+        velocity_factor: by joint, the factor between recorded velocities and the slope of the
+            positions, where it is not one.
+        lag: by which recorded velocities lag the positions, s.
+        lag_corrected: whether velocities were shifted by it.
+        noise: of the samples.
+        saturated: by joint, share of the samples at its largest effort.
+        meaning: what the efforts may be; None without efforts or motion.
+        chosen: the meaning that is used.
+        held: whether efforts are commands that act until the next sample.
+        rates: Hz, of each other series that is used.
+        notes: further statements, in sentences.
+    """
+
+    order: ClockOrder
+    clock: str
+    clock_jitter: float
+    velocity: Mapping[str, str]
+    velocity_factor: Mapping[str, float]
+    lag: float
+    lag_corrected: bool
+    noise: SampleNoise
+    saturated: Mapping[str, float]
+    meaning: EffortMeaning | None
+    chosen: str
+    held: bool
+    rates: Mapping[str, float]
+    notes: tuple[str, ...] = field(default=())
+
+    def statements(self, joints: tuple[str, ...]) -> list[str]:
+        """Return what was found and done, in sentences."""
+        order = self.order
+        said = [
+            f"{len(order.t)} samples at {order.rate:.4g} Hz; the periods vary by "
+            f"{1e3 * order.jitter:.3g} ms (standard deviation), the longest is "
+            f"{1e3 * order.longest:.3g} ms"
+        ]
+        if order.source != "stamps":
+            said.append("the stamps do not advance; the times of the log are used")
+        if self.clock in ("uniform", "motion"):
+            said.append(
+                f"positions and velocities fit {_CLOCKS[self.clock]} better than the stamps, which "
+                f"deviate by {1e3 * self.clock_jitter:.3g} ms (standard deviation); these times "
+                "are used"
+            )
+        if order.repeated:
+            said.append(f"{order.repeated} samples repeat a time and were left out")
+        if order.late:
+            said.append(f"{order.late} samples were out of order and were sorted")
+        said += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
+                 order.set_back]  # fmt: skip
+        said += [
+            f"a gap of {length:.3f} s begins at {begin:.3f} s; what happened in it is not accounted"
+            for begin, length in order.gaps[:20]
+        ]
+        if len(order.gaps) > 20:
+            said.append(f"{len(order.gaps) - 20} further gaps")
+        said += [
+            f"the velocity of {joint} is estimated from the positions: {why}"
+            for joint, why in self.velocity.items()
+        ]
+        said.append(self._lag())
+        noise = self.noise
+        base = len(noise.velocity) - len(joints)
+        said.append(
+            "noise (largest standard deviation): positions "
+            f"{noise.position[base:].max(initial=0.0):.2g}, velocities "
+            f"{noise.velocity[base:].max(initial=0.0):.2g}, efforts "
+            f"{noise.effort.max(initial=0.0):.2g} in SI units"
+        )
+        said += [
+            f"the effort of {joint} is at its largest size in {100 * share:.1f} % of the samples "
+            "(saturated)"
+            for joint, share in self.saturated.items()
+        ]
+        said += [
+            f"{name} has {rate:.4g} Hz and is interpolated to the joint states"
+            for name, rate in self.rates.items()
+        ]
+        return [*said, *self._efforts(joints), *self.notes]
+
+    def _lag(self) -> str:
+        if not self.lag_corrected:
+            return f"velocities lag positions by {1e3 * self.lag:.2f} ms, which is left as it is"
+        return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
+
+    def _efforts(self, joints: tuple[str, ...]) -> list[str]:
+        acting = "act until the next sample (commands)" if self.held else (
+            "are samples of continuous signals (measurements)"
+        )  # fmt: skip
+        said = [f"efforts are taken as {MEANINGS[self.chosen]}; they {acting}"]
+        found = self.meaning
+        if found is None:
+            return said
+        fits = "; ".join(
+            f"{MEANINGS[name]}: {100 * plain:.0f} %, with friction fitted {100 * fitted:.0f} %"
+            for name, (plain, fitted) in found.misfit.items()
+        )
+        said.append(f"misfit of the momentum balances if the efforts are {fits}")
+        if found.best != self.chosen:
+            remedy = f"--effort {found.best}"
+            if found.best == "scaled":
+                gains = ", ".join(f"{gain:.4g}" for gain in found.gains)
+                remedy = f"a column map can give them: gain: [{gains}]"
+            said.append(f"the efforts fit clearly better as {MEANINGS[found.best]} ({remedy})")
+        for joint, gain, error in zip(joints, found.gains, found.gain_errors, strict=True):
+            if gain + 3.0 * error < 0.0:
+                said.append(f"the sign of the effort of {joint} is opposite (factor {gain:.3g})")
+        if found.held < 0.9 and not self.held:
+            said.append(
+                "efforts fit better as commands that act until the next sample (--commanded)"
+            )
+        return said
+
+    def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
+        """Return the findings as plain values for JSON."""
+        order, found = self.order, self.meaning
+        base = len(self.noise.velocity) - len(joints)
+        return {
+            "samples": len(order.t),
+            "rate": order.rate,
+            "clock": self.clock,
+            "clock_jitter": self.clock_jitter,
+            "period_deviation": order.jitter,
+            "repeated": order.repeated,
+            "out_of_order": order.late,
+            "set_back": list(order.set_back),
+            "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
+            "velocity_estimated": dict(self.velocity),
+            "velocity_factor": dict(self.velocity_factor),
+            "velocity_lag": self.lag,
+            "velocity_lag_corrected": self.lag_corrected,
+            "noise": {
+                joint: {
+                    "position": float(self.noise.position[base + k]),
+                    "velocity": float(self.noise.velocity[base + k]),
+                    "effort": float(self.noise.effort[k]),
+                }
+                for k, joint in enumerate(joints)
+            },
+            "saturated": dict(self.saturated),
+            "effort": {
+                "taken_as": self.chosen,
+                "held": self.held,
+                "fits_best_as": None if found is None else found.best,
+                "misfit": {}
+                if found is None
+                else {
+                    name: {"plain": a, "with_friction": b} for name, (a, b) in found.misfit.items()
+                },
+                "gains": {}
+                if found is None
+                else {
+                    joint: {"value": float(g), "error": float(e) if e < 1e300 else None}
+                    for joint, g, e in zip(joints, found.gains, found.gain_errors, strict=True)
+                },
+            },
+            "statements": self.statements(joints),
+        }
+
+
+_CLOCKS = {"uniform": "even times", "motion": "multiples of one period"}

@@ -1,0 +1,133 @@
+"""What recorded efforts are: evidence from the momentum balances of the joints over windows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.energy_path import EnergyPath
+
+MEANINGS = {
+    "torque": "joint efforts as they are",
+    "opposite": "joint efforts with the opposite sign",
+    "without_gravity": "joint efforts without what holds the weight",
+    "scaled": "efforts times a gain for each joint (currents, motor side, another unit)",
+}
+"""What efforts may be, by the name of the option that says so."""
+
+_WINDOW = 0.1  # s
+_CLEARLY = 0.7  # share of the misfit below which another meaning fits clearly better
+
+
+@dataclass(frozen=True)
+class EffortMeaning:
+    """How well recorded efforts fit the model, by what they may be.
+
+    Attributes:
+        misfit: root mean square of what is left of the required efforts, relative to these, by
+            meaning; without and with friction (viscous, Coulomb, offset) fitted for each joint.
+        best: the meaning with the smallest misfit, if it fits clearly better than ``torque``.
+        gains: (n,) least-squares factor of each recorded effort, with friction fitted.
+        gain_errors: (n,) their standard errors.
+        held: misfit if an effort acts until the next sample, relative to the misfit if it is a
+            sample of a continuous signal; below one for commands.
+    """
+
+    misfit: dict[str, tuple[float, float]]
+    best: str
+    gains: Array
+    gain_errors: Array
+    held: float
+
+
+def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> EffortMeaning:
+    """Return what recorded efforts may be.
+
+    Args:
+        model: the robot.
+        t: (N,) s, without gaps.
+        q: (N, nq).
+        v: (N, nv).
+        effort: (N, n) as recorded.
+    """
+    b = model.b
+    momenta = EnergyPath(model).momenta(q, v)
+    dt = np.diff(t)[:, None]
+    window = ((t - t[0]) / _WINDOW).astype(int)
+    edges = np.flatnonzero(np.diff(window, prepend=-1))
+    required = _over(
+        np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt, edges
+    )
+    sampled, kept = _over(_mean(effort) * dt, edges), _over(effort[:-1] * dt, edges)
+    weight = _over(_mean(momenta.gravity[:, b:]) * dt, edges)
+    rates = v[:, b:]
+    friction = [_over(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
+    friction.append(_over(np.broadcast_to(dt, (len(dt), rates.shape[1])), edges))
+    offered = {
+        "torque": sampled,
+        "opposite": -sampled,
+        "without_gravity": sampled + weight,
+    }
+    whole = float(np.sqrt((required**2).sum())) or 1.0
+    misfit = {}
+    for name, given in offered.items():
+        rest = required - given
+        misfit[name] = (_size(rest) / whole, _size(_without(rest, friction)) / whole)
+    scaled, gains, errors = _scaled(required, sampled, friction)
+    misfit["scaled"] = (scaled[0] / whole, scaled[1] / whole)
+    others = {name: both[1] for name, both in misfit.items() if name != "scaled"}
+    best = min(others, key=lambda name: others[name])
+    if others[best] > _CLEARLY * others["torque"]:
+        best = "torque"
+    odd = float(np.median(np.abs(np.log(np.maximum(np.abs(gains), 1e-12)))))
+    if misfit["scaled"][1] < 0.5 * others[best] and odd > np.log(1.5):
+        best = "scaled"
+    as_commands = _size(_without(required - kept, friction))
+    as_samples = _size(_without(required - sampled, friction)) or 1.0
+    return EffortMeaning(misfit, best, gains, errors, as_commands / as_samples)
+
+
+def _scaled(
+    required: Array, given: Array, friction: list[Array]
+) -> tuple[tuple[float, float], Array, Array]:
+    """Return the misfits with a gain for each joint, the gains and their standard errors."""
+    n = required.shape[1]
+    gains, errors = np.ones(n), np.full(n, np.inf)
+    without, rest = np.zeros_like(required), np.zeros_like(required)
+    for j in range(n):
+        power = float(given[:, j] @ given[:, j])
+        if power > 0.0:
+            without[:, j] = required[:, j] - given[:, j] * (given[:, j] @ required[:, j]) / power
+        a = np.column_stack([given[:, j], *(f[:, j] for f in friction)])
+        x, _, rank, _ = np.linalg.lstsq(a, required[:, j], rcond=None)
+        rest[:, j] = required[:, j] - a @ x
+        gains[j] = x[0]
+        if rank == a.shape[1] and len(a) > rank:
+            variance = float(rest[:, j] @ rest[:, j]) / (len(a) - rank)
+            errors[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0])
+    return (_size(without), _size(rest)), gains, errors
+
+
+def _without(rest: Array, terms: list[Array]) -> Array:
+    """Return what is left after a least-squares fit of some terms at each joint."""
+    left = np.empty_like(rest)
+    for j in range(rest.shape[1]):
+        a = np.column_stack([term[:, j] for term in terms])
+        left[:, j] = rest[:, j] - a @ np.linalg.lstsq(a, rest[:, j], rcond=None)[0]
+    return left
+
+
+def _mean(x: Array) -> Array:
+    return np.asarray(0.5 * (x[1:] + x[:-1]))
+
+
+def _over(x: Array, edges: Any) -> Array:
+    """Return the sums over windows, without an incomplete last one."""
+    whole = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
+    return np.diff(whole[edges], axis=0)
+
+
+def _size(x: Array) -> float:
+    return float(np.sqrt((x**2).sum()))

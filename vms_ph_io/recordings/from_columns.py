@@ -1,0 +1,257 @@
+"""Recordings from files of columns: CSV and other text files, NPZ and MAT."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .column_map import JOINT_QUANTITIES, ColumnMap, Quantity, read_map
+from .errors import RecordingError
+from .number_files import TextColumns, load_arrays
+from .progress import Progress, silent
+from .recording import LOG, POSE, TWIST, WRENCH, Recording, Series
+from .table import Table
+
+ARRAY_SUFFIXES = (".npz", ".mat")
+TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
+
+_BASE = ("base_position", "base_quaternion", "base_linear_velocity", "base_angular_velocity")
+
+
+def read_columns(path: Path, columns: Path | None = None, progress: Progress = silent) -> Recording:
+    """Return the recording in a file of columns.
+
+    Args:
+        path: of the file.
+        columns: of its column map; None for the names that need none.
+        progress: called while the file is read.
+
+    Raises:
+        RecordingError: the file cannot be read, or has not the columns.
+    """
+    given = ColumnMap(Path(), (), {}, {}) if columns is None else read_map(columns)
+    own_files = any(q.file for q in given.quantities.values())
+    recording = Recording(path, "NPZ" if path.suffix == ".npz" else "MAT")
+    if path.suffix in ARRAY_SUFFIXES or own_files:
+        source = _Arrays(path, given, recording)
+        blocks: Iterator[dict[str, Array]] = iter([source.quantities()])
+        joints = source.joints
+    else:
+        recording.kind = "CSV"
+        text = TextColumns(path, given.header, given.delimiter, given.skip)
+        chosen, joints = _chosen(path, given, text)
+        recording.bytes = path.stat().st_size
+        blocks = _blocks(text, chosen, progress, recording)
+    _fill(recording, blocks, joints, given)
+    if not recording.joints or not len(recording.joints[0].table):
+        raise RecordingError(f"{path} contains no rows of numbers")
+    return recording
+
+
+def _fill(
+    recording: Recording,
+    blocks: Iterator[dict[str, Array]],
+    joints: tuple[str, ...],
+    given: ColumnMap,
+) -> None:
+    n = len(joints)
+    table = Table((LOG, *(f"{what}.{name}" for what in JOINT_QUANTITIES for name in joints)))
+    base = Table((LOG, *POSE, *TWIST))
+    wrenches = {frame: Table((LOG, *WRENCH)) for frame in given.wrenches}
+    count, epoch = 0, None
+    for block in blocks:
+        rows = len(block["position"])
+        seconds = block.get("time")
+        if seconds is None:
+            seconds = (count + np.arange(rows)[:, None]) / given.rate
+        count += rows
+        if epoch is None:
+            epoch = float(np.floor(seconds[np.isfinite(seconds)][0])) if rows else 0.0
+        good = np.isfinite(seconds[:, 0])
+        # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
+        times = np.round((seconds[good, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
+        if not good.all():
+            recording.notes.append(f"{int((~good).sum())} rows without a time were left out")
+        parts = [block.get(name, np.full((rows, n), np.nan)) for name in JOINT_QUANTITIES]
+        table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
+        if "base_position" in block:
+            sizes = dict(zip(_BASE, (3, 4, 3, 3), strict=True))
+            parts = [block.get(name, np.full((rows, size), np.nan)) for name, size in sizes.items()]
+            base.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
+        for frame, series in wrenches.items():
+            series.extend(times, np.hstack([np.zeros((rows, 1)), block[f"wrench {frame}"]])[good])
+    recording.messages = count
+    name = recording.path.name
+    recording.joints.append(Series(name, table, joints))
+    if len(base):
+        recording.bases.append(Series(name, base))
+    recording.wrenches += [Series(name, rows, frame=frame) for frame, rows in wrenches.items()]
+
+
+def _blocks(
+    text: TextColumns,
+    chosen: Mapping[str, tuple[list[int], Any]],
+    progress: Progress,
+    recording: Recording,
+) -> Iterator[dict[str, Array]]:
+    for rows in text.blocks(progress):
+        yield {name: rows[:, index] * scale for name, (index, scale) in chosen.items()}
+    if text.reason:
+        recording.notes.append(text.reason)
+
+
+def _chosen(
+    path: Path, given: ColumnMap, text: TextColumns
+) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
+    """Return the indices of the columns of each quantity, and the joints."""
+    if given.is_empty:
+        return _by_name(path, text.names)
+    found = {}
+    for name, quantity in given.quantities.items():
+        found[name] = ([_index(c, text, path) for c in quantity.columns], quantity.scale)
+    for frame, quantity in given.wrenches.items():
+        index = [_index(c, text, path) for c in quantity.columns]
+        found[f"wrench {frame}"] = (index, quantity.scale)
+    _check(path, given, found)
+    joints = given.joints
+    if not joints:
+        names = [str(c) for c in given.quantities["position"].columns]
+        joints = tuple(name.removeprefix("position.") for name in names)
+    return found, joints
+
+
+def _by_name(
+    path: Path, names: tuple[str, ...]
+) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
+    joints = tuple(n.removeprefix("position.") for n in names if n.startswith("position."))
+    if "time" not in names or not joints:
+        raise RecordingError(
+            f"{path.name} must have the columns time, position.<joint>, velocity.<joint> and "
+            "effort.<joint>, or a column map (--columns); its columns are "
+            f"{', '.join(names) or 'numbers without names'}"
+        )
+    found: dict[str, tuple[list[int], Any]] = {"time": ([names.index("time")], 1.0)}
+    for what in JOINT_QUANTITIES:
+        wanted = [f"{what}.{joint}" for joint in joints]
+        present = [name in names for name in wanted]
+        if all(present):
+            found[what] = ([names.index(name) for name in wanted], 1.0)
+        elif any(present):
+            missing = ", ".join(name for name, ok in zip(wanted, present, strict=True) if not ok)
+            raise RecordingError(f"{path.name} lacks the columns {missing}")
+    return found, joints
+
+
+def _index(column: str | int, text: TextColumns, path: Path) -> int:
+    if isinstance(column, int):
+        if not 1 <= column <= text.width:
+            raise RecordingError(f"{path.name} has {text.width} columns; there is none {column}")
+        return column - 1
+    if column not in text.names:
+        raise RecordingError(
+            f"{path.name} has no column '{column}'; its columns are {', '.join(text.names)}"
+        )
+    return text.names.index(column)
+
+
+def _check(path: Path, given: ColumnMap, found: Mapping[str, Any]) -> None:
+    if "position" not in found:
+        raise RecordingError(f"the column map for {path.name} lacks position")
+    if "time" not in found and not given.rate > 0.0:
+        raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
+
+
+class _Arrays:
+    """Quantities of which each is an array, of an archive or of a file of its own."""
+
+    def __init__(self, path: Path, given: ColumnMap, recording: Recording) -> None:
+        self._path, self._given, self._recording = path, given, recording
+        self._archives: dict[Path, dict[str, Any]] = {}
+        self._sources: dict[str, Quantity] = dict(given.quantities)
+        self._sources |= {f"wrench {frame}": q for frame, q in given.wrenches.items()}
+        self.joints = given.joints
+        if given.is_empty:
+            self._find_by_name()
+        _check(path, given, self._sources)
+
+    def quantities(self) -> dict[str, Array]:
+        """Return the quantities, each (N, columns)."""
+        found: dict[str, Array] = {}
+        for name, quantity in self._sources.items():
+            found[name] = self._array(name, quantity) * quantity.scale
+        rows = {name: len(values) for name, values in found.items()}
+        least = min(rows.values())
+        if max(rows.values()) > least:
+            self._recording.notes.append(
+                "the arrays have different lengths; read as far as the shortest goes: "
+                + ", ".join(f"{name} {count}" for name, count in rows.items())
+            )
+        return {name: values[:least] for name, values in found.items()}
+
+    def _array(self, name: str, quantity: Quantity) -> Array:
+        path = self._given.folder / quantity.file if quantity.file else self._path
+        size = {"time": 1, "base_position": 3, "base_quaternion": 4}.get(name, len(self.joints))
+        size = 3 if name.endswith("_velocity") else 6 if name.startswith("wrench ") else size
+        self._recording.bytes += path.stat().st_size if quantity.file and path.is_file() else 0
+        if path.suffix not in ARRAY_SUFFIXES:
+            return self._from_text(path, quantity, size)
+        arrays = self._archive(path)
+        if quantity.array or not quantity.columns:
+            label = quantity.array or name
+            if label not in arrays:
+                raise RecordingError(
+                    f"{path.name} has no array '{label}'; its arrays are {', '.join(arrays)}"
+                )
+            value = np.asarray(arrays[label], dtype=float)
+            value = value.reshape(-1, 1) if value.ndim == 1 else value
+            if value.ndim == 2 and value.shape[1] != size and value.shape[0] == size:
+                value = value.T
+            if quantity.columns and all(isinstance(c, int) for c in quantity.columns):
+                value = value[:, [int(c) - 1 for c in quantity.columns]]
+        else:
+            missing = [str(c) for c in quantity.columns if c not in arrays]
+            if missing:
+                raise RecordingError(
+                    f"{path.name} has no array '{missing[0]}'; its arrays are {', '.join(arrays)}"
+                )
+            value = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
+        if value.ndim != 2 or value.shape[1] != size:
+            raise RecordingError(
+                f"{path.name}: {name} must have {size} columns; given: shape {value.shape}"
+            )
+        return value
+
+    def _archive(self, path: Path) -> dict[str, Any]:
+        if path not in self._archives:
+            self._archives[path] = load_arrays(path)
+            self._recording.bytes += path.stat().st_size
+        return self._archives[path]
+
+    def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
+        text = TextColumns(path, self._given.header, self._given.delimiter, self._given.skip)
+        blocks = list(text.blocks(silent))
+        if text.reason:
+            self._recording.notes.append(text.reason)
+        rows = np.vstack(blocks) if blocks else np.empty((0, text.width))
+        if quantity.interleaved:
+            whole = rows.size // size
+            return rows.ravel()[: whole * size].reshape(whole, size)
+        if quantity.columns:
+            return rows[:, [_index(c, text, path) for c in quantity.columns]]
+        return rows
+
+    def _find_by_name(self) -> None:
+        """Take the arrays ``time``, ``position.<joint>``, ..., or ``position`` with ``joints``."""
+        arrays = self._archive(self._path)
+        if "position" in arrays and "joints" in arrays:
+            self.joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
+            names = ("time", *JOINT_QUANTITIES, *_BASE)
+            self._sources = {name: Quantity(array=name) for name in names if name in arrays}
+            return
+        found, self.joints = _by_name(self._path, tuple(arrays))
+        for name in found:
+            columns = [name] if name == "time" else [f"{name}.{joint}" for joint in self.joints]
+            self._sources[name] = Quantity(tuple(columns))

@@ -1,0 +1,239 @@
+"""Recordings from the messages of bags; topics are found by their types."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vms_ph_dynamics.structure import PORTS
+from vms_ph_io.bag import BagMessage
+
+from .errors import RecordingError
+from .joint_state_bytes import JointStateBytes
+from .messages import Messages, decoded
+from .progress import Progress, silent
+from .recording import LOG, POSE, TWIST, WRENCH, Recording, Series
+from .table import Table
+
+_NAN = float("nan")
+_NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
+
+# Frames whose transform to a base is the pose of the base (REP-105).
+_INERTIAL = ("odom", "map", "world", "earth")
+
+POWER_FIELDS = ("stored", "unaccounted_energy", "dissipated_energy")
+"""Columns of :attr:`.Recording.power` besides ``<port>_energy``."""
+
+ROLES = ("joints", "base", "wrench")
+"""What a topic can be chosen for, see ``topics`` of :func:`read_messages`."""
+
+
+class _Reader:
+    """Sorts messages into series."""
+
+    def __init__(self, path: Path, kind: str, chosen: Mapping[str, str]) -> None:
+        self.recording = Recording(path, kind)
+        self._series: dict[tuple[Any, ...], Series] = {}
+        self._quick: dict[str, tuple[JointStateBytes, Series]] = {}
+        self._chosen = chosen
+        self._undecoded: dict[str, int] = {}
+        self._tools: tuple[str, ...] = ()
+        self._handlers: dict[str, Callable[[BagMessage, Any], None]] = {
+            "sensor_msgs/msg/JointState": self._joint_state,
+            "nav_msgs/msg/Odometry": self._odometry,
+            "geometry_msgs/msg/PoseStamped": self._pose,
+            "geometry_msgs/msg/PoseWithCovarianceStamped": self._pose,
+            "geometry_msgs/msg/TwistStamped": self._twist,
+            "geometry_msgs/msg/TwistWithCovarianceStamped": self._twist,
+            "tf2_msgs/msg/TFMessage": self._transforms,
+            "tf/msg/tfMessage": self._transforms,
+            "geometry_msgs/msg/WrenchStamped": self._wrench,
+            "vms_ph/msg/PortEnergy": self._port_energy,
+            "vms_ph/msg/Power": self._power,
+            "std_msgs/msg/String": self._text,
+        }
+
+    def add(self, message: BagMessage) -> None:
+        handler = self._handlers.get(message.type)
+        if handler is None or not self._is_wanted(message):
+            return
+        quick = self._quick.get(message.topic)
+        if quick is not None:
+            found = quick[0].read(message.data)
+            if found is not None:
+                stamp, row = found
+                time = stamp or message.log_time
+                quick[1].table.append(time, ((message.log_time - time) * 1e-9, *row))
+                return
+        content = decoded(message)
+        if content is None:
+            self._undecoded[message.topic] = self._undecoded.get(message.topic, 0) + 1
+            return
+        handler(message, content)
+
+    def finish(self) -> Recording:
+        self.recording.notes += [
+            f"{count} messages on {topic} could not be decoded"
+            for topic, count in self._undecoded.items()
+        ]
+        return self.recording
+
+    def _is_wanted(self, message: BagMessage) -> bool:
+        """Return whether no other topic was chosen for what a topic of this type is used for."""
+        kind = message.type
+        role = {"sensor_msgs/msg/JointState": "joints", "geometry_msgs/msg/WrenchStamped": "wrench"}
+        if kind in role:
+            name = role[kind]
+        elif kind.startswith(("nav_msgs", "geometry_msgs", "tf")):
+            name = "base"
+        else:
+            return True
+        wanted = [topic for key, topic in self._chosen.items() if key.partition(".")[0] == name]
+        return not wanted or message.topic in wanted
+
+    def _joint_state(self, message: BagMessage, content: Any) -> None:
+        names = tuple(content.name)
+        parts = [content.position, content.velocity, content.effort]
+        if not names or len(parts[0]) != len(names):
+            return
+        values = [part if len(part) == len(names) else (_NAN,) * len(names) for part in parts]
+        series = self._of("joints", message.topic, names, _joint_columns(names), names=names)
+        self._append(series, message, content, [x for part in values for x in part])
+        quick = JointStateBytes()
+        quick.learn(message.data, parts)
+        self._quick[message.topic] = (quick, series)
+
+    def _odometry(self, message: BagMessage, content: Any) -> None:
+        series = self._base(message, content, content.child_frame_id)
+        row = (*_pose(content.pose.pose), *_twist(content.twist.twist))
+        self._append(series, message, content, row)
+
+    def _pose(self, message: BagMessage, content: Any) -> None:
+        pose = content.pose
+        pose = getattr(pose, "pose", pose)
+        self._append(self._base(message, content), message, content, (*_pose(pose), *_NO_TWIST))
+
+    def _twist(self, message: BagMessage, content: Any) -> None:
+        twist = content.twist
+        twist = getattr(twist, "twist", twist)
+        self._append(self._base(message, content), message, content, (*_NO_POSE, *_twist(twist)))
+
+    def _transforms(self, message: BagMessage, content: Any) -> None:
+        for transform in content.transforms:
+            frame = transform.header.frame_id
+            if frame.rpartition("/")[2] not in _INERTIAL:
+                continue
+            series = self._base(message, transform, transform.child_frame_id)
+            place, turn = transform.transform.translation, transform.transform.rotation
+            pose = (place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w)
+            self._append(series, message, transform, (*pose, *_NO_TWIST))
+
+    def _wrench(self, message: BagMessage, content: Any) -> None:
+        series = self._of("wrenches", message.topic, (), WRENCH, frame=content.header.frame_id)
+        f, m = content.wrench.force, content.wrench.torque
+        self._append(series, message, content, (f.x, f.y, f.z, m.x, m.y, m.z))
+
+    def _port_energy(self, message: BagMessage, content: Any) -> None:
+        tools = tuple(content.tool_names)
+        columns = (*PORTS, *tools, "dissipated", "resets")
+        series = self._of("port_energies", message.topic, tools, columns)
+        row = [*(getattr(content, port) for port in PORTS), *content.tool_energy]
+        self._append(series, message, content, (*row, content.dissipated, content.resets))
+        self.recording.port_energies = series
+
+    def _power(self, message: BagMessage, content: Any) -> None:
+        tools = tuple(content.tool_names)
+        columns = (*(f"{port}_energy" for port in (*PORTS, *tools)), *POWER_FIELDS)
+        series = self._of("power", message.topic, tools, columns)
+        row = [*(getattr(content, f"{port}_energy") for port in PORTS), *content.tool_energy]
+        row += [getattr(content, name) for name in POWER_FIELDS]
+        self._append(series, message, content, row)
+        self.recording.power = series
+
+    def _text(self, message: BagMessage, content: Any) -> None:
+        if message.topic.endswith("robot_description") and "<robot" in content.data:
+            self.recording.description = content.data
+
+    def _base(self, message: BagMessage, content: Any, child: str = "") -> Series:
+        frame = content.header.frame_id
+        return self._of(
+            "bases", message.topic, (frame, child), (*POSE, *TWIST), frame=frame, child=child
+        )
+
+    def _of(self, kind: str, topic: str, key: Any, columns: Iterable[str], **about: Any) -> Series:
+        """Return the series of a topic, which is made at its first message."""
+        index = (kind, topic, key)
+        if index not in self._series:
+            series = Series(topic, Table((LOG, *columns)), **about)
+            self._series[index] = series
+            listed = getattr(self.recording, kind)
+            if isinstance(listed, list):
+                listed.append(series)
+        return self._series[index]
+
+    def _append(self, series: Series, message: BagMessage, content: Any, row: Any) -> None:
+        stamp = content.header.stamp
+        time = stamp.sec * 1_000_000_000 + stamp.nanosec or message.log_time
+        series.table.append(time, ((message.log_time - time) * 1e-9, *row))
+
+
+def read_messages(
+    path: Path, topics: Mapping[str, str] | None = None, progress: Progress = silent
+) -> Recording:
+    """Return the recording in a bag of ROS 2 or ROS 1.
+
+    Args:
+        path: of the bag.
+        topics: topics that are chosen, by role: ``joints``, ``base``, ``wrench.<frame>``. Topics
+            of the types of a role are all read where none is chosen for it.
+        progress: called while messages are read.
+
+    Raises:
+        RecordingError: there is no bag, or it has no joint states.
+    """
+    chosen = dict(topics or {})
+    for role in chosen:
+        if role.partition(".")[0] not in ROLES:
+            raise RecordingError(
+                f"'{role}' is nothing that a topic can be chosen for; accepted are joints, base "
+                "and wrench.FRAME"
+            )
+    messages = Messages(path, progress)
+    reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
+    seen: dict[str, str] = {}
+    count = 0
+    for message in messages:
+        count += 1
+        if message.topic not in seen:
+            seen[message.topic] = message.type
+        reader.add(message)
+    recording = reader.finish()
+    recording.notes = messages.notes + recording.notes
+    recording.bytes, recording.messages = messages.bytes, count
+    if missing := [t for t in chosen.values() if t not in seen]:
+        raise RecordingError(f"{path} has no topic {missing[0]}; its topics are {_listed(seen)}")
+    if not recording.joints and not recording.bases:
+        raise RecordingError(
+            f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
+            f"{_listed(seen) or 'none'}"
+        )
+    return recording
+
+
+def _listed(seen: Mapping[str, str]) -> str:
+    return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(seen.items()))
+
+
+def _joint_columns(names: tuple[str, ...]) -> list[str]:
+    return [f"{what}.{name}" for what in ("position", "velocity", "effort") for name in names]
+
+
+def _pose(pose: Any) -> tuple[float, ...]:
+    p, r = pose.position, pose.orientation
+    values = (p.x, p.y, p.z, r.x, r.y, r.z, r.w)
+    return values if all(map(math.isfinite, values)) else _NO_POSE
+
+
+def _twist(twist: Any) -> tuple[float, ...]:
+    a, b = twist.linear, twist.angular
+    return (a.x, a.y, a.z, b.x, b.y, b.z)

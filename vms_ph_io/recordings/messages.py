@@ -1,0 +1,219 @@
+"""The messages of bags of ROS 2 and ROS 1, complete or damaged, in the order of the recording."""
+
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import zstandard
+from rosbags.rosbag1 import Reader as Ros1Reader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from vms_ph_io.bag import BagError, BagMessage, BagReader, PresentNames
+from vms_ph_io.bag.metadata import BagMetadata
+
+from .errors import RecordingError
+from .progress import Progress, silent
+from .ros1_records import Ros1Connection, Ros1Records
+
+_PIECE = 2**20
+_EVERY = 5000  # messages between two reports of the progress
+
+
+class Messages:
+    """The messages of a bag, of which those that are damaged are counted and left out.
+
+    Args:
+        path: folder or file of a rosbag2 (MCAP or SQLite, compressed or split), or a ROS 1 bag.
+        progress: called while messages are read.
+
+    Raises:
+        RecordingError: there is no bag at the path.
+    """
+
+    def __init__(self, path: Path, progress: Progress = silent) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        """What was damaged or left out; complete once all messages are read."""
+        self.bytes = 0
+        """Bytes of the files."""
+        self._progress, self._folder = progress, None
+        self._is_ros1 = path.suffix == ".bag" and path.is_file()
+
+    def __iter__(self) -> Iterator[BagMessage]:
+        return self.of(None)
+
+    def of(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+        """Yield the messages of some topics, or all, with their present names."""
+        self.notes = []
+        source = self._ros1(topics) if self._is_ros1 else self._rosbag2(topics)
+        count = 0
+        try:
+            for message in source:
+                count += 1
+                yield message
+        except (BagError, OSError, EOFError) as error:
+            if not count:
+                raise RecordingError(f"{error}") from None
+            self.notes.append(f"the file is damaged: read up to message {count}; {error}")
+
+    def _rosbag2(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+        with tempfile.TemporaryDirectory(prefix="vms_ph_") as folder:
+            files, packed = self._unpacked(Path(folder))
+            present = PresentNames()
+            for done, file in enumerate(files):
+                reader = BagReader(file)
+                size = max(file.stat().st_size, 1)
+                for count, recorded in enumerate(reader.messages()):
+                    if count % _EVERY == 0:
+                        share = reader.position / size if reader.position else 0.5
+                        self._progress((done + share) / len(files), "reading")
+                    message = recorded
+                    if packed:
+                        message = _unpacked_message(recorded)
+                    message = present.translated(message)
+                    if topics is None or message.topic in topics:
+                        yield message
+                if file.suffix == ".mcap" and not reader.is_complete:
+                    self.notes.append(
+                        f"{file.name} is not complete: read as far as it goes, "
+                        f"{reader.unreadable_bytes} bytes could not be read"
+                    )
+                elif reader.unreadable_bytes:
+                    self.notes.append(
+                        f"{file.name} is damaged: {reader.unreadable_bytes} bytes were left out"
+                    )
+
+    def _unpacked(self, folder: Path) -> tuple[list[Path], bool]:
+        """Return the files of a rosbag2, decompressed if they are compressed as files."""
+        compressed = [self.path] if self.path.suffix == ".zstd" else []
+        if not self.path.exists():
+            raise RecordingError(f"there is no recording at {self.path}")
+        per_message = False
+        if self.path.is_dir():
+            compressed = sorted(self.path.glob("*.zstd"), key=_by_number)
+            try:
+                metadata = BagMetadata.read(self.path)
+                per_message = metadata.compression_mode == "message"
+                listed = [self.path / Path(file.path).name for file in metadata.files]
+                compressed = [
+                    f for f in listed if f.suffix == ".zstd" and f.is_file()
+                ] or compressed
+            except BagError:
+                pass
+        if not compressed or per_message:
+            files = BagReader(self.path).files
+            self.bytes = sum(file.stat().st_size for file in files)
+            return list(files), per_message
+        self.bytes = sum(file.stat().st_size for file in compressed)
+        return [self._decompressed(file, folder) for file in compressed], False
+
+    def _decompressed(self, file: Path, folder: Path) -> Path:
+        target = folder / file.stem
+        with file.open("rb") as packed, target.open("wb") as plain:
+            try:
+                stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+                while piece := stream.read(_PIECE):
+                    plain.write(piece)
+            except zstandard.ZstdError as error:
+                self.notes.append(
+                    f"{file.name} is damaged: decompressed as far as it goes; {error}"
+                )
+        return target
+
+    def _ros1(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
+        self.bytes = self.path.stat().st_size
+        known: dict[str, _Ros1Decoder] = {}
+        for count, (connection, time, data) in enumerate(self._ros1_records()):
+            if connection.topic not in known:
+                known[connection.topic] = _Ros1Decoder(connection)
+            if count % _EVERY == 0:
+                self._progress(self._share, "reading")
+            message = BagMessage(
+                connection.topic,
+                _two(connection.type),
+                time,
+                time,
+                data,
+                0,
+                known[connection.topic],
+            )
+            if topics is None or message.topic in topics:
+                yield message
+
+    def _ros1_records(self) -> Iterator[tuple[Ros1Connection, int, bytes]]:
+        """Read by ``rosbags``, or record by record where the index is damaged."""
+        self._share = 0.0
+        try:
+            reader = Ros1Reader(self.path)
+            reader.open()
+        except Exception as error:  # rosbags raises anything for a damaged file
+            self.notes.append(f"{self.path.name} has no index: read as far as it goes ({error})")
+            records = Ros1Records(self.path)
+            for item in records:
+                self._share = records.share
+                yield item
+            if records.reason:
+                self.notes.append(f"{self.path.name} is damaged: {records.reason}")
+            return
+        whole = max(reader.message_count, 1)
+        connections = {
+            c.id: Ros1Connection(c.topic, c.msgtype, c.msgdef.data) for c in reader.connections
+        }
+        try:
+            for count, (connection, time, data) in enumerate(reader.messages()):
+                self._share = count / whole
+                yield connections[connection.id], time, bytes(data)
+        except (BagError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise BagError(f"cannot read {self.path.name}: {error!r}") from None
+        finally:
+            reader.close()
+
+
+class _Ros1Decoder:
+    """Decodes messages of ROS 1 with the definition in the bag."""
+
+    def __init__(self, connection: Ros1Connection) -> None:
+        self._definition, self._type = connection.definition, _two(connection.type)
+        self._store: Typestore | None = None
+
+    def __call__(self, data: bytes) -> object:
+        try:
+            if self._store is None:
+                store = get_typestore(Stores.EMPTY)
+                store.register(get_types_from_msg(self._definition, self._type))
+                self._store = store
+            return self._store.deserialize_ros1(data, self._type)
+        except Exception as error:  # generated code raises anything for invalid bytes
+            raise BagError(f"a message of type {self._type} cannot be decoded: {error}") from None
+
+
+def _two(kind: str) -> str:
+    """Return the name of a type of ROS 1 as ROS 2 writes it."""
+    return kind if "/msg/" in kind else kind.replace("/", "/msg/", 1)
+
+
+def _unpacked_message(message: BagMessage) -> BagMessage:
+    """Return a message that was compressed by itself."""
+    try:
+        plain = zstandard.ZstdDecompressor().decompressobj().decompress(message.data)
+    except zstandard.ZstdError as error:
+        raise BagError(f"a compressed message is damaged: {error}") from None
+    return replace(message, data=plain)
+
+
+def _by_number(file: Path) -> tuple[int, str]:
+    digits = "".join(c for c in file.name.split(".")[0].rpartition("_")[2] if c.isdigit())
+    return int(digits or 0), file.name
+
+
+def decoded(message: BagMessage) -> Any:
+    """Return the message, or None if its bytes do not fit its definition."""
+    try:
+        return message.decode()
+    except BagError:
+        return None

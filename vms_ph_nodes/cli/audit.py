@@ -1,0 +1,128 @@
+"""vms-ph audit: where the energy of a recorded motion came from and went."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+if TYPE_CHECKING:
+    from vms_ph_io.recordings import Recording
+
+
+def audit(
+    recording: Path = typer.Argument(
+        help="a rosbag2 folder or file, a ROS 1 bag, or a CSV, NPZ or MAT file"
+    ),
+    robot: str = typer.Option(
+        "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"
+    ),
+    base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
+    end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
+    locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
+    inertia: str = typer.Option("", help="inertias of no body: auto, strict, repair or as_given"),
+    gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
+    columns: Path = typer.Option(None, help="column map (YAML) of a CSV, NPZ or MAT file"),
+    topic: list[str] = typer.Option(
+        None, help="ROLE=TOPIC: joints, base, or wrench.FRAME for a wrench at a frame"
+    ),
+    joint: list[str] = typer.Option(None, help="JOINT=RECORDED: a joint's name in the recording"),
+    effort: str = typer.Option(
+        "torque", help="what the efforts are: torque, opposite or without_gravity"
+    ),
+    commanded: bool = typer.Option(False, help="efforts are commands, held to the next sample"),
+    friction: str = typer.Option("", help="urdf, none, or a friction file; default: as recorded"),
+    as_recorded: bool = typer.Option(False, help="leave clock and velocities as they are"),
+    out: Path = typer.Option(None, help="folder for the report (HTML, PNG, CSV, JSON, bag)"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
+) -> None:
+    """Say where the energy of a recorded motion came from and went, by joint and port.
+
+    For instance: vms-ph audit run/bag --robot panda --out run/audit
+    """
+    from vms_ph_io.audit import audit_recording, document, lines, write_report
+    from vms_ph_io.recordings import RecordingError, read_recording
+    from vms_ph_io.recordings.motion import MotionOptions
+
+    from .progress_bar import ProgressBar
+
+    topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
+    if out is not None and (out / "derived").exists():
+        raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
+    with ProgressBar(sys.stderr.isatty()) as bar:
+        read = read_recording(recording, columns=columns, topics=topics, progress=bar.show)
+        given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
+                 "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
+        model = _model(read, given)
+        wrenches = {
+            role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
+        }
+        options = MotionOptions(
+            renamed, effort, commanded, as_recorded, wrenches, topics.get("base", "")
+        )
+        try:
+            done = audit_recording(read, model, options, *_friction(friction, model), bar.show)
+        except RecordingError as error:
+            if robot or not read.description:
+                raise
+            raise RecordingError(f"{error}\n(the model is that of the recording)") from None
+    if as_json:
+        typer.echo(json.dumps(document(done), indent=2))
+    else:
+        for line in lines(done):
+            typer.echo(line)
+    if out is not None:
+        files = write_report(done, out)
+        typer.echo(f"report     {files[0]}", err=as_json)
+
+
+def _model(recording: "Recording", given: dict[str, str]) -> Any:
+    """Return the model of the robot that is given, or of the description in the recording."""
+    from vms_ph_io.recordings.base_states import moves
+    from vms_ph_io.robot_settings import RobotSettings
+
+    settings = RobotSettings(**given)
+    if given["robot"]:
+        description = settings.description(_warn)
+    elif recording.description:
+        description = recording.description
+    else:
+        raise VmsPhError(
+            "the recording contains no robot description; give the robot: --robot NAME or FILE"
+        )
+    model = settings.model(description)
+    if not given["base"] and not settings.is_bundled and model.base == "fixed":
+        root = moves(recording, model)
+        if root:
+            _warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
+            return settings.updated({"base": "floating"}).model(description)
+    return model
+
+
+def _friction(chosen: str, model: Any) -> tuple[Any, str]:
+    """Return the friction that is chosen, and its name; None for that of the recording."""
+    from vms_ph_dynamics.energy.joint_friction import JointFriction
+    from vms_ph_io.friction_file import read_friction
+
+    if chosen in ("", "urdf"):
+        return (JointFriction.of(model), "URDF") if chosen else (None, "")
+    if chosen == "none":
+        return JointFriction.none(model), "none"
+    return read_friction(Path(chosen), model), Path(chosen).name
+
+
+def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
+    found = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise VmsPhError(f"--{what} must have the form NAME=VALUE; given: '{text}'")
+        found[name] = value
+    return found
+
+
+def _warn(warning: str) -> None:
+    typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)

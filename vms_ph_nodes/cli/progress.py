@@ -1,0 +1,45 @@
+"""A progress bar with the time left, for commands that take longer than two seconds."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vms_ph_studies import Progress
+
+
+@contextmanager
+def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
+    """Yield a callback that draws a progress bar on stderr if that is a terminal.
+
+    Without a share above zero, the bar shows that work goes on, and for how long.
+
+    Args:
+        quiet: whether nothing is drawn.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(share: float, doing: str) -> None:
+            total = 1.0 if share > 0.0 else None
+            bar.update(task, completed=share, total=total, description=doing)
+
+        yield report

@@ -1,0 +1,197 @@
+"""What a user commands to the simulator and to the controller, as topics, services, parameters."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
+from std_srvs.srv import SetBool, Trigger
+from vms_ph.srv import StepSimulation
+
+from ..messages.conversions import NANOSECONDS
+from ..messages.frames import tool_topic
+
+Reply = Callable[[str], None]
+"""Receives what became of a command: a sentence, empty where it succeeded."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A parameter of the controller that can be changed while it runs.
+
+    Attributes:
+        name, description: of the parameter.
+        value: at present.
+        least, most: bounds.
+    """
+
+    name: str
+    description: str
+    value: float
+    least: float
+    most: float
+
+
+class Commands:
+    """Sends commands; other threads may give them, :meth:`work` sends them in that of the node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._pause = node.create_client(SetBool, "simulator/pause")
+        self._reset = node.create_client(Trigger, "simulator/reset")
+        self._step = node.create_client(StepSimulation, "simulator/step")
+        self._parameters = AsyncParameterClient(node, "controller")
+        self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
+        self._wrenches = {
+            topic: node.create_publisher(WrenchStamped, topic, 10)
+            for topic in (wrench_topic(""), wrench_topic("base"))
+        }
+        self._pushes: dict[str, tuple[Wrench, int]] = {}
+
+    def work(self) -> None:
+        """Send what was commanded since the last call, and the wrenches that still act."""
+        while not self._todo.empty():
+            self._todo.get()()
+        now = self._steady.now().nanoseconds
+        for topic, (wrench, end) in list(self._pushes.items()):
+            # The last message is zero: the simulator drops a wrench only after its timeout.
+            over = now >= end
+            message = WrenchStamped(wrench=Wrench() if over else wrench)
+            message.header.frame_id = "" if topic.endswith("base") else "world"
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._wrenches[topic].publish(message)
+            if over:
+                del self._pushes[topic]
+
+    def full_name(self, name: str) -> str:
+        """Return the full name of a topic, a service or a node in the namespace of the page."""
+        return f"{self._node.get_namespace().rstrip('/')}/{name}"
+
+    def pause(self, paused: bool, reply: Reply) -> None:
+        """Pause or resume simulated time."""
+        self._call(self._pause, SetBool.Request(data=paused), reply)
+
+    def reset(self, reply: Reply) -> None:
+        """Return to the start."""
+        self._call(self._reset, Trigger.Request(), reply)
+
+    def step(self, steps: int, reply: Reply) -> None:
+        """Advance paused time by integrator steps."""
+        self._call(self._step, StepSimulation.Request(steps=steps), reply)
+
+    def push(self, port: str, force: Sequence[float], seconds: float) -> None:
+        """Push with a force (3,), N, for a time, s.
+
+        Args:
+            port: empty for the end effector and ``base`` for the base; or the name of a tool.
+            force: in world axes; of the base, in its own.
+            seconds: how long it acts.
+        """
+        x, y, z = (float(value) for value in force)
+        wrench, topic = Wrench(force=Vector3(x=x, y=y, z=z)), wrench_topic(port)
+
+        def begin() -> None:
+            if topic not in self._wrenches:
+                publisher = self._node.create_publisher(WrenchStamped, topic, 10)
+                self._wrenches[topic] = publisher
+            end = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
+            self._pushes[topic] = wrench, end
+
+        self._todo.put(begin)
+
+    def refer(self, position: Sequence[float], wxyz: Sequence[float], frame: str) -> None:
+        """Set the reference pose of the controller.
+
+        Args:
+            position: (3,) m.
+            wxyz: unit quaternion, the real part first.
+            frame: in whose axes; the inertial frame.
+        """
+        w, *imaginary = (float(value) for value in wxyz)
+        turn = Quaternion(w=w, **dict(zip("xyz", imaginary, strict=True)))
+        place = Point(**dict(zip("xyz", map(float, position), strict=True)))
+        message = PoseStamped(pose=Pose(position=place, orientation=turn))
+        message.header.frame_id = frame
+        self._todo.put(lambda: self._reference.publish(message))
+
+    def set_gain(self, name: str, value: float, reply: Reply) -> None:
+        """Set a parameter of the controller."""
+
+        def answered(future: "Future") -> None:
+            results = future.result().results
+            reply("" if results[0].successful else results[0].reason)
+
+        def ask() -> None:
+            if not self._parameters.services_are_ready():
+                reply("the controller does not answer")
+                return
+            wanted = Parameter(name, Parameter.Type.DOUBLE, value)
+            self._parameters.set_parameters([wanted]).add_done_callback(answered)
+
+        self._todo.put(ask)
+
+    def ask_gains(self, answer: Callable[[list[Gain]], None]) -> bool:
+        """Ask for the gains of the controller; return whether it is there to answer.
+
+        Called in the thread of the node.
+        """
+        client = self._parameters
+        if not client.services_are_ready():
+            return False
+
+        def listed(future: "Future") -> None:
+            names = list(future.result().result.names)
+            client.describe_parameters(names).add_done_callback(described)
+
+        def described(future: "Future") -> None:
+            found = [each for each in future.result().descriptors if _is_gain(each)]
+            names = [each.name for each in found]
+            client.get_parameters(names).add_done_callback(lambda got: valued(found, got))
+
+        def valued(found: list[ParameterDescriptor], future: "Future") -> None:
+            values = [each.double_value for each in future.result().values]
+            answer([_gain(each, value) for each, value in zip(found, values, strict=True)])
+
+        client.list_parameters().add_done_callback(listed)
+        return True
+
+    def _call(self, client: object, request: object, reply: Reply) -> None:
+        def answered(future: "Future") -> None:
+            response = future.result()
+            reply("" if response.success else response.message)
+
+        def ask() -> None:
+            if not client.service_is_ready():
+                reply("the simulator does not answer")
+                return
+            client.call_async(request).add_done_callback(answered)
+
+        self._todo.put(ask)
+
+
+def wrench_topic(port: str) -> str:
+    """Return the topic of a port's wrench: of the end effector (empty), ``base`` or a tool."""
+    if port == "base":
+        return "simulator/wrench_base"
+    return f"simulator/wrench/{tool_topic(port)}" if port else "simulator/wrench_end_effector"
+
+
+def _is_gain(descriptor: ParameterDescriptor) -> bool:
+    return (
+        descriptor.type == ParameterType.PARAMETER_DOUBLE
+        and not descriptor.read_only
+        and bool(descriptor.floating_point_range)
+    )
+
+
+def _gain(descriptor: ParameterDescriptor, value: float) -> Gain:
+    bounds = descriptor.floating_point_range[0]
+    return Gain(descriptor.name, descriptor.description, value, bounds.from_value, bounds.to_value)

@@ -1,0 +1,231 @@
+"""The controls of the page; each says the command that does the same in a terminal."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import viser
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from ..robot.commands import Commands, Gain, Reply, wrench_topic
+
+_END_EFFECTOR, _BASE = "end effector", "base"
+
+# The default push gives the whole robot this speed, m/s, in the default time, s.
+_SPEED, _SECONDS = 0.05, 0.15
+
+
+class Controls:
+    """Pause, step, reset, pushes, the reference and the gains."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        tab: Any,
+        commands: Commands,
+        model: VMSModel,
+        world_axes: str,
+        target: Callable[[], tuple[Array, Array]],
+    ) -> None:
+        """Add the controls to the page.
+
+        Args:
+            server: of the page.
+            tab: where on the page.
+            commands: of the node.
+            model: the robot.
+            world_axes: name of the inertial frame.
+            target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
+        """
+        self._server, self._tab, self._commands, self._model = server, tab, commands, model
+        self._frame, self._target = world_axes, target
+        self._handle: Any = None
+        with tab:
+            self._folders = [self._add_simulation(), self._add_push(), self._add_reference()]
+        self._gains: dict[str, Any] = {}
+
+    def remove(self) -> None:
+        """Take the controls from the page."""
+        self._show_handle(False)
+        for folder in self._folders:
+            folder.remove()
+
+    def _add_simulation(self) -> Any:
+        gui = self._server.gui
+        with gui.add_folder("Simulation") as folder:
+            paused = gui.add_checkbox("paused", initial_value=False)
+            steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
+            do = gui.add_button_group("", ("step", "reset"))
+            said = gui.add_markdown("")
+
+        @paused.on_update
+        def _(_: Any) -> None:
+            value = str(paused.value).lower()
+            self._say(
+                said,
+                f"ros2 service call {self._named('simulator/pause')} "
+                f"std_srvs/srv/SetBool '{{data: {value}}}'",
+            )
+            self._commands.pause(paused.value, self._replying(said))
+
+        @do.on_click
+        def _(_: Any) -> None:
+            if do.value == "reset":
+                self._say(
+                    said, f"ros2 service call {self._named('simulator/reset')} std_srvs/srv/Trigger"
+                )
+                self._commands.reset(self._replying(said))
+                return
+            self._say(
+                said,
+                f"ros2 service call {self._named('simulator/step')} "
+                f"vms_ph/srv/StepSimulation '{{steps: {steps.value}}}'",
+            )
+            self._commands.step(int(steps.value), self._replying(said))
+
+        return folder
+
+    def _add_push(self) -> Any:
+        gui, model = self._server.gui, self._model
+        ports = [_END_EFFECTOR, *([_BASE] if model.b else []), *model.tools]
+        force = float(f"{max(model.total_mass * _SPEED / _SECONDS, 0.1):.2g}")
+        with gui.add_folder("Push") as folder:
+            port = gui.add_dropdown("at", ports)
+            vector = gui.add_vector3("force (N)", initial_value=(force, 0.0, 0.0), step=0.1)
+            seconds = gui.add_number(
+                "for (s)", initial_value=_SECONDS, min=0.01, max=60.0, step=0.01
+            )
+            button = gui.add_button("push")
+            said = gui.add_markdown("")
+
+        def tell(_: Any) -> None:
+            name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
+            x, y, z = vector.value
+            frame = "" if name == "base" else "header: {frame_id: world}, "
+            self._say(
+                said,
+                f"ros2 topic pub --rate 50 {self._named(wrench_topic(name))} "
+                "geometry_msgs/msg/WrenchStamped "
+                f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'",
+            )
+
+        for each in (port, vector, seconds):
+            each.on_update(tell)
+        tell(None)
+
+        @button.on_click
+        def _(_: Any) -> None:
+            name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
+            self._commands.push(name, vector.value, seconds.value)
+
+        return folder
+
+    def _add_reference(self) -> Any:
+        gui = self._server.gui
+        with gui.add_folder("Reference") as folder:
+            shown = gui.add_checkbox("handle in the scene", initial_value=False)
+            self._reference_said = gui.add_markdown(
+                "Drag the handle to move the reference of the controller."
+            )
+
+        @shown.on_update
+        def _(_: Any) -> None:
+            self._show_handle(shown.value)
+
+        return folder
+
+    def _show_handle(self, shown: bool) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+        if not shown:
+            return
+        position, wxyz = self._target()
+        size = 0.25 * max(float(np.linalg.norm(position)), 0.4)
+        handle = self._server.scene.add_transform_controls(
+            "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
+        )
+        self._handle = handle
+
+        @handle.on_update
+        def _(_: Any) -> None:
+            x, y, z = handle.position
+            w, i, j, k = handle.wxyz
+            self._say(
+                self._reference_said,
+                f"ros2 topic pub --once {self._named('controller/reference_pose')} "
+                "geometry_msgs/msg/PoseStamped "
+                f"'{{header: {{frame_id: {self._frame}}}, pose: {{"
+                f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
+                f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
+            )
+            self._commands.refer(handle.position, handle.wxyz, self._frame)
+
+    def show_gains(self, gains: list[Gain]) -> None:
+        """Add a number for every gain of the controller."""
+        if self._gains or not gains:
+            return
+        gui = self._server.gui
+        with self._tab, gui.add_folder("Gains", expand_by_default=False) as folder:
+            said = gui.add_markdown("Parameters of the controller that may change while it runs.")
+            for gain in gains:
+                # The field steps by a hundredth of what the gain is now.
+                step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
+                self._gains[gain.name] = gui.add_number(
+                    gain.name,
+                    initial_value=gain.value,
+                    min=gain.least,
+                    max=gain.most,
+                    step=step,
+                    hint=gain.description,
+                )
+        self._folders.append(folder)
+        for gain in gains:
+            self._gains[gain.name].on_update(self._setting(gain, said))
+
+    def _setting(self, gain: Gain, said: Any) -> Callable[[Any], None]:
+        """Return what happens when the field of a gain is changed."""
+        field, accepted = self._gains[gain.name], [gain.value]
+
+        def changed(_: Any) -> None:
+            value = float(field.value)
+            if value == accepted[0]:
+                return
+            self._say(said, f"ros2 param set {self._named('controller')} {gain.name} {value!r}")
+            reply = self._replying(said)
+
+            def answered(why: str) -> None:
+                if why:
+                    field.value = accepted[0]
+                else:
+                    accepted[0] = value
+                reply(why)
+
+            self._commands.set_gain(gain.name, value, answered)
+
+        return changed
+
+    def _named(self, name: str) -> str:
+        """Return the full name of a topic, a service or a node."""
+        return self._commands.full_name(name)
+
+    @staticmethod
+    def _say(said: Any, command: str) -> None:
+        said.content = _shell(command)
+
+    @staticmethod
+    def _replying(said: Any) -> Reply:
+        """Return what shows a refusal below the command."""
+        command = said.content
+
+        def reply(why: str) -> None:
+            if why:
+                said.content = f"{command}\n\n**not done**: {why}"
+
+        return reply
+
+
+def _shell(command: str) -> str:
+    return f"```sh\n{command}\n```"

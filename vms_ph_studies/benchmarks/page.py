@@ -1,0 +1,70 @@
+"""A Markdown page of benchmarks: a dated table of each, replaced when it is measured again."""
+
+import datetime
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import Benchmark
+from .timing import Timing
+
+SUBJECTS = ("dynamics", "libraries", "growth")
+"""The benchmarks of the page, in its order."""
+
+_TITLE = """# Benchmarks
+
+Computation times of this project and of libraries that users would pick instead, measured
+alternately in one process on one machine: compare the ratios, not the times.
+`vms-ph bench --page docs/benchmarks.md` writes this page anew; libraries that are not installed are
+skipped by name, and one whose accelerations are not those of Pinocchio is left out.
+"""
+
+
+def section(
+    benchmark: Benchmark,
+    timings: Sequence[Timing],
+    robot: str,
+    base: str,
+    versions: Mapping[str, str],
+) -> str:
+    """Return the table of one benchmark with date, machine and versions, in Markdown."""
+    medians = {t.case.name: t.median for t in timings}
+    rows = []
+    for t in timings:
+        ratio = t.median / medians[t.case.reference or benchmark.reference]
+        limit = "" if t.case.limit is None else f"{t.case.limit:g}"
+        rows.append(f"| {t.case.name} | {t.median * 1e6:.3g} | {ratio:.2f} | {limit} |")
+    at = f"{robot}, {base} base" if base else robot
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    used = ", ".join(f"{name} {version}" for name, version in versions.items())
+    lines = [
+        f"## {benchmark.title[0].upper()}{benchmark.title[1:]}: {at}",
+        f"{today}, {machine()}; {used}.",
+        "",
+        "| call | median, us | ratio | at most |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+    note = benchmark.note() if benchmark.note else ""
+    return "\n".join([*lines, *(["", f"{note[0].upper()}{note[1:]}."] if note else [])]) + "\n"
+
+
+def machine() -> str:
+    """Return the processor and the number of cores."""
+    name = platform.processor() or platform.machine()
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        found = None
+    return f"{found[1] if found else name}, {os.cpu_count()} cores"
+
+
+def updated(page: str, sections: Mapping[str, str]) -> str:
+    """Return the page with these sections by benchmark id; others are kept, in the page's order."""
+    kept = dict(re.findall(r"<!-- (\w+) -->\n(.*?)(?=<!-- \w+ -->|\Z)", page, re.S))
+    kept |= dict(sections)
+    order = sorted(kept, key=lambda name: SUBJECTS.index(name) if name in SUBJECTS else 99)
+    parts = [f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in order]
+    return "\n".join([_TITLE, *parts])

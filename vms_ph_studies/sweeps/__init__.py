@@ -1,0 +1,19 @@
+"""Sweeps: parameter and Monte Carlo studies of a function, on all cores or on a cluster."""
+
+from .progress import SweepProgress
+from .results import Results
+from .study_file import SweepStudy, read_study
+from .summary import SweepSummary
+from .sweep import Sweep
+from .target import Target, target_names
+
+__all__ = [
+    "Results",
+    "Sweep",
+    "SweepProgress",
+    "SweepStudy",
+    "SweepSummary",
+    "Target",
+    "read_study",
+    "target_names",
+]

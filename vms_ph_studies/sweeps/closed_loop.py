@@ -1,0 +1,268 @@
+"""A target of sweeps: a robot with a control law, pushed at its end effector."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_controllers import Controller, Reference, RobotState, Status
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_dynamics import Allocation, StandardForm, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_io.robot_settings import RobotSettings
+
+# Steps between two samples of displacement and kinetic energy.
+_SAMPLE = 5
+# Displacement below which the end effector has settled, as a share of the largest.
+_SETTLED = 0.05
+
+
+def closed_loop(
+    *,
+    robot: str = "panda",
+    base: str = "",
+    end_effector: str = "",
+    inertia: str = "",
+    gravity: str = "",
+    controller: str = "auto",
+    gains: Mapping[str, float] | None = None,
+    positions: Mapping[str, float] | None = None,
+    spread: float = 0.0,
+    force: Sequence[float] = (10.0, 0.0, 0.0),
+    force_duration: float = 0.15,
+    payload: float = 0.0,
+    inertia_scale: float = 1.0,
+    friction: bool = False,
+    seconds: float = 1.0,
+    step: float = 1e-3,
+    native: bool | None = None,
+    seed: int = 0,
+) -> dict[str, object]:
+    """Return the response of a controlled robot to a push at its end effector.
+
+    Args:
+        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file.
+        base: auto, fixed, planar or floating; the robot's if empty.
+        end_effector: frame of the push; the robot's if empty.
+        inertia: what is done about inertias of no rigid body, see :class:`RobotSettings`.
+        gravity: three numbers, m/s^2; the robot's if empty.
+        controller: as for ``vms-ph demo``; it holds the pose at the start.
+        gains: of the law, by name.
+        positions: of joints at the start, rad or m, by name.
+        spread: largest random change of every joint at the start, rad or m.
+        force: (3,) at the end effector in world axes, N.
+        force_duration: how long it acts from the start, s.
+        payload: mass of a point at the end effector that the law does not know, kg.
+        inertia_scale: inertia of every body of the robot relative to what the law knows.
+        friction: whether the viscous friction of the joints acts.
+        seconds: simulated time, s.
+        step: control and integrator step, s.
+        native: whether law and integrator run in C++; where they can, if None.
+        seed: of the random start.
+
+    Returns:
+        Displacements of the end effector (m), its settling time (s), energies (J; supplied through
+        each port, dissipated, and the error of their balance), the lowest tank level (J) and
+        authority, and the shares of the samples with saturated and safe outputs.
+
+    Raises:
+        VmsPhError: a value is not accepted, or the motion cannot be integrated.
+    """
+    if not (0.0 < step <= seconds and force_duration >= 0.0):
+        raise OptionError(
+            f"step={step:g}, seconds={seconds:g}, force_duration={force_duration:g}: a step above "
+            "zero and not above seconds, and no negative duration are accepted"
+        )
+    if len(force) != 3:
+        raise OptionError(f"force={list(force)}: expected three numbers, N in world axes")
+    settings = RobotSettings(robot, base, end_effector, inertia=inertia, gravity=gravity)
+    model, home, allocation = _robot(settings)
+    law = make_controller(controller, model, allocation)
+    law.gains = _with_gains(law, gains or {})
+    q = _start(model, home, positions or {}, spread, seed)
+    plant = _with_errors(model, payload, inertia_scale)
+    run = _Run(model, plant, law, allocation, q, step, friction, native)
+    push = External(wrench_end_effector=np.array([*force, 0.0, 0.0, 0.0]), in_tool_axes=False)
+    steps = round(seconds / step)
+    pushed = min(round(force_duration / step), steps)
+    run.begin(push if pushed else External())
+    run.advance(pushed, then=External())
+    run.advance(steps - pushed, then=External())
+    return run.found()
+
+
+class _Run:
+    """One simulation with its samples."""
+
+    def __init__(
+        self,
+        model: VMSModel,
+        plant: VMSModel,
+        law: Controller,
+        allocation: Allocation | None,
+        q: Array,
+        step: float,
+        friction: bool,
+        native: bool | None,
+    ) -> None:
+        self._plant = plant
+        guard = make_guard(law, allocation, native=native)
+        guard.reset(RobotState(q, np.zeros(model.nv)))
+        self._levels: list[float] = []
+        self._authorities: list[float] = []
+        self._statuses: list[int] = []
+        hold = Reference()
+
+        def control(q: Array, v: Array, dt: float) -> Any:
+            command = guard.update(RobotState(q, v), hold, dt)
+            self._levels.append(command.energy.tank_level)
+            self._authorities.append(command.authority)
+            self._statuses.append(int(command.status))
+            return command
+
+        self._data = plant.tree.pinocchio.createData()
+        self._frame = plant.tree.pinocchio.getFrameId(plant.end_effector)
+        self._home = self._place(q)
+        self._stored = plant.evaluate(q, np.zeros(plant.nv)).potential_energy
+        self._simulation = Simulation(
+            StandardForm(plant), q, step, control, friction, native=native
+        )
+        self._samples = [(0.0, 0.0, 0.0)]
+
+    def begin(self, acting: External) -> None:
+        """Apply efforts from the start on."""
+        self._acting = acting
+        self._simulation.hold(acting)
+
+    def advance(self, steps: int, then: External) -> None:
+        """Simulate steps with the present efforts, and apply others from their end on."""
+        for left in range(steps, 0, -_SAMPLE):
+            last = left <= _SAMPLE
+            self._simulation.advance(min(_SAMPLE, left), then if last else self._acting)
+            if not self._simulation.is_finite():
+                raise VmsPhError(
+                    f"the motion cannot be integrated beyond {self._simulation.time:.6g} s: "
+                    f"{self._simulation.failure or 'the state is not finite'}"
+                )
+            now = self._simulation.sample()
+            moved = float(np.linalg.norm(self._place(now.q) - self._home))
+            d = self._plant.evaluate(now.q, now.v)
+            self._samples.append((now.time, moved, d.kinetic_energy))
+        self._acting = then
+
+    def found(self) -> dict[str, object]:
+        """Return what the samples say."""
+        now = self._simulation.sample()
+        d = self._plant.evaluate(now.q, now.v)
+        stored = d.kinetic_energy + d.potential_energy - self._stored
+        times, moved, kinetic = np.array(self._samples).T
+        away = times[moved > _SETTLED * moved.max()] if moved.max() > 0.0 else np.zeros(1)
+        statuses = np.array(self._statuses)
+        supplied = {f"supplied_{name}": energy for name, energy in now.port_energy.items()}
+        return {
+            "peak_displacement": moved.max(),
+            "final_displacement": moved[-1],
+            "settling_time": away[-1] if away[-1] < times[-1] else None,
+            "peak_kinetic_energy": kinetic.max(),
+            "final_kinetic_energy": kinetic[-1],
+            **supplied,
+            "dissipated": now.dissipated,
+            "balance_error": stored + now.dissipated - sum(now.port_energy.values()),
+            "lowest_tank_level": min(self._levels),
+            "lowest_authority": min(self._authorities),
+            "saturated_share": np.mean(statuses == Status.SATURATED),
+            "holding_share": np.mean(statuses == Status.HOLDING),
+        }
+
+    def _place(self, q: Array) -> Array:
+        m = self._plant.tree.pinocchio
+        pin.framesForwardKinematics(m, self._data, q)
+        return np.array(self._data.oMf[self._frame].translation)
+
+
+@lru_cache(maxsize=16)
+def _robot(settings: RobotSettings) -> tuple[VMSModel, Array, Allocation | None]:
+    """Return model, home configuration and actuators; a worker reads a description once."""
+    description = settings.description()
+    model = settings.model(description)
+    home = settings.initial_configuration(model, description)
+    home.setflags(write=False)
+    return model, home, settings.allocation()
+
+
+def _with_gains(law: Controller, given: Mapping[str, float]) -> Any:
+    """Return the gains of a law with some of them changed.
+
+    Raises:
+        OptionError: a gain is unknown or out of its bounds.
+    """
+    known = {item.name: item for item in dataclasses.fields(law.gains)}
+    for name, value in given.items():
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            raise OptionError(
+                f"{type(law).__name__} has no gain '{name}'{hint}; it has {', '.join(known)}"
+            )
+        low, high = (known[name].metadata.get(key) for key in ("low", "high"))
+        if low is not None and high is not None and not low <= value <= high:
+            raise OptionError(f"gain {name}={value:g}: accepted are {low:g} to {high:g}")
+    # A whole number in a study file is a number like any other.
+    kinds = {name: type(getattr(law.gains, name)) for name in given}
+    return replace(law.gains, **{name: kinds[name](value) for name, value in given.items()})
+
+
+def _start(
+    model: VMSModel, home: Array, positions: Mapping[str, float], spread: float, seed: int
+) -> Array:
+    for name in positions:
+        if name not in model.joint_names:
+            close = get_close_matches(name, model.joint_names, n=1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            raise OptionError(
+                f"'{name}' is no joint of '{model.name}'{hint}; its joints are "
+                f"{', '.join(model.joint_names)}"
+            )
+    present = model.joint_positions(home)
+    rng = np.random.default_rng(seed)
+    changes = spread * rng.uniform(-1.0, 1.0, model.n)
+    for k, name in enumerate(model.joint_names):
+        if name in positions:
+            changes[k] += positions[name] - present[k]
+    return model.integrate(home, np.concatenate([np.zeros(model.b), changes]))
+
+
+def _with_errors(model: VMSModel, payload: float, scale: float) -> VMSModel:
+    """Return the robot that is simulated: with a payload, and inertias relative to the model's.
+
+    Raises:
+        OptionError: a mass is not positive, or the robot is one that cannot be changed so.
+    """
+    if payload == 0.0 and scale == 1.0:
+        return model
+    if payload < 0.0 or scale <= 0.0:
+        raise OptionError(
+            f"payload={payload:g}, inertia_scale={scale:g}: a payload of at least zero and a scale "
+            "above zero are accepted"
+        )
+    if not model.is_plain:
+        raise OptionError(
+            f"'{model.name}' has joints that mimic others or a fluid; payload and inertia_scale "
+            "are for robots without"
+        )
+    m = model.pinocchio
+    for k in range(1, m.njoints):
+        body = m.inertias[k]
+        m.inertias[k] = pin.Inertia(scale * body.mass, body.lever, scale * body.inertia)
+    frame = m.frames[m.getFrameId(model.end_effector)]
+    point = pin.Inertia(payload, np.zeros(3), np.zeros((3, 3)))
+    m.inertias[frame.parentJoint] += frame.placement.act(point)
+    return VMSModel.from_pinocchio(m, model.end_effector, inertia="as_given", tools=model.tools)

@@ -1,0 +1,94 @@
+"""Evaluation of points by the workers of a Dask cluster, which plans, repeats and balances."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .evaluation import Record, evaluate_points
+from .points import Point
+from .target import Target
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Points are sent in batches of about this duration, s: short to lose little, long enough that
+# sending them takes no time.
+_BATCH = 1.0
+_LARGEST_BATCH = 500
+# Batches that wait at the scheduler for each worker.
+_AHEAD = 3
+
+
+def evaluated(client: "Client", target: Target, points: Iterable[Point]) -> Iterator[list[Record]]:
+    """Yield the records of points as they come in, in any order.
+
+    The scheduler gives what a worker leaves behind to the others. Points whose batch ended several
+    workers are computed again, one at a time with nothing beside them; the one that ends its
+    workers even then has failed.
+
+    Raises:
+        VmsPhError: the connection to the cluster is lost, or its workers cannot load the target.
+    """
+    suspects: list[Point] = []
+    for points_of, future in _batches(client, target, points):
+        if _outcome(future) == "killed":
+            suspects += points_of
+        else:
+            yield future.result()
+    for point in suspects:
+        for _, future in _batches(client, target, [point]):
+            if _outcome(future) == "killed":
+                error = "KilledWorker: every process that computed this point has ended"
+                yield [Record(point.id, {}, error)]
+            else:
+                yield future.result()
+
+
+def _batches(
+    client: "Client", target: Target, points: Iterable[Point]
+) -> Iterator[tuple[list[Point], Any]]:
+    """Yield each batch with its future once that is complete."""
+    from distributed import as_completed
+
+    waiting, size = deque(points), 1
+    sent: dict[Any, list[Point]] = {}
+    complete = as_completed(loop=client.loop)
+    while waiting or sent:
+        workers = max(1, sum(client.nthreads().values()))
+        while waiting and len(sent) < workers * (1 + _AHEAD):
+            # Towards the end the batches become smaller, so that all workers end together.
+            count = max(1, min(size, len(waiting) // (2 * workers)))
+            batch = [waiting.popleft() for _ in range(min(count, len(waiting)))]
+            # Pure tasks of the same content would be computed once, also after a failure.
+            future = client.submit(evaluate_points, target, batch, pure=False)
+            sent[future.key] = batch
+            complete.add(future)
+        future = next(complete)
+        batch = sent.pop(future.key)
+        if future.status == "finished":
+            spent = sum(record.seconds for record in future.result()) / len(batch)
+            fitting = int(_BATCH / spent) if spent > 0.0 else _LARGEST_BATCH
+            size = max(1, min(fitting, 4 * size, _LARGEST_BATCH))
+        yield batch, future
+
+
+def _outcome(future: Any) -> str:
+    from distributed import KilledWorker
+
+    if future.status == "finished":
+        return "finished"
+    if future.status != "error":
+        raise VmsPhError(
+            "the connection to the cluster is lost; what is computed is kept, and the same command "
+            "continues"
+        )
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        return "killed"
+    if isinstance(error, VmsPhError):
+        raise VmsPhError(f"on a worker: {error}") from None
+    raise VmsPhError(
+        f"on a worker: {type(error).__name__}: {error}; install the same packages on all workers"
+    ) from None

@@ -1,0 +1,169 @@
+"""Distributions of sampled parameters, each a map from (0, 1) to values."""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass, fields
+from itertools import accumulate
+from math import exp, floor, isfinite, log
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+from vms_ph_dynamics.errors import OptionError
+
+Scalar = float | int | str | bool
+
+
+class Distribution(ABC):
+    """A distribution: its inverse distribution function.
+
+    Attributes:
+        form: how it is written in a study file.
+    """
+
+    form: ClassVar[str]
+
+    @abstractmethod
+    def value(self, u: float) -> Scalar:
+        """Return the value that a share ``u`` in (0, 1) of all values does not exceed."""
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Uniform between two bounds."""
+
+    low: float
+    high: float
+    form: ClassVar[str] = "uniform: {low: NUMBER, high: NUMBER}"
+
+    def __post_init__(self) -> None:
+        _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
+
+    def value(self, u: float) -> Scalar:
+        """Return the value at a share."""
+        return self.low + u * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class LogUniform(Distribution):
+    """Uniform in the logarithm between two positive bounds."""
+
+    low: float
+    high: float
+    form: ClassVar[str] = "log_uniform: {low: NUMBER, high: NUMBER}"
+
+    def __post_init__(self) -> None:
+        _require(
+            0.0 < self.low < self.high,
+            f"0 < low < high is required; given: low={self.low:g}, high={self.high:g}",
+        )
+
+    def value(self, u: float) -> Scalar:
+        """Return the value at a share."""
+        return exp(log(self.low) + u * (log(self.high) - log(self.low)))
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """Normal, and truncated where bounds are given."""
+
+    mean: float
+    deviation: float
+    low: float = float("-inf")
+    high: float = float("inf")
+    form: ClassVar[str] = "normal: {mean: NUMBER, deviation: NUMBER, low: NUMBER, high: NUMBER}"
+
+    def __post_init__(self) -> None:
+        _require(self.deviation > 0.0, f"deviation={self.deviation:g} must be above zero")
+        _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
+        inside = self._law.cdf(self.high) - self._law.cdf(self.low)
+        _require(inside > 1e-9, "no value of this distribution lies between low and high")
+
+    @property
+    def _law(self) -> NormalDist:
+        return NormalDist(self.mean, self.deviation)
+
+    def value(self, u: float) -> Scalar:
+        """Return the value at a share."""
+        law = self._law
+        below, above = law.cdf(self.low), law.cdf(self.high)
+        return min(max(law.inv_cdf(below + u * (above - below)), self.low), self.high)
+
+
+@dataclass(frozen=True)
+class Integers(Distribution):
+    """Whole numbers between two bounds, both included, equally likely."""
+
+    low: float
+    high: float
+    form: ClassVar[str] = "integers: {low: WHOLE NUMBER, high: WHOLE NUMBER}"
+
+    def __post_init__(self) -> None:
+        whole = float(self.low).is_integer() and float(self.high).is_integer()
+        _require(
+            whole and self.low <= self.high,
+            f"whole numbers low <= high are required; given: low={self.low}, high={self.high}",
+        )
+
+    def value(self, u: float) -> Scalar:
+        """Return the value at a share."""
+        return int(self.low) + floor(u * (int(self.high) - int(self.low) + 1))
+
+
+@dataclass(frozen=True)
+class Choice(Distribution):
+    """One of some values, equally likely or by weights."""
+
+    of: tuple[Scalar, ...]
+    weights: tuple[float, ...] = ()
+    form: ClassVar[str] = "choice: {of: [VALUE, ...], weights: [NUMBER, ...]}"
+
+    def __post_init__(self) -> None:
+        _require(bool(self.of), "'of' must list at least one value")
+        weights = self.weights or (1.0,) * len(self.of)
+        _require(
+            len(weights) == len(self.of) and all(w > 0.0 for w in weights),
+            f"'weights' must be {len(self.of)} numbers above zero, one for each value",
+        )
+
+    def value(self, u: float) -> Scalar:
+        """Return the value at a share."""
+        weights = self.weights or (1.0,) * len(self.of)
+        sums = list(accumulate(weights))
+        return self.of[min(bisect_right(sums, u * sums[-1]), len(self.of) - 1)]
+
+
+DISTRIBUTIONS: dict[str, type[Distribution]] = {
+    "uniform": Uniform,
+    "log_uniform": LogUniform,
+    "normal": Normal,
+    "integers": Integers,
+    "choice": Choice,
+}
+
+
+def make_distribution(name: str, given: dict[str, Any]) -> Distribution:
+    """Return a distribution by its name and numbers.
+
+    Raises:
+        OptionError: a number is missing, unknown or not accepted.
+    """
+    kind = DISTRIBUTIONS[name]
+    accepted = [item.name for item in fields(kind)]  # type: ignore[arg-type]
+    for key, value in given.items():
+        if key not in accepted:
+            raise OptionError(f"'{key}' is unknown; it is written {kind.form}")
+        if isinstance(value, list):
+            given = {**given, key: tuple(value)}
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise OptionError(f"'{key}' must be a number; given: {value!r}; write {kind.form}")
+    try:
+        return kind(**given)
+    except TypeError:
+        raise OptionError(
+            f"it lacks numbers; given: {', '.join(given) or 'nothing'}; write {kind.form}"
+        ) from None
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise OptionError(what)

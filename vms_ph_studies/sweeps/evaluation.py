@@ -1,0 +1,96 @@
+"""Evaluation of points on a worker: a record for each, also for those that fail."""
+
+import math
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from enum import Enum
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.errors import OptionError
+
+from .points import Point
+from .target import Target
+
+_LONGEST_TRACE = 4000
+
+
+@dataclass(frozen=True)
+class Record:
+    """What became of a point.
+
+    Attributes:
+        point: id of the point.
+        results: what the target returned, by name; empty for a failed point.
+        error: type and text of the error; empty for a computed point.
+        trace: the traceback of the error.
+        seconds: duration of the evaluation.
+    """
+
+    point: str
+    results: Mapping[str, Any]
+    error: str = ""
+    trace: str = ""
+    seconds: float = 0.0
+
+
+def evaluate_points(target: Target, points: Sequence[Point]) -> list[Record]:
+    """Return the records of points.
+
+    Raises:
+        TargetError: the target cannot be loaded here; no point can.
+    """
+    target.function()
+    return [_evaluate(target, point) for point in points]
+
+
+def _evaluate(target: Target, point: Point) -> Record:
+    begun = perf_counter()
+    try:
+        results = plain_results(target.evaluate(point.parameters, point.seed), point.parameters)
+    except Exception as error:  # a failed point is a result of the study
+        text = f"{type(error).__name__}: {error}"
+        trace = traceback.format_exc()[-_LONGEST_TRACE:]
+        return Record(point.id, {}, text, trace, perf_counter() - begun)
+    return Record(point.id, results, seconds=perf_counter() - begun)
+
+
+def plain_results(given: object, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a target returned as plain values by name.
+
+    Raises:
+        OptionError: it is no mapping of plain values, or a name is that of a parameter.
+    """
+    if is_dataclass(given) and not isinstance(given, type):
+        given = asdict(given)
+    if not isinstance(given, Mapping):
+        given = {"result": given}
+    found = {str(name): _plain(str(name), value) for name, value in given.items()}
+    for name in found:
+        if name in parameters or name in RESERVED:
+            raise OptionError(f"the result '{name}' has the name of another column; rename it")
+    return found
+
+
+RESERVED = ("point", "run", "seed", "status", "error")
+"""Names of columns of the table besides parameters and results."""
+
+
+def _plain(name: str, value: object) -> Any:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if not math.isnan(value) else math.nan  # one nan, whatever its bits
+    if isinstance(value, list | tuple):
+        return [_plain(name, item) for item in value]
+    raise OptionError(
+        f"the result '{name}' is of type {type(value).__name__}; accepted are numbers, text, "
+        "true, false, None and lists of them"
+    )

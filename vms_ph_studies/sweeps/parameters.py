@@ -1,0 +1,136 @@
+"""The parameters of a sweep: fixed, varied over a grid, or sampled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import exp, isfinite, log
+from typing import Any
+
+from vms_ph_dynamics.errors import OptionError
+
+from .distributions import DISTRIBUTIONS, Distribution, Scalar, make_distribution
+from .draws import uniform
+
+Value = Scalar | list[Scalar]
+
+_RANGE = "{from: NUMBER, to: NUMBER, count: WHOLE NUMBER, spacing: linear or log}"
+_FORMS = (
+    "a value, a list of values (a grid), "
+    f"{_RANGE}, {{value: VALUE}}, or one of {', '.join(DISTRIBUTIONS)}"
+)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A parameter with one value."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A parameter that takes each of its values."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A parameter that is drawn for every run; a list of ``size`` numbers if ``size`` is given."""
+
+    distribution: Distribution
+    size: int | None = None
+
+    def draw(self, seed: int, name: str, run: int) -> Value:
+        """Return the value of a run."""
+        if self.size is None:
+            return self.distribution.value(uniform(seed, name, run))
+        return [self.distribution.value(uniform(seed, name, run, k)) for k in range(self.size)]
+
+
+Parameter = Fixed | Grid | Sampled
+
+
+def read_parameter(name: str, given: Any) -> Parameter:
+    """Return a parameter as it is written in a study file.
+
+    Raises:
+        OptionError: it is not written in an accepted form.
+    """
+    try:
+        if isinstance(given, dict):
+            return _read_mapping(given)
+        if isinstance(given, list):
+            return _grid([_value(item) for item in given])
+        return Fixed(_value(given))
+    except OptionError as error:
+        raise OptionError(f"parameter '{name}': {error}") from None
+
+
+def _read_mapping(given: Mapping[Any, Any]) -> Parameter:
+    keys = [str(key) for key in given]
+    if keys == ["value"]:
+        return Fixed(_value(given["value"]))
+    if keys == ["values"] and isinstance(given["values"], list):
+        return _grid([_value(item) for item in given["values"]])
+    if "from" in keys or "to" in keys:
+        return _range({str(key): value for key, value in given.items()})
+    named = [key for key in keys if key in DISTRIBUTIONS]
+    if len(named) != 1 or not set(keys) <= {named[0], "size"}:
+        wrong = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
+        close = get_close_matches(wrong, [*DISTRIBUTIONS, "from", "value", "values"], n=1)
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_FORMS}")
+    inner, size = given[named[0]], given.get("size")
+    if not isinstance(inner, dict):
+        raise OptionError(f"given: {inner!r}; write {DISTRIBUTIONS[named[0]].form}")
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise OptionError(f"'size' must be a whole number above zero; given: {size!r}")
+    try:
+        return Sampled(make_distribution(named[0], {str(k): v for k, v in inner.items()}), size)
+    except OptionError as error:
+        raise OptionError(f"{named[0]}: {error}") from None
+
+
+def _range(given: dict[str, Any]) -> Grid:
+    unknown = set(given) - {"from", "to", "count", "spacing"}
+    numbers = [given.get("from"), given.get("to")]
+    count, spacing = given.get("count"), given.get("spacing", "linear")
+    is_range = all(_is_number(number) for number in numbers) and not unknown
+    if not is_range or isinstance(count, bool) or not isinstance(count, int) or count < 2:
+        raise OptionError(f"given: {given}; a range is {_RANGE}, with a count of at least 2")
+    low, high = float(given["from"]), float(given["to"])
+    if spacing not in ("linear", "log") or (spacing == "log" and min(low, high) <= 0.0):
+        raise OptionError(
+            f"spacing: {spacing}; accepted are linear, and log between numbers above zero"
+        )
+    if spacing == "log":
+        inner = [exp(log(low) + k * (log(high) - log(low)) / (count - 1)) for k in range(count)]
+    else:
+        inner = [low + k * (high - low) / (count - 1) for k in range(count)]
+    return _grid([low, *inner[1:-1], high])
+
+
+def _grid(values: list[Value]) -> Grid:
+    if not values:
+        raise OptionError("the list is empty; give at least one value")
+    for k, value in enumerate(values):
+        if any(value == other and type(value) is type(other) for other in values[:k]):
+            raise OptionError(f"the value {value!r} is listed twice; every point is computed once")
+    return Grid(tuple(values))
+
+
+def _value(given: Any) -> Value:
+    if isinstance(given, list) and given and all(_is_scalar(item) for item in given):
+        return list(given)
+    if not _is_scalar(given):
+        raise OptionError(f"given: {given!r}; accepted are {_FORMS}")
+    return given
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool) and isfinite(given)
+
+
+def _is_scalar(given: Any) -> bool:
+    return isinstance(given, str | bool) or _is_number(given)

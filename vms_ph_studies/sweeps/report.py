@@ -1,0 +1,135 @@
+"""The report of a sweep: one HTML file with plots, statistics and failures."""
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import __version__
+
+from .evaluation import Record
+from .plots import plots
+from .progress import in_words
+from .results import Results
+from .study_file import SweepStudy
+from .summary import SweepSummary
+
+_MOST_FAILURES = 20
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1250px; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; margin: 0.5em 0 }
+td, th { border-bottom: 1px solid #ddd; padding: 0.15em 0.8em; text-align: left }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+pre { background: #f4f4f4; padding: 0.8em; overflow-x: auto }
+img { max-width: 100% }
+"""
+
+
+def write_report(
+    study: SweepStudy,
+    results: Results,
+    records: Mapping[str, Record],
+    summary: SweepSummary,
+    file: Path,
+) -> Path:
+    """Write the report."""
+    spent = sum(records[point].seconds for point in results.columns["point"])
+    parts = [
+        f"<h1>{escape(study.title)}</h1>",
+        f"<p>{escape(study.name)}, computed with vms_ph {escape(__version__)}: "
+        f"{summary.done} of {summary.total} points computed, {summary.failed} failed, "
+        f"{summary.missing} missing; {in_words(spent)} of computation.</p>",
+        "<h2>Results</h2>",
+        _statistics(results),
+        *_images(study, results),
+        "<h2>Failures</h2>",
+        _failures(study, results, records),
+        "<h2>Study</h2>",
+        f"<pre>{escape(study.text)}</pre>",
+    ]
+    page = (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        f"<title>{escape(study.title)}</title><style>{_STYLE}</style></head><body>\n"
+        + "\n".join(parts)
+        + "\n</body></html>\n"
+    )
+    beside = file.with_suffix(".part")
+    beside.write_text(page, encoding="utf-8")
+    os.replace(beside, file)
+    return file
+
+
+def _statistics(results: Results) -> str:
+    rows = []
+    for name in results.outputs:
+        values = results.numbers(name)
+        if values is None:
+            kinds = {str(value) for value in results.columns[name] if value is not None}
+            rows.append([name, f"{len(kinds)} different values", "", "", "", "", ""])
+            continue
+        finite = np.array(values)[np.isfinite(values)]
+        if not len(finite):
+            rows.append([name, "no finite value", "", "", "", "", ""])
+            continue
+        quantiles = np.quantile(finite, (0.0, 0.05, 0.5, 0.95, 1.0))
+        rows.append([name, f"{finite.mean():.4g}", *(f"{value:.4g}" for value in quantiles)])
+    head = ["result", "mean", "least", "5 %", "median", "95 %", "largest"]
+    return _table(head, rows) if rows else "<p>There are no results.</p>"
+
+
+def _images(study: SweepStudy, results: Results) -> Iterable[str]:
+    for name, image in plots(study, results):
+        data = base64.b64encode(image).decode()
+        yield (
+            f"<h3>{escape(name)}</h3>\n"
+            f"<img alt='{escape(name, quote=True)}' src='data:image/png;base64,{data}'>"
+        )
+
+
+def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]) -> str:
+    kinds: dict[str, list[int]] = {}
+    for row, error in enumerate(results.columns["error"]):
+        if error is not None:
+            # Errors that differ in their numbers only are of one kind.
+            kinds.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", error), []).append(row)
+    if not kinds:
+        return "<p>No point failed.</p>"
+    ranked = sorted(kinds.values(), key=len, reverse=True)
+    varied = study.varied
+    rows, traces = [], []
+    for of in ranked[:_MOST_FAILURES]:
+        first = of[0]
+        record = records[results.columns["point"][first]]
+        values = ", ".join(f"{name} = {_short(results.columns[name][first])}" for name in varied)
+        rows.append([record.error[:300], str(len(of)), record.point, values])
+        if record.trace:
+            traces.append(
+                f"<details><summary>traceback of {record.point}</summary>"
+                f"<pre>{escape(record.trace)}</pre></details>"
+            )
+    left = len(ranked) - _MOST_FAILURES
+    more = f"<p>{left} further kinds are in the table only.</p>" if left > 0 else ""
+    head = ["error", "points", "one of them", "its parameters"]
+    return _table(head, rows) + more + "\n".join(traces)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td{_align(cell)}>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{top}</tr>\n{body}</table>"
+
+
+def _align(cell: str) -> str:
+    return " class='number'" if re.fullmatch(r"[-+\d.einfa]+", cell) else ""

@@ -1,0 +1,185 @@
+"""A sweep in a folder: computed, interrupted, resumed, and written as table and report."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from time import monotonic
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from . import results as table
+from .cluster import connected
+from .dispatch import evaluated
+from .evaluation import Record
+from .journal import Journal, set_aside
+from .points import Point
+from .progress import OnProgress, SweepProgress
+from .report import write_report
+from .results import Results
+from .study_file import SweepStudy
+from .summary import SweepSummary
+
+STUDY = "study.yaml"
+REPORT = "report.html"
+
+
+class Sweep:
+    """A study and the folder with its records.
+
+    Attributes:
+        study: the study.
+        folder: the folder.
+    """
+
+    def __init__(
+        self, study: SweepStudy, folder: Path, *, restart: bool = False, keep: bool = False
+    ) -> None:
+        """Open the folder of a study; what is computed there already counts.
+
+        Args:
+            study: the study.
+            folder: folder for journal, table and report; made if missing.
+            restart: set earlier records aside.
+            keep: keep earlier records although the code of the target has changed since.
+
+        Raises:
+            VmsPhError: the folder has records of another target or of other code, or another
+                process uses it.
+        """
+        self.study, self.folder = study, folder
+        if restart:
+            set_aside(folder)
+        self._journal = Journal(folder, study.target.name, study.target.digest)
+        try:
+            self._check_origin(keep)
+            (folder / STUDY).write_text(study.text, encoding="utf-8")
+        except OSError as error:
+            self.close()
+            raise VmsPhError(f"{folder} cannot be written: {error.strerror}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Sweep":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another process use the folder."""
+        self._journal.close()
+
+    def remaining(self, retry_failed: bool = False) -> list[Point]:
+        """Return the points to compute.
+
+        Args:
+            retry_failed: those that failed before are to be computed too.
+        """
+        known = self._journal.records
+        return [
+            point
+            for point in self.study.points
+            if point.id not in known or (retry_failed and known[point.id].error)
+        ]
+
+    def run(
+        self,
+        cluster: str = "",
+        workers: int = 0,
+        progress: OnProgress | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        """Compute the remaining points; a record is durable before it is reported as done.
+
+        Args:
+            cluster: address of a Dask scheduler or path of its scheduler file; empty for this
+                machine.
+            workers: number of processes of this machine; 0 for one per core.
+            progress: called after each batch of points.
+            retry_failed: compute failed points again.
+
+        Raises:
+            VmsPhError: the cluster is not there, is lost, or cannot load the target.
+            ImportError: Dask is not installed.
+        """
+        points = self.remaining(retry_failed)
+        report = _Progress(self.summary(), points, self._journal.records, progress)
+        if not points:
+            return
+        with connected(cluster, workers) as client:
+            report.begin()
+            for records in evaluated(client, self.study.target, points):
+                self._journal.append(records)
+                report.add(records)
+
+    def write(self) -> SweepSummary:
+        """Write the table and the report of what is there; return a summary.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        found = Results.of(self.study, self._journal.records)
+        file = found.write(self.folder / table.NAME, self.study)
+        summary = self.summary()
+        write_report(self.study, found, self._journal.records, summary, self.folder / REPORT)
+        return self.summary((str(file), str(self.folder / REPORT)))
+
+    def summary(self, files: Iterable[str] = ()) -> SweepSummary:
+        """Return what is there."""
+        known, points = self._journal.records, self.study.points
+        there = [known[point.id] for point in points if point.id in known]
+        failed = sum(bool(record.error) for record in there)
+        return SweepSummary(
+            len(points),
+            len(there) - failed,
+            failed,
+            len(points) - len(there),
+            len(known) - len(there),
+            tuple(files),
+        )
+
+    def _check_origin(self, keep: bool) -> None:
+        journal, target = self._journal, self.study.target
+        if journal.target != target.name and journal.records:
+            raise VmsPhError(
+                f"{self.folder} has results of the target {journal.target}, not of {target.name}; "
+                "choose another folder with --out, or begin anew with --restart"
+            )
+        if journal.digest != target.digest and journal.records and not keep:
+            raise VmsPhError(
+                f"the code of {target.name} has changed since {len(journal.records)} points were "
+                f"computed in {self.folder}; --restart computes all anew, --keep keeps these"
+            )
+
+
+class _Progress:
+    """Counts records and expects the time that is left from the rate of this start."""
+
+    def __init__(
+        self,
+        summary: SweepSummary,
+        points: list[Point],
+        known: Mapping[str, Record],
+        listener: OnProgress | None,
+    ) -> None:
+        again = sum(point.id in known for point in points)
+        self._total, self._done = summary.total, summary.total - len(points)
+        self._failed = summary.failed - again
+        self._listener = listener
+        self.begin()
+
+    def begin(self) -> None:
+        """Report where a start begins."""
+        self._since, self._first = monotonic(), self._done
+        self._report(None)
+
+    def add(self, records: list[Record]) -> None:
+        """Count records."""
+        self._done += len(records)
+        self._failed += sum(bool(record.error) for record in records)
+        rate = (self._done - self._first) / max(monotonic() - self._since, 1e-9)
+        self._report((self._total - self._done) / rate)
+
+    def _report(self, seconds_left: float | None) -> None:
+        if self._listener is not None:
+            self._listener(SweepProgress(self._done, self._total, self._failed, seconds_left))

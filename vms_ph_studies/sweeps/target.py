@@ -1,0 +1,228 @@
+"""What a sweep evaluates: a function of a module or of a file, by its name."""
+
+import hashlib
+import importlib
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vms_ph_dynamics import __version__
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+
+Function = Callable[..., object]
+
+# Targets of this project by their short names.
+NAMED = {
+    "closed_loop": "vms_ph_studies.sweeps.closed_loop:closed_loop",
+    "hopping": "vms_ph_studies.hopping.trial_point:hopping",
+}
+_REPRODUCE = "reproduce "
+
+
+def target_names() -> dict[str, str]:
+    """Return the short names of targets with a description in one line."""
+    return {name: Target.of(name).title for name in NAMED}
+
+
+class TargetError(VmsPhError):
+    """The function cannot be loaded where it is to be computed."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function to evaluate, in a form that can be sent to any worker.
+
+    Attributes:
+        name: as written in the study file.
+        source: text of the Python file of a function of a file; empty for others.
+        file: path of that file.
+        version: version of this project where the study began.
+    """
+
+    name: str
+    source: str = ""
+    file: str = ""
+    version: str = __version__
+
+    @classmethod
+    def of(cls, name: str, folder: Path | None = None) -> "Target":
+        """Return a target by the name of one of this project or of a function.
+
+        Args:
+            name: a short name, ``reproduce <id of a study>``, ``package.module:function``, or
+                ``path/to/file.py:function``.
+            folder: what a path is relative to; the current folder if None.
+
+        Raises:
+            OptionError: there is no such function.
+        """
+        place = name.rpartition(":")[0]
+        target = cls(name)
+        if place.endswith(".py"):
+            path = (folder or Path()) / Path(place).expanduser()
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise OptionError(f"target: {path} cannot be read: {error}") from None
+            target = cls(name, text, str(path.resolve()))
+        elif not place and name not in NAMED and not name.startswith(_REPRODUCE):
+            close = get_close_matches(name, NAMED, n=1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            raise OptionError(
+                f"target: there is no '{name}'{hint}; accepted are {', '.join(NAMED)}, "
+                "'reproduce ID' with an id of vms-ph reproduce --list, package.module:function, "
+                "and path/to/file.py:function"
+            )
+        try:
+            target.function()
+        except TargetError as error:
+            raise OptionError(f"target: {error}") from None
+        return target
+
+    @property
+    def title(self) -> str:
+        """The first line of its documentation."""
+        return (inspect.getdoc(self.function()) or self.name).partition("\n")[0]
+
+    @property
+    def digest(self) -> str:
+        """Hash of the file with the function, which tells if its code has changed."""
+        text = self.source
+        if not text and not self.name.startswith(_REPRODUCE):
+            try:
+                text = Path(inspect.getsourcefile(self.function()) or "").read_text()
+            except (OSError, TypeError):  # not written in Python
+                text = ""
+        return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()[:20]
+
+    def function(self) -> Function:
+        """Return the function.
+
+        Raises:
+            TargetError: it cannot be loaded.
+        """
+        return _load(self)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Check that the function takes these parameters and no further ones.
+
+        A name with a dot, ``gains.stiffness``, is an entry of the dictionary that the function
+        takes by the part before the dot.
+
+        Raises:
+            OptionError: a parameter is unknown or missing.
+        """
+        given = {name.partition(".")[0] for name in names}
+        accepted = {
+            name: p
+            for name, p in inspect.signature(self.function()).parameters.items()
+            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+        }
+        open_ended = _takes_any(self.function())
+        known = [name for name in accepted if name != "seed"]
+        for name in given:
+            if name in known or (open_ended and name != "seed"):
+                continue
+            close = get_close_matches(name, known, n=1)
+            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            what = "it follows from the seed of the study" if name == "seed" else "it is unknown"
+            raise OptionError(
+                f"parameter '{name}'{hint}: {what}; the target {self.name} takes "
+                f"{', '.join(known) or 'no parameters'}"
+            )
+        missing = [n for n in known if accepted[n].default is accepted[n].empty and n not in given]
+        if missing:
+            raise OptionError(
+                f"the target {self.name} requires the parameter(s) {', '.join(missing)}; add them "
+                "under 'parameters'"
+            )
+
+    def evaluate(self, parameters: Mapping[str, Any], seed: int) -> object:
+        """Return what the function returns for parameters with dotted names."""
+        arguments: dict[str, Any] = {}
+        for name, value in parameters.items():
+            first, dot, rest = name.partition(".")
+            if dot:
+                arguments.setdefault(first, {})[rest] = value
+            else:
+                arguments[name] = value
+        function = self.function()
+        if "seed" in inspect.signature(function).parameters:
+            arguments["seed"] = seed
+        return function(**arguments)
+
+
+def _takes_any(function: Function) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+
+
+@lru_cache(maxsize=8)
+def _load(target: Target) -> Function:
+    if target.version != __version__:
+        raise TargetError(
+            f"this process has vms_ph {__version__}, and the study was begun with {target.version};"
+            " install the same version on all workers"
+        )
+    if target.name.startswith(_REPRODUCE):
+        return _published(target.name.removeprefix(_REPRODUCE).strip())
+    place, _, name = NAMED.get(target.name, target.name).rpartition(":")
+    try:
+        module = _module_of(target) if target.source else importlib.import_module(place)
+        function = getattr(module, name)
+    except Exception as error:  # code of a user raises anything while it is loaded
+        raise TargetError(
+            f"'{target.name}' cannot be loaded: {type(error).__name__}: {error}"
+        ) from None
+    if not callable(function):
+        raise TargetError(f"'{target.name}' is not a function")
+    return function
+
+
+def _module_of(target: Target) -> types.ModuleType:
+    """Return the module of a file; its folder, where there is one here, has further modules."""
+    module = types.ModuleType(f"_sweep_target_{target.digest}")
+    module.__file__ = target.file
+    folder = str(Path(target.file).parent)
+    if Path(folder).is_dir() and folder not in sys.path:
+        sys.path.append(folder)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(target.source, target.file, "exec"), vars(module))
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    return module
+
+
+def _published(identifier: str) -> Function:
+    """Return a study of this project as a function of its parameters."""
+    from ..registry import get
+    from ..study import Value
+
+    try:
+        study = get(identifier)
+    except VmsPhError as error:
+        raise TargetError(str(error)) from None
+
+    def compute(**settings: Value) -> dict[str, object]:
+        values = study.settings({name: str(value) for name, value in settings.items()})
+        found: dict[str, object] = {}
+        for check in study.run(values).checks:
+            found[check.name] = check.obtained
+            found[f"{check.name}: verdict"] = check.verdict
+        found["differing checks"] = sum(v == "differs" for v in found.values())
+        return found
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)
+        for name, parameter in study.parameters.items()
+    ]
+    compute.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    compute.__doc__ = study.title
+    return compute
