@@ -17,7 +17,6 @@ ClosedLoop::ClosedLoop(const Model& model, Controller& law, Stepper& stepper, bo
     : law_(law), stepper_(stepper), robot_(model), gravity_(gravity), floor_(floor) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
-  ports_.viscous = ports_.coulomb = Eigen::VectorXd::Zero(model.n());
   state_.q = Eigen::VectorXd::Zero(model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
 }
@@ -34,8 +33,12 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
 void ClosedLoop::run(SolverState& x, SolverState& room, const Ports& outside,
                      const Reference& reference, double t0, double dt, long first, long steps,
                      LoopResult& result) noexcept {
-  ports_ = outside;
   ports_.any = true;
+  ports_.has_tool = outside.has_tool;
+  ports_.tool = outside.tool;
+  ports_.viscous = outside.viscous;
+  ports_.coulomb = outside.coulomb;
+  ports_.slip = outside.slip;
   result.done = MultiStepResult();
   SolverState* here = &x;
   SolverState* there = &room;
