@@ -66,6 +66,7 @@ class Audit:
         start: stamp of the first sample, ns.
         agreement: with what an energy monitor had published, or None.
         identified: what an identification found, for the document.
+        findings: what the recording tells of the model, for the document.
     """
 
     recording: Recording
@@ -81,6 +82,7 @@ class Audit:
     start: int
     agreement: Agreement | None
     identified: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Mapping[str, Any], ...] = ()
 
     def port_name(self, port: str) -> str:
         """Return the name of a port of the ledger as topics and forms have it."""

@@ -105,6 +105,7 @@ def _document(audit: Audit) -> dict[str, Any]:
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
         "damage": list(audit.recording.notes),
         "identified": dict(audit.identified),
+        "findings": [dict(one) for one in audit.findings],
     }
 
 
