@@ -2,12 +2,14 @@
 
 import ast
 import re
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import yaml
 
 import vms_ph_dynamics
 from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
@@ -137,6 +139,16 @@ def test_the_names_in_an_interface_are_those_rosidl_accepts(path: Path) -> None:
     assert all(re.match(r"^\w+ [A-Z][A-Z0-9_]*=", line) for line in constants)
 
 
+def _released() -> list[str]:
+    """The released versions in CHANGELOG.md."""
+    return re.findall(r"^## \[?(\d[\w.]+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_both_changelogs_have_the_same_versions() -> None:
+    titles = re.findall(r"^(\S+).*\n---+$", (ROOT / "CHANGELOG.rst").read_text(), re.M)
+    assert titles == ["Forthcoming", *_released()]
+
+
 def _python_with(module: str) -> str | None:
     for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
         try:
@@ -156,6 +168,13 @@ package.validate()
 assert package.get_build_type() == "ament_cmake"
 """
 
+_READ_CHANGELOG = """
+import sys
+from catkin_pkg.changelog import get_changelog_from_path
+changelog = get_changelog_from_path(sys.argv[1])
+assert [str(version) for version, _, _ in changelog.foreach_version()] == sys.argv[2:]
+"""
+
 _READ_INTERFACES = """
 import sys
 from rosidl_adapter.parser import parse_message_file, parse_service_file
@@ -168,10 +187,11 @@ for path in sys.argv[1:]:
     ("module", "script", "files"),
     [
         ("catkin_pkg", _READ_PACKAGE, [ROOT / "package.xml"]),
+        ("catkin_pkg", _READ_CHANGELOG, [ROOT / "CHANGELOG.rst", *_released()]),
         ("rosidl_adapter", _READ_INTERFACES, INTERFACES),
     ],
 )
-def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: list[Path]) -> None:
+def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: list[object]) -> None:
     python = _python_with(module)
     if python is None:
         pytest.skip(f"no {module} here (Debian: python3-catkin-pkg, python3-rosidl)")
@@ -190,6 +210,19 @@ def test_an_install_with_pip_carries_the_shared_files(tmp_path: Path) -> None:
             if path.is_file():
                 assert (share / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
     assert (share / "package.xml").is_file()
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("rviz/*.rviz")), ids=lambda p: p.name)
+def test_rviz_places_its_panels_beside_the_view(path: Path) -> None:
+    content = yaml.safe_load(path.read_text())
+    # What QMainWindow saves: the names of its docks in UTF-16, and their sizes.
+    state = bytes.fromhex(content["Window Geometry"]["QMainWindow State"])
+    for panel in content["Panels"]:
+        assert panel["Name"].encode("utf-16-be") in state
+    # Of the area on the left, after 13 bytes: its place, width and height.
+    left, width, _ = struct.unpack_from(">3I", state, 13)
+    assert left == 0
+    assert 200 <= width <= content["Window Geometry"]["Width"] / 4
 
 
 # Of the standard library, newer than Python 3.10.

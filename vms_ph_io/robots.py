@@ -4,7 +4,7 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
@@ -55,8 +55,8 @@ class Robot:
     def path(self) -> Path:
         """Return the file of the description.
 
-        Raises:
-            VmsPhError: its data package is not installed.
+        Where the package example-robot-data is not installed, this is the bundled description of
+        the same robot, whose meshes are replaced by simple shapes.
         """
         return self._resolved(self.file)
 
@@ -67,7 +67,6 @@ class Robot:
             **arguments: xacro arguments, which override those of the robot.
 
         Raises:
-            VmsPhError: its data package is not installed.
             ModelError: an unknown argument, or one that makes the description invalid; inertias
                 are judged by :meth:`model`.
         """
@@ -130,11 +129,9 @@ class Robot:
     def _resolved(self, address: str) -> Path:
         file = resolve(address)
         if file is None or not os.path.isfile(file):
-            package = address.removeprefix("package://").partition("/")[0]
-            raise VmsPhError(
-                f"robot '{self.name}' requires {address}, whose package is not installed; "
-                f"pip install '{package}'"
-            )
+            file = share_directory() / "urdf/simplified" / PurePosixPath(address).name
+        if not os.path.isfile(file):
+            raise VmsPhError(f"robot '{self.name}' requires {address}, which is not installed")
         return file
 
 
@@ -295,7 +292,6 @@ def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
 
     Raises:
         OptionError: no robot of that name.
-        VmsPhError: its data package is not installed.
     """
     return get(name).load(inertia=inertia, **arguments)
 

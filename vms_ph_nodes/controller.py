@@ -33,6 +33,7 @@ from vms_ph_dynamics.simulation import Actuation
 from .messages.base_motion import from_odometry
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
+from .messages.frames import inertial_frame, with_prefix
 from .messages.pairing import StampPairing
 from .messages.stamp_gate import StampGate
 from .node.agreement import CONTROLLER
@@ -74,7 +75,8 @@ class ControllerNode(ManagedNode):
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Any = None  # of the guard
         self._states = self.create_publisher(ControllerState, "~/state", 10)
-        self._references = ReferenceTopics(self, timeout)
+        self._prefix: str = declare(self, "frame_prefix")
+        self._references = ReferenceTopics(self, timeout, self._prefix)
         self._health = Health(self)
         self._input_diagnostics = InputDiagnostics(self)
         if model is not None:
@@ -110,7 +112,7 @@ class ControllerNode(ManagedNode):
     def published(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
         if self._command is not None:
-            self._publish(self._guard.record(self._command), Header(stamp=stamp))
+            self._publish(self._guard.record(self._command), stamp)
 
     def restarted(self) -> None:
         """Reset the controller at the next state of the robot."""
@@ -225,7 +227,7 @@ class ControllerNode(ManagedNode):
         torque = command.torque.tolist()
         self._efforts.publish(JointState(header=header, name=names, effort=torque))
         if self._model.b:
-            acting = Header(stamp=stamp, frame_id=self._root)
+            acting = Header(stamp=stamp, frame_id=with_prefix(self._prefix, self._root))
             self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
@@ -244,9 +246,11 @@ class ControllerNode(ManagedNode):
         self._send(held, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
         reason += self._refusal
-        self._publish(replace(held, reason=reason), Header(stamp=stamp))
+        self._publish(replace(held, reason=reason), stamp)
 
-    def _publish(self, command: Command, header: Header) -> None:
+    def _publish(self, command: Command, stamp: Time) -> None:
+        frame = with_prefix(self._prefix, inertial_frame(self._model, self._root))
+        header = Header(stamp=stamp, frame_id=frame)
         self._states.publish(to_controller_state(header, command))
         self._diagnose(command)
 

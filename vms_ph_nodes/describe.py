@@ -1,4 +1,7 @@
-"""Prints the description of a robot, for launch files: ``ros2 run vms_ph describe panda``."""
+"""Prints the description of a robot, for launch files: ``ros2 run vms_ph describe panda``.
+
+It has the frame base_link of REP-105, and a root link without inertia.
+"""
 
 import argparse
 import os
@@ -8,6 +11,8 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
+
+from .messages.frames import BASE_LINK
 
 
 def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
@@ -24,8 +29,10 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
     """
     path = Path(robot)
     xml = read_urdf(path) if path.suffix else robots.get(robot).description()
+    root = ET.fromstring(xml)
+    _add_base_link(root)
     if not ros2_control:
-        return xml
+        return ET.tostring(root, encoding="unicode")
     if ros2_control == "simulated":
         file = share_directory() / f"urdf/{robot}.ros2_control.xacro"
         if not os.path.isfile(file):
@@ -36,10 +43,36 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
             )
     else:
         file = Path(ros2_control)
-    root = ET.fromstring(xml)
     for tag in ET.fromstring(read_urdf(file, {"step": str(step)})).findall("ros2_control"):
         root.append(tag)
     return ET.tostring(root, encoding="unicode")
+
+
+def _add_base_link(robot: ET.Element) -> None:
+    """Add what a ROS 2 expects of the root link; the dynamics of the robot stay as they are.
+
+    The link base_link of REP-105 coincides with a root link of another name. The inertia of the
+    root link is moved to a link of its own, because robot_state_publisher warns of it.
+    """
+    children = {child.get("link") for child in robot.iterfind("joint/child")}
+    links = {link.get("name", ""): link for link in robot.findall("link")}
+    top = next((name for name in links if name not in children), None)
+    if top is None:
+        return
+    inertial = links[top].find("inertial")
+    if inertial is not None and f"{top}_inertia" not in links:
+        links[top].remove(inertial)
+        _attach(robot, top, f"{top}_inertia").append(inertial)
+    if BASE_LINK not in links:
+        _attach(robot, top, BASE_LINK)
+
+
+def _attach(robot: ET.Element, parent: str, name: str) -> ET.Element:
+    """Add a link that coincides with another one, and return it."""
+    joint = ET.SubElement(robot, "joint", name=f"{parent}_{name}", type="fixed")
+    ET.SubElement(joint, "parent", link=parent)
+    ET.SubElement(joint, "child", link=name)
+    return ET.SubElement(robot, "link", name=name)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <pinocchio/algorithm/center-of-mass.hpp>
@@ -34,9 +35,15 @@ int dimension(Base base) {
 
 pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::string& name) {
   if (name.empty()) {
-    for (auto i = static_cast<pinocchio::FrameIndex>(model.nframes); i-- > 0;) {
-      if (model.frames[i].type == pinocchio::BODY) return i;
+    // A camera or a stand on the root link is none, wherever the file lists it.
+    const pinocchio::JointIndex root = base_of(model) == Base::fixed ? 0 : 1;
+    std::optional<pinocchio::FrameIndex> last, moving;
+    for (pinocchio::FrameIndex i = 0; i < static_cast<pinocchio::FrameIndex>(model.nframes); ++i) {
+      if (model.frames[i].type != pinocchio::BODY) continue;
+      last = i;
+      if (model.frames[i].parentJoint > root) moving = i;
     }
+    if (last) return moving.value_or(*last);
   } else if (model.existFrame(name, pinocchio::BODY)) {
     return model.getFrameId(name, pinocchio::BODY);
   } else if (model.existFrame(name)) {

@@ -55,8 +55,11 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   }
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   stamps_ = StampWatch(p.state_timeout);
-  references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout);
-  telemetry_ = std::make_unique<Telemetry>(get_node(), *model_, p.publish_rate, p.joint_friction);
+  references_ =
+      std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout, p.frame_prefix);
+  telemetry_ =
+      std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
+                                  p.publish_rate, p.joint_friction);
   printed_.clear();
   making_->shell = this;
   printing_ = get_node()->create_wall_timer(std::chrono::seconds(1), [making = making_] {
@@ -148,7 +151,10 @@ return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Tim
 
 return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
                                                        const rclcpp::Duration& period) {
-  if (is_in_chained_mode()) references_->take_interfaces();
+  if (is_in_chained_mode()) {
+    references_->take_topics(period.seconds());
+    references_->take_interfaces();
+  }
   gains_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.

@@ -41,7 +41,20 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
     slots_->all.push_back(std::make_unique<Slot>());
     slots_->all.back()->name = gain.name;
     slots_->all.back()->value = value;
+    slots_->all.back()->is_number =
+        node_->get_parameter(gain.name).get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE;
   }
+  // "ros2 param set <controller> stiffness 100" sends an integer.
+  convert_ = node_->add_pre_set_parameters_callback(
+      [slots = slots_](std::vector<rclcpp::Parameter>& parameters) {
+        for (auto& parameter : parameters) {
+          if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
+          for (const auto& slot : slots->all) {
+            if (slot->name == parameter.get_name() && slot->is_number)
+              parameter = {slot->name, static_cast<double>(parameter.as_int())};
+          }
+        }
+      });
   watch_ = node_->add_post_set_parameters_callback(
       [slots = slots_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {

@@ -31,6 +31,7 @@ class GainParameters {
     std::string name;
     std::atomic<double> value;
     std::atomic<bool> changed{false};
+    bool is_number = true;  ///< else a switch
   };
   struct Slots {
     std::vector<std::unique_ptr<Slot>> all;
@@ -39,6 +40,7 @@ class GainParameters {
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   std::shared_ptr<Slots> slots_;  ///< shared with the callback, which may outlive this object
+  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr convert_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
 };
 

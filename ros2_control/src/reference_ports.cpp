@@ -1,6 +1,8 @@
 #include "reference_ports.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +17,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Offsets of twist and joints after the pose.
 constexpr int kTwist = 7, kJoints = kTwist + 6;
+enum Group : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
 // Quaternions may deviate from unit length by the rounding of single precision.
 constexpr double kUnit = 1e-2;
@@ -32,11 +35,13 @@ Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
 
 // The subscription callbacks; an executor may still run one after the ports are destroyed.
 struct ReferencePorts::Inbox {
-  Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model)
+  Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
+        std::string frame_prefix)
       : logger(node.get_logger()),
         clock(node.get_clock()),
         base(model.base()),
         joint_names(model.joint_names()),
+        prefix(std::move(frame_prefix)),
         root(root_link(model)),
         inertial(inertial_frame(model)) {
     received.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
@@ -47,25 +52,30 @@ struct ReferencePorts::Inbox {
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
   bool is_known(const std::string& frame, bool moving) const;
+  std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
+  /// Whether a preceding controller commands this group, so that the message has no effect.
+  bool is_chained(Group group, const char* what);
 
   rclcpp::Logger logger;
   rclcpp::Clock::ConstSharedPtr clock;
   vms_ph::Base base;
   std::vector<std::string> joint_names;
-  std::string root, inertial;
+  std::string prefix, root, inertial;
+  std::array<std::atomic<bool>, kGroups> chained{};  ///< written by the control loop
   Received received;
   realtime_tools::RealtimeThreadSafeBox<Received> handover;
 };
 
 ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
-                               const vms_ph::Model& model, double timeout)
+                               const vms_ph::Model& model, double timeout,
+                               const std::string& frame_prefix)
     : node_(std::move(node)),
       base_(model.base()),
       joint_names_(model.joint_names()),
       timeout_(timeout),
       values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
-      inbox_(std::make_shared<Inbox>(*node_, model)),
+      inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       seen_(inbox_->received) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
@@ -97,6 +107,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
 void ReferencePorts::forget() noexcept {
   values_.setConstant(kNaN);
   for (const auto& each : exported_) std::ignore = each->set_value(kNaN);
+  for (auto& each : inbox_->chained) each = false;
   inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
   pose_taken_ = seen_.pose_count;
   twist_taken_ = seen_.twist_count;
@@ -128,10 +139,16 @@ void ReferencePorts::take_topics(double passed) noexcept {
 }
 
 void ReferencePorts::take_interfaces() noexcept {
-  in_base_axes_ = true;
-  for (std::size_t i = 0; i < exported_.size(); ++i) {
-    const auto value = exported_[i]->get_optional();
-    values_[static_cast<Eigen::Index>(i)] = value ? *value : kNaN;
+  const std::array<std::size_t, kGroups> ends{kTwist, kJoints, exported_.size()};
+  const auto value = [this](std::size_t i) { return exported_[i]->get_optional().value_or(kNaN); };
+  std::size_t first = 0;
+  for (std::size_t group = 0; group < kGroups; first = ends[group++]) {
+    bool commanded = false;
+    for (auto i = first; i < ends[group]; ++i) commanded = commanded || !std::isnan(value(i));
+    inbox_->chained[group] = commanded;
+    if (!commanded) continue;
+    for (auto i = first; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
+    if (group == kTwistGroup) in_base_axes_ = true;
   }
 }
 
@@ -178,6 +195,17 @@ bool ReferencePorts::Inbox::is_known(const std::string& frame, bool moving) cons
   return frame.empty() || frame == inertial || frame == "world" || (moving && frame == root);
 }
 
+std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) const {
+  return frame.compare(0, prefix.size(), prefix) == 0 ? frame.substr(prefix.size()) : frame;
+}
+
+bool ReferencePorts::Inbox::is_chained(Group group, const char* what) {
+  if (!chained[group]) return false;
+  refuse(std::string(what) +
+         " from a topic, because a preceding controller commands it through the interfaces");
+  return true;
+}
+
 void ReferencePorts::Inbox::refuse(const std::string& problem) {
   RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a reference %s", problem.c_str());
 }
@@ -187,7 +215,8 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   const auto& o = message.pose.orientation;
   Eigen::Matrix<double, 7, 1> pose;
   pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
-  if (!is_known(message.header.frame_id, false)) {
+  if (is_chained(kPoseGroup, "pose")) return;
+  if (!is_known(without_prefix(message.header.frame_id), false)) {
     refuse("pose is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
   } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kUnit) {
@@ -205,20 +234,23 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   Eigen::Matrix<double, 6, 1> twist;
   twist << v.x, v.y, v.z, w.x, w.y, w.z;
   const bool moving = base != vms_ph::Base::fixed;
-  if (!is_known(message.header.frame_id, moving)) {
+  const std::string frame = without_prefix(message.header.frame_id);
+  if (is_chained(kTwistGroup, "twist")) return;
+  if (!is_known(frame, moving)) {
     refuse("twist is taken in " + inertial + ", world" + (moving ? " or " + root : "") +
            "; given: frame_id '" + message.header.frame_id + "'");
   } else if (!twist.allFinite()) {
     refuse("twist must be finite");
   } else {
     received.twist = twist;
-    received.in_base_axes = moving && message.header.frame_id == root;
+    received.in_base_axes = moving && frame == root;
     ++received.twist_count;
     handover.set(received);
   }
 }
 
 void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& message) {
+  if (is_chained(kJointsGroup, "of the joints")) return;
   if (message.position.size() != message.name.size()) {
     refuse("of the joints has " + std::to_string(message.position.size()) + " positions for " +
            std::to_string(message.name.size()) + " names");

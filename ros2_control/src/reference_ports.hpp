@@ -1,4 +1,4 @@
-// References of a controller: from interfaces when chained, from topics otherwise.
+// References of a controller: from interfaces where chained, from topics otherwise.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,17 @@
 
 namespace vms_ph_ros2_control {
 
+/// Poses, velocities and joints come from the interfaces if a preceding controller commands one of
+/// their numbers, else from the topics; a message that has no effect is reported in the log.
+///
 /// NaN in an interface means: no command. A position needs its three, a pose its seven, a velocity
 /// its three or six numbers, and the joints all of them; otherwise that part is absent.
 class ReferencePorts {
  public:
-  /// @param timeout  after which a velocity from a topic no longer acts, s.
+  /// @param timeout       after which a velocity from a topic no longer acts, s.
+  /// @param frame_prefix  of the robot's frames in /tf.
   ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                 double timeout);
+                 double timeout, const std::string& frame_prefix);
 
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
@@ -34,7 +38,7 @@ class ReferencePorts {
   ///
   /// @param passed  time of the loop since the last call, s; changes of a clock do not matter.
   void take_topics(double passed) noexcept;
-  /// Read the values that the preceding controller wrote.
+  /// Read the values that a preceding controller wrote, in place of those from topics.
   void take_interfaces() noexcept;
 
   /// The reference, for a robot at this configuration.

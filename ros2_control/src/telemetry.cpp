@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "robot_setup.hpp"
-
 namespace vms_ph_ros2_control {
 namespace {
 
@@ -22,7 +20,7 @@ auto make(rclcpp_lifecycle::LifecycleNode& node, const std::string& topic) {
 }  // namespace
 
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                     double rate, bool friction)
+                     const std::string& frame, double rate, bool friction)
     : split_(model),
       audit_(model, friction),
       sampling_(rate),
@@ -31,7 +29,7 @@ Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_
       powers_(make<vms_ph::msg::Power>(*node, "~/power")) {
   before_.wrench_base = Eigen::VectorXd::Zero(model.b());
   before_.torque = Eigen::VectorXd::Zero(model.n());
-  energy_.header.frame_id = power_.header.frame_id = inertial_frame(model);
+  state_.header.frame_id = energy_.header.frame_id = power_.header.frame_id = frame;
   state_.reason.reserve(kReason);
   states_->lock();
   states_->msg_.reason.reserve(kReason);

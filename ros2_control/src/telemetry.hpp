@@ -18,10 +18,11 @@ namespace vms_ph_ros2_control {
 /// Publishes ~/state, ~/energy and ~/power; see vms_ph/msg.
 class Telemetry {
  public:
+  /// @param frame     the inertial frame, as in /tf.
   /// @param rate      of the topics, Hz.
   /// @param friction  whether the friction of the URDF acts.
   Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-            double rate, bool friction);
+            const std::string& frame, double rate, bool friction);
 
   /// Restart the audit.
   void reset() noexcept;

@@ -20,26 +20,33 @@ from controller_manager_msgs.srv import (
     UnloadController,
 )
 from rcl_interfaces.srv import SetParameters
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 # Starting Python, the manager and its controllers on a busy machine.
 PATIENCE = 120.0
 
 
 class Session:
-    """Runs ``ros2 launch vms_ph <name>``; a node of its own talks to what it starts."""
+    """Runs ``ros2 launch vms_ph <name>``; a node of its own talks to what it starts.
+
+    It is in the namespace that the launch arguments name.
+    """
 
     def __init__(self, *launch: str) -> None:
         self._launch = launch
+        given = dict(word.split(":=") for word in launch if ":=" in word)
+        self._namespace = given.get("namespace", "")
         self.start()
 
     def start(self) -> None:
         """Launch, and begin to look around anew: who was killed is remembered for seconds."""
         self._services: dict[str, Any] = {}
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("session")
+        self.node = rclpy.create_node("session", namespace=self._namespace)
         words = ["ros2", "launch", "vms_ph", *self._launch]
         self.process = subprocess.Popen(words, start_new_session=True)
 
@@ -67,7 +74,7 @@ class Session:
     def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
         """Call a service of the controller manager."""
         client = self._services.setdefault(
-            name, self.node.create_client(kind, f"/controller_manager/{name}")
+            name, self.node.create_client(kind, f"controller_manager/{name}")
         )
         assert client.wait_for_service(PATIENCE), f"no service {name}"
         future = client.call_async(kind.Request(**fields))
@@ -157,6 +164,13 @@ class Session:
         )
         self.until(lambda: any(fulfilled), f"what is wanted on {topic}")
         self.node.destroy_subscription(subscription)
+
+    def follow(self, controller: str, joints: list[str], goal: list[float], seconds: float) -> None:
+        """Command a JointTrajectoryController to reach joint positions at rest."""
+        point = JointTrajectoryPoint(positions=goal, velocities=[0.0] * len(goal))
+        point.time_from_start = Duration(seconds=seconds).to_msg()
+        trajectory = JointTrajectory(joint_names=joints, points=[point])
+        self.tell(JointTrajectory, f"{controller}/joint_trajectory", trajectory)
 
     def tell(self, kind: type, topic: str, message: Any) -> None:
         """Publish once somebody listens."""

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
 #include <rclcpp/rclcpp.hpp>
 
@@ -36,6 +37,8 @@ class Remembers final : public vms_ph::Controller {
                                 double dt) noexcept override {
     passed = dt;
     velocity = reference.velocity;
+    position = reference.position;
+    if (reference.has_joints) joints = reference.joints;
     return command_;
   }
   std::vector<vms_ph::Gain> gains() const override {
@@ -51,7 +54,8 @@ class Remembers final : public vms_ph::Controller {
   }
 
   double passed = 0.0, stiffness = 10.0, damping = 1.0;
-  std::optional<Eigen::Vector3d> velocity;
+  std::optional<Eigen::Vector3d> velocity, position;
+  Eigen::VectorXd joints;
   std::map<std::string, int> settings;
 
  private:
@@ -173,6 +177,10 @@ TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
   node.set_parameter({"damping", 2.0});
   update(100.01, 0.01);
   EXPECT_EQ(shell_->law->damping, 2.0);
+  // As "ros2 param set" sends it; refused where the parameter is a number, but for the conversion.
+  EXPECT_TRUE(node.set_parameter({"damping", 3}).successful);
+  update(100.015, 0.005);
+  EXPECT_EQ(shell_->law->damping, 3.0);
   EXPECT_EQ(shell_->law->settings.count("stiffness"), 0U);
 }
 
@@ -206,6 +214,48 @@ TEST_F(ControllerShell, CommandsFromTheCycleOnInWhichItBegins) {
   for (auto& each : commands_) std::ignore = each->set_value(0.0);
   ASSERT_TRUE(activate());
   for (const auto& each : commands_) EXPECT_EQ(each->get_optional(), 3.0);
+}
+
+TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
+  begin();
+  ASSERT_TRUE(shell_->set_chained_mode(true));
+  ASSERT_TRUE(activate());
+  const auto set = [this](const std::string& ending, double value) {
+    for (auto& each : exported_) {
+      const auto& name = each->get_name();
+      if (name.size() >= ending.size() &&
+          name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
+        std::ignore = each->set_value(value);
+      }
+    }
+  };
+  const auto pose = subscription("/law/reference_pose");
+  ASSERT_NE(pose, nullptr);
+  geometry_msgs::msg::PoseStamped message;
+  message.pose.orientation.w = 1.0;
+  message.pose.position.x = 0.4;
+
+  // The preceding controller commands the joints alone: the pose of the topic has its effect.
+  const auto n = shell_->command_interface_configuration().names.size();
+  for (auto k = exported_.size() - n; k < exported_.size(); ++k)
+    std::ignore = exported_[k]->set_value(0.1);
+  update(0.01, 0.01);
+  receive(*pose, message);
+  update(0.02, 0.01);
+  ASSERT_TRUE(shell_->law->position);
+  EXPECT_EQ(shell_->law->position->x(), 0.4);
+  EXPECT_EQ(shell_->law->joints, Eigen::VectorXd::Constant(static_cast<Eigen::Index>(n), 0.1));
+
+  // It commands the position as well: from then on the topic has none, and that is said.
+  for (const char* name : {"position.x", "position.y", "position.z"}) set(name, 0.7);
+  update(0.03, 0.01);
+  testing::internal::CaptureStderr();
+  receive(*pose, message);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("pose from a topic, because a preceding controller"));
+  update(0.04, 0.01);
+  ASSERT_TRUE(shell_->law->position);
+  EXPECT_EQ(shell_->law->position->x(), 0.7);
 }
 
 TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {

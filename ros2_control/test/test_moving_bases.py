@@ -94,6 +94,28 @@ def test_on_the_way_to_another_pose_the_energies_are_those_of_the_energy_monitor
     assert place(found["odom"][-1]) == pytest.approx(robot.goal, abs=1e-2)
 
 
+def test_its_joints_follow_a_trajectory_and_its_base_the_topic(robot: Robot) -> None:
+    session = robot.session
+    assert session.switch([], [OURS])
+    assert session.switch(["chained_trajectory_controller", OURS], [])
+    now = session.one(JointState, "/joint_states")
+    goal = [position + 0.2 for position in now.position]
+    session.follow("chained_trajectory_controller", list(now.name), goal, 2.0)
+    target = PoseStamped()
+    target.header.frame_id = "odom"
+    p = target.pose.position
+    p.x, p.y, p.z = (0.5 * x for x in robot.goal)
+    session.tell(PoseStamped, f"/{OURS}/reference_pose", target)
+    session.until_topic(
+        JointState, "/joint_states", lambda m: list(m.position) == pytest.approx(goal, abs=2e-3)
+    )
+    session.until_topic(
+        Odometry, "/odom", lambda m: place(m) == pytest.approx((p.x, p.y, p.z), abs=2e-2)
+    )
+    assert session.one(ControllerState, f"/{OURS}/state").header.frame_id == "odom"
+    assert session.switch([], ["chained_trajectory_controller"])
+
+
 def test_the_law_in_python_takes_over_and_holds_what_it_finds(robot: Robot) -> None:
     before = place(robot.session.one(Odometry, "/odom"))
     assert robot.session.switch(["python_controller"], [OURS])

@@ -1,7 +1,9 @@
 """The bundled robots: their models, the origin of their numbers, and their arguments."""
 
 import re
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -9,7 +11,8 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_dynamics.robot.inertia_defects import TRIANGLE_TOLERANCE
-from vms_ph_io import robots
+from vms_ph_io import robots, share_directory
+from vms_ph_io.packages import package_directory
 from vms_ph_io.urdf import check_urdf
 
 SIZES = {
@@ -211,3 +214,42 @@ def test_an_unknown_robot_is_reported_with_the_known_ones() -> None:
 def test_meshes_of_every_robot_have_file_addresses(robot: robots.Robot) -> None:
     addresses = re.findall(r'filename="([^"]*)"', robot.description())
     assert all(address.startswith("file://") for address in addresses)
+
+
+@pytest.fixture
+def without_robot_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "cmeel.prefix/share/example-robot-data"
+    paths = [path for path in sys.path if not (Path(path) / data).exists()]
+    # The lazy imports of a first load take place while all of them are found.
+    robots.load("omnidirectional_panda")
+    monkeypatch.setattr(sys, "path", paths)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+
+
+@pytest.mark.usefixtures("without_robot_data")
+def test_every_robot_loads_without_example_robot_data(robot: robots.Robot) -> None:
+    assert package_directory("example-robot-data") is None
+    assert share_directory() in robot.path().parents
+    description = robot.description()
+    assert "mesh" not in description.lower().replace("meshes", "")
+    assert check_urdf(description).errors == ()
+    assert (robot.load().base, robot.load().n) == SIZES[robot.name]
+
+
+@pytest.mark.skipif(
+    package_directory("example-robot-data") is None, reason="example-robot-data is not installed"
+)
+def test_a_simplified_description_has_the_numbers_of_the_one_with_meshes(
+    robot: robots.Robot, request: pytest.FixtureRequest
+) -> None:
+    with_meshes = robot.load().pinocchio
+    shapes = [link.get("name") for link in ET.fromstring(robot.description()).iterfind("link")]
+    request.getfixturevalue("without_robot_data")
+    simplified = robot.load().pinocchio
+    assert shapes == [
+        link.get("name") for link in ET.fromstring(robot.description()).iterfind("link")
+    ]
+    # All placements, inertias, limits and names.
+    assert simplified == with_meshes
+    for ours, theirs in zip(simplified.inertias, with_meshes.inertias, strict=True):
+        np.testing.assert_array_equal(ours.toDynamicParameters(), theirs.toDynamicParameters())

@@ -5,6 +5,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
 from .conftest import native_model
@@ -26,6 +27,23 @@ def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
         (model.joints.effort, same.effort),
     ):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_the_default_end_effector_is_a_link_that_a_joint_moves(
+    native: ModuleType, base: str
+) -> None:
+    # The stand of the panda is the last link of the file, and no end effector.
+    xml = robots.get("panda").description()
+    stand = """<link name="stand"/><joint name="zz" type="fixed"><parent link="panda_link0"/>
+        <child link="stand"/></joint></robot>"""
+    model = VMSModel.from_urdf(xml.replace("</robot>", stand), base)
+    assert model.link_names[-1] == "stand"
+    assert model.end_effector == VMSModel.from_urdf(xml, base).end_effector
+    d = native.Evaluation(native.Model(model.tree.pinocchio.saveToString()))
+    q = model.neutral_configuration()
+    d.set(q, np.zeros(model.nv))
+    np.testing.assert_allclose(d.placement(""), d.placement(model.end_effector), atol=1e-12)
 
 
 def test_a_model_that_cannot_be_read_is_refused_with_a_sentence(native: ModuleType) -> None:

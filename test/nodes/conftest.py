@@ -8,13 +8,62 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from vms_ph_dynamics.errors import VmsPhError
+
 from .observer import Observer, joined
 
 COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
+
+
+# Python packages that rosdep cannot install; see docs/interoperability.md.
+OPTIONAL = {
+    "casadi",
+    "dask",
+    "distributed",
+    "lz4",
+    "mcap",
+    "mujoco",
+    "plotly",
+    "pyarrow",
+    "rosbags",
+    "trimesh",
+    "viser",
+    "websockets",
+    "zstandard",
+}
+
+
+class _Module(pytest.Module):
+    """A file of tests, skipped by name where it imports an optional package that is missing."""
+
+    def _getobj(self) -> object:
+        try:
+            return super()._getobj()
+        except Exception as error:
+            missing = _missing(error)
+            if missing:
+                pytest.skip(f"requires {missing}", allow_module_level=True)
+            raise
+
+
+def _missing(error: BaseException | None) -> str:
+    """Return the optional packages whose absence an error reports, or nothing."""
+    while error is not None:
+        if isinstance(error, (ImportError, VmsPhError)):
+            words = set(re.findall(r"\w+", str(error)))
+            if names := [n for n in sorted(OPTIONAL & words) if find_spec(n) is None]:
+                return " and ".join(names)
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    return _Module.from_parent(parent, path=module_path)
 
 
 class Program:

@@ -48,6 +48,7 @@ def test_a_value_that_no_parameter_can_have_is_refused(value: object) -> None:
 def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("mcap")
     bag, plot = Path(__file__).parents[1] / "io/bag/data/earlier_names", tmp_path / "run.png"
     monkeypatch.setattr(sys, "argv", ["vms-ph", "bag", "report", str(bag), "--plot", str(plot)])
     with pytest.raises(SystemExit) as ending:

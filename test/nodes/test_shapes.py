@@ -189,6 +189,7 @@ def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:
         by_name = {m.ns: m.scale for m in markers}
         bar, label = by_name["kinetic energy"], by_name["kinetic energy, label"]
         arrow = by_name["linear momentum"]
+        assert label.x == pytest.approx(0.5 * label.z)
         drawn[model.name] = [bar.x / size, bar.z / size, label.z / size, arrow.x / size]
     first, second = drawn.values()
     np.testing.assert_allclose(first, second)

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_io import robots
 from vms_ph_nodes.describe import describe
+from vms_ph_nodes.node.agreement import identity
 
 ROOT = Path(__file__).parents[2]
 ROBOTS = sorted(p.name.split(".")[0] for p in (ROOT / "urdf").glob("*.ros2_control.xacro"))
@@ -65,7 +68,13 @@ def test_clock_and_port_energies_have_the_interfaces_that_the_plugins_write(
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_controllers_of_a_robot_are_for_its_base_and_end_effector(name: str) -> None:
     robot = robots.get(name)
-    content = yaml.safe_load((ROOT / f"config/{name}_controllers.yaml").read_text())
+    # The wildcard is for any namespace.
+    content = {
+        key.removeprefix("/**/"): value
+        for key, value in yaml.safe_load(
+            (ROOT / f"config/{name}_controllers.yaml").read_text()
+        ).items()
+    }
     manager = content.pop("controller_manager")["ros__parameters"]
     types = {k: v["type"] for k, v in manager.items() if isinstance(v, dict)}
     assert set(content) <= set(types)
@@ -78,6 +87,35 @@ def test_the_controllers_of_a_robot_are_for_its_base_and_end_effector(name: str)
         assert parameters["stamp"] == "clock"
         if kind != "vms_ph/RobotBroadcaster":
             assert parameters["end_effector"] == robot.end_effector
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_trajectories_command_all_joints_of_the_robot_or_of_a_law_for_it(name: str) -> None:
+    joints = list(robots.load(name).joint_names)
+    content = yaml.safe_load((ROOT / f"config/{name}_controllers.yaml").read_text())
+    types = content["/**/controller_manager"]["ros__parameters"]
+    alone = content["/**/joint_trajectory_controller"]["ros__parameters"]
+    chained = content["/**/chained_trajectory_controller"]["ros__parameters"]
+    assert alone["joints"] == chained["joints"] == joints
+    (law,) = {command.partition("/")[0] for command in chained["command_joints"]}
+    assert types[law]["type"] == "vms_ph/DecoupledVMSController"
+    assert chained["command_joints"] == [f"{law}/{joint}" for joint in joints]
+
+
+@pytest.mark.parametrize("name", robots.names())
+def test_a_description_for_ros_has_a_base_link_and_a_root_without_inertia(name: str) -> None:
+    robot = robots.get(name)
+    given, published = robot.description(), describe(name)
+    links = {link.get("name"): link for link in ET.fromstring(published).findall("link")}
+    children = {child.get("link") for child in ET.fromstring(published).iterfind("joint/child")}
+    (root,) = links.keys() - children
+    assert root == LinkTree(robot.load().tree).root
+    assert "base_link" in links
+    assert links[root].find("inertial") is None
+    # robot_state_publisher does not warn, and every node has the same robot.
+    assert identity(robot.model(published)) == identity(robot.model(given))
+    guessed, before = (VMSModel.from_urdf(xml, robot.base) for xml in (published, given))
+    assert guessed.end_effector == before.end_effector
 
 
 def test_a_robot_without_a_tag_names_those_that_have_one() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def audit(
         friction_name: where the friction is from, for the report.
         progress: called with the share that is done.
     """
+    begin = perf_counter()
     model = motion.model
     name = friction_name or "URDF"
     if friction is None:
@@ -123,6 +125,7 @@ def audit(
     states, rates = np.concatenate(q), np.concatenate(v)
     chosen = np.linspace(0, len(states) - 1, min(len(states), _LINK_INSTANTS)).astype(int)
     links = EnergyPath(model).links(states[chosen], rates[chosen])
+    motion.recording.seconds["audited"] = perf_counter() - begin
     return Audit(
         motion.recording,
         model,

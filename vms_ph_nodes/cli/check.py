@@ -12,7 +12,9 @@ from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 def check(
     robot: str = typer.Argument(help="the path of a URDF, xacro or MJCF file, or a bundled robot"),
     base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
-    end_effector: str = typer.Option("", help="frame of a link or joint; default: the last link"),
+    end_effector: str = typer.Option(
+        "", help="frame of a link or joint; default: the last link that a joint moves"
+    ),
     inertia: Annotated[
         str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
     ] = "auto",

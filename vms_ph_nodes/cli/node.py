@@ -11,12 +11,12 @@ app = typer.Typer(help="List running nodes, with their topics and services.", no
 
 @app.command("list")
 def list_nodes() -> None:
-    """List the running nodes."""
+    """List the running nodes, without hidden ones, whose names begin with ``_``."""
     with short_node() as node:
         own = node.get_name()
         found = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
         for name, namespace in found:
-            if name != own:
+            if name != own and not name.startswith("_"):
                 typer.echo(f"{namespace.rstrip('/')}/{name}")
 
 

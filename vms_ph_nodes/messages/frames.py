@@ -8,6 +8,9 @@ from vms_ph_io.energy_split import ODOM as ODOM
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
+BASE_LINK = "base_link"
+"""The frame of a robot's base by REP-105."""
+
 WORLD = "world"
 """A frame_id that commands may use for the inertial frame of any robot."""
 

@@ -81,12 +81,13 @@ class Agreement:
     @property
     def disagreement(self) -> str:
         """A sentence about another node with another robot, or empty."""
-        if not self._own or not self._others:
+        others = dict(self._others)  # which the thread of the heartbeat changes
+        if not self._own or not others:
             return ""
-        first = min(rank for _, rank in self._others.values())
+        first = min(rank for _, rank in others.values())
         if first > self._rank:
             return ""
-        for name, (robot, rank) in sorted(self._others.items()):
+        for name, (robot, rank) in sorted(others.items()):
             if rank == first and robot != self._own:
                 return (
                     f"{self._name} has another robot than {name} ({_differences(self._own, robot)})"

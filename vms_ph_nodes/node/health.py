@@ -2,7 +2,8 @@
 
 A killed process stays in DDS discovery for seconds, so discovery does not show that a node runs.
 Each node therefore publishes a status four times a second. When one stops, the first (by name) of
-the others publishes an error status with the name of the lost node until it publishes again.
+the others publishes an error status with the name of the lost node until it publishes again. All
+this takes place in a thread of its own, since the callbacks of a node may be late.
 """
 
 import os
@@ -16,11 +17,12 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 
 from .agreement import OTHER, Agreement
+from .heartbeat import PERIOD, HeartbeatThread
 from .input_diagnostics import refused_messages
 from .rate_statistics import RateStatistics
 
-PERIOD = 0.25  # period of the heartbeat, s
 TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
+BLOCKED = 5.0  # time without callbacks after which a node says that it does not respond, s
 NO_INPUT = 2.0  # time without input after which a node warns, s
 TOPIC = "/diagnostics"
 
@@ -49,7 +51,7 @@ def undecoded_messages(node: Node) -> Mapping[str, int]:
 
     The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
     """
-    return getattr(node, "_ros_undecoded", {})
+    return dict(getattr(node, "_ros_undecoded", {}))
 
 
 class Health:
@@ -67,22 +69,27 @@ class Health:
         self._input_name = input_name
         self._rate = RateStatistics()
         self._name = node.get_fully_qualified_name().lstrip("/")
-        self._level, self._message, self._values = OK, "running", {}
+        self._reported: tuple[bytes, str, dict[str, object]] = (OK, "running", {})
         self._agreement = Agreement(self._name)
         self._process = f"{socket.gethostname()} process {os.getpid()}"
         self._namesake, self._namesake_seen = "", 0
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_seen: dict[str, int] = {}
-        self._publisher = node.create_publisher(DiagnosticArray, TOPIC, 10)
-        node.create_subscription(DiagnosticArray, TOPIC, self._listen, 50)
-        node.create_timer(PERIOD, self._beat, clock=self._clock)
+        self._beat_at: int | None = None
+        self._callback_at: int | None = None
+        node.create_timer(PERIOD, self._note_callback, clock=self._clock)
+        self._thread = HeartbeatThread(node)
+        beside, topic = self._thread.node, node.resolve_topic_name(TOPIC)
+        self._publisher = beside.create_publisher(DiagnosticArray, topic, 10)
+        beside.create_subscription(DiagnosticArray, topic, self._listen, 50)
+        beside.create_timer(PERIOD, self._beat, clock=self._clock)
+        self._thread.start()
 
     def report(
         self, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> None:
         """Set the status that the next heartbeats publish."""
-        self._level, self._message = level, message
-        self._values = dict(values or {})
+        self._reported = (level, message, dict(values or {}))
 
     def tick(self) -> None:
         """Count one cycle; the frequency of cycles is published in the heartbeats."""
@@ -104,11 +111,23 @@ class Health:
 
     def announce_shutdown(self) -> None:
         """Publish the shutdown notice, so that the other nodes do not report this one as lost."""
+        self._thread.end()
         self._publish([self._status(self._name, OK, _SHUTDOWN)])
+        self._thread.destroy()
+
+    def _note_callback(self) -> None:
+        """Note that the callbacks of the node run; the only one that does not run in the thread."""
+        self._callback_at = self._clock.now().nanoseconds
 
     def _beat(self) -> None:
+        if self._callback_at is None:
+            return  # the node is still being made
         now = self._clock.now().nanoseconds
-        statuses = [self._own(now)]
+        statuses = [self._own(now, (now - self._callback_at) / 1e9)]
+        late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)
+        self._beat_at = now
+        if late > 0:  # this node has not listened, which is no silence of the others
+            self._last_seen = {name: at + late for name, at in self._last_seen.items()}
         age = {name: (now - at) / 1e9 for name, at in self._last_seen.items()}
         lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
         for name in lost:
@@ -125,10 +144,14 @@ class Health:
             ]
         self._publish(statuses)
 
-    def _own(self, now: int) -> DiagnosticStatus:
+    def _own(self, now: int, silence: float) -> DiagnosticStatus:
         frequency, idle = self._rate.sample(now)
-        level, message, values = self._level, self._message, self._values
-        if undecoded := sum(undecoded_messages(self._node).values()):
+        level, message, values = self._reported
+        if silence > BLOCKED:
+            why = f"does not respond: its callbacks have not run for {silence:.0f} s"
+            return self._status(self._name, ERROR, why, self._agreement.values())
+        both = (self._node, self._thread.node)
+        if undecoded := sum(sum(undecoded_messages(node).values()) for node in both):
             values = {**values, "messages that could not be decoded": undecoded}
         refused, why = refused_messages(self._node)
         if refused:

@@ -15,6 +15,7 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -50,11 +51,12 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     descriptor = ParameterDescriptor(description=spec.description, read_only=spec.read_only)
     _bound(descriptor, spec.default, spec.bounds)
     initial = spec.default if default is None else default
-    value = node.declare_parameter(name, initial, descriptor).value
+    value = _declared(node, name, initial, descriptor)
     wrong = spec.complaint(value)
     if wrong:
         raise VmsPhError(f"{node.get_name()}: {wrong}")
     if not spec.read_only:
+        _accept_integers(node, {name})
 
         def judge(parameters: list[Parameter]) -> SetParametersResult:
             reasons = [spec.complaint(p.value) for p in parameters if p.name == name]
@@ -74,9 +76,10 @@ def declare_gains(node: Node, controller: Controller) -> None:
         descriptor = ParameterDescriptor(description=item.metadata["description"])
         _bound(descriptor, item.default, gain_bounds(item))
         present = getattr(controller.gains, item.name)
-        value = node.declare_parameter(item.name, present, descriptor).value
+        value = _declared(node, item.name, present, descriptor)
         controller.gains = replace(controller.gains, **{item.name: value})
     names = {item.name for item in fields(controller.gains)}
+    _accept_integers(node, names)
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
         new = {p.name: p.value for p in parameters if p.name in names}
@@ -88,6 +91,40 @@ def declare_gains(node: Node, controller: Controller) -> None:
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(take)
+
+
+def _declared(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:
+    """Declare a parameter and return its value; an integer is taken for a number."""
+    try:
+        return node.declare_parameter(name, initial, descriptor).value
+    except InvalidParameterTypeException:
+        if not isinstance(initial, float):
+            raise
+    given = node.declare_parameter(name, initial, ParameterDescriptor(dynamic_typing=True)).value
+    node.undeclare_parameter(name)
+    if type(given) is not int:
+        return node.declare_parameter(name, initial, descriptor).value  # raises as before
+    return node.declare_parameter(name, float(given), descriptor, ignore_override=True).value
+
+
+def _accept_integers(node: Node, names: set[str]) -> None:
+    """Convert integers that are set to numbers, as in ``ros2 param set controller stiffness 100``.
+
+    A ROS 2 before Iron has no such callbacks and refuses integers.
+    """
+
+    def convert(parameters: list[Parameter]) -> list[Parameter]:
+        return [
+            Parameter(p.name, Parameter.Type.DOUBLE, float(p.value))
+            if p.name in names
+            and p.type_ == Parameter.Type.INTEGER
+            and node.get_parameter(p.name).type_ == Parameter.Type.DOUBLE
+            else p
+            for p in parameters
+        ]
+
+    if hasattr(node, "add_pre_set_parameters_callback"):
+        node.add_pre_set_parameters_callback(convert)
 
 
 def gain_bounds(item: "Field[Any]") -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
 from ..messages.conversions import NANOSECONDS, by_name
-from ..messages.frames import WORLD, inertial_frame
+from ..messages.frames import WORLD, inertial_frame, without_prefix
 from ..node.input_diagnostics import InputDiagnostics
 
 
@@ -24,14 +24,15 @@ class ReferenceTopics:
     the base is in base axes, as from a joystick.
     """
 
-    def __init__(self, node: Node, timeout: float) -> None:
+    def __init__(self, node: Node, timeout: float, frame_prefix: str = "") -> None:
         """Create the subscriptions.
 
         Args:
             node: node of the subscriptions.
             timeout: time after which a twist no longer acts, s.
+            frame_prefix: prefix of the robot's frames in /tf.
         """
-        self._node, self._timeout = node, timeout
+        self._node, self._timeout, self._prefix = node, timeout, frame_prefix
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: VMSModel | None = None
         self._input_diagnostics = InputDiagnostics(node)
@@ -85,7 +86,8 @@ class ReferenceTopics:
     def _on_pose(self, message: PoseStamped) -> None:
         p, o = message.pose.position, message.pose.orientation
         quaternion = np.array([o.x, o.y, o.z, o.w])
-        problem = self._problem(message.header.frame_id, np.array([p.x, p.y, p.z]), moving=False)
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, np.array([p.x, p.y, p.z]), moving=False)
         length = float(np.linalg.norm(quaternion))
         if problem is None and not abs(length - 1.0) < 1e-2:
             problem = f"needs an orientation of length 1; given: length {length:.4g}"
@@ -99,7 +101,7 @@ class ReferenceTopics:
     def _on_twist(self, message: TwistStamped) -> None:
         v, w = message.twist.linear, message.twist.angular
         twist = np.array([v.x, v.y, v.z, w.x, w.y, w.z])
-        frame = message.header.frame_id
+        frame = without_prefix(self._prefix, message.header.frame_id)
         problem = self._problem(frame, twist, moving=True)
         if problem is not None:
             self._ignore("twist", problem)

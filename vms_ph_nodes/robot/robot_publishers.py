@@ -20,7 +20,7 @@ from vms_ph_dynamics.simulation import Sample
 from ..messages.base_motion import to_odometry
 from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
 from ..messages.energy_messages import to_port_energy
-from ..messages.frames import ODOM, tool_topic, with_prefix
+from ..messages.frames import BASE_LINK, ODOM, tool_topic, with_prefix
 from ..node.parameters import declare
 from .robot_parameters import LATCHED
 
@@ -93,9 +93,16 @@ class RobotPublishers:
             self._transforms.sendTransform(moved)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
-        """Publish the static transforms."""
-        if self._static is not None:
-            self._static.sendTransform(self._of_links(q, stamp, moving=False))
+        """Publish the static transforms; base_link coincides with a root of another name."""
+        if self._static is None:
+            return
+        fixed = self._of_links(q, stamp, moving=False)
+        if BASE_LINK not in self._model.link_names:
+            same = TransformStamped(header=Header(stamp=stamp, frame_id=self.base_frame))
+            same.child_frame_id = with_prefix(self.frame_prefix, BASE_LINK)
+            same.transform.rotation.w = 1.0
+            fixed.append(same)
+        self._static.sendTransform(fixed)
 
     def _of_links(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
         poses = self._links.relative_poses(q).tolist()

@@ -65,7 +65,8 @@ def _bar(header: Header, bar: Bar, size: float) -> Marker:
 def _label(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
     marker.pose.position = _point(bar.place + (bar.height + 3 * size * _TEXT) * bar.up)
-    marker.scale.z = size * _TEXT
+    # RViz takes x of a text for the width of a blank; without one its words are far apart.
+    marker.scale.x, marker.scale.z = 0.5 * size * _TEXT, size * _TEXT
     marker.text = bar.text
     return marker
 

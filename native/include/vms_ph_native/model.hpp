@@ -28,7 +28,7 @@ class Model {
  public:
   /// Construct from a Pinocchio model whose first joint is that of the base, if the base moves.
   ///
-  /// @param end_effector  name of a frame; the last link when empty.
+  /// @param end_effector  name of a frame; when empty, the last link that a joint moves.
   /// @throws ModelError   a joint with more than one degree of freedom besides the base, or no such
   /// frame.
   explicit Model(pinocchio::Model model, const std::string& end_effector = "");

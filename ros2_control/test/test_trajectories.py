@@ -1,0 +1,68 @@
+"""Trajectories of the Panda from a JointTrajectoryController, in a namespace of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from control_session import Session
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+from vms_ph.msg import ControllerState, Power
+
+JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+GOAL = [0.3, -0.2, 0.2, -1.3, 0.1, 1.4, 0.2]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    started = Session("panda_ros2_control.launch.xml", "namespace:=/left", "prefix:=left/")
+    try:
+        started.await_states(
+            robot_broadcaster="active",
+            python_controller="active",
+            joint_trajectory_controller="inactive",
+            chained_trajectory_controller="inactive",
+            joint_impedance="inactive",
+        )
+        yield started
+    finally:
+        started.end()
+
+
+def positions(message: JointState) -> list[float]:
+    found = dict(zip(message.name, message.position, strict=True))
+    return [found[name] for name in JOINTS]
+
+
+def test_the_servos_of_the_hardware_follow_a_trajectory(session: Session) -> None:
+    assert session.switch(["joint_trajectory_controller"], ["python_controller"])
+    session.follow("joint_trajectory_controller", JOINTS, GOAL, 2.0)
+    session.until_topic(
+        JointState, "joint_states", lambda m: positions(m) == pytest.approx(GOAL, abs=1e-4)
+    )
+
+
+def test_a_law_that_compensates_gravity_follows_a_chained_trajectory(session: Session) -> None:
+    law, chained = "joint_impedance", "chained_trajectory_controller"
+    assert session.switch([law, chained], ["joint_trajectory_controller"])
+    back = [0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.0]
+    session.follow(chained, JOINTS, back, 2.0)
+    session.until_topic(
+        JointState, "joint_states", lambda m: positions(m) == pytest.approx(back, abs=1e-4)
+    )
+    assert session.one(ControllerState, f"{law}/state").status == ControllerState.OK
+    assert abs(session.one(Power, "vms_ph/power").unaccounted_energy) < 1e-6
+
+
+def test_its_frames_have_the_prefix(session: Session) -> None:
+    edges = session.one(TFMessage, "/tf").transforms
+    assert {edge.child_frame_id for edge in edges} >= {f"left/panda_link{i}" for i in range(1, 8)}
+    state = session.one(ControllerState, "joint_impedance/state")
+    assert state.header.frame_id == "left/panda_link0"
+
+
+def test_it_takes_commands_in_the_namespace_only(session: Session) -> None:
+    names = {name for name, _ in session.node.get_topic_names_and_types()}
+    assert "/left/joint_impedance/reference_pose" in names
+    assert "/left/vms_ph/markers" in names
+    ours = {name for name in names if not name.startswith("/left/")}
+    assert ours <= {"/tf", "/tf_static", "/rosout", "/parameter_events", "/diagnostics"}

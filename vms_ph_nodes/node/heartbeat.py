@@ -1,0 +1,56 @@
+"""A thread for the heartbeat of a node, apart from its callbacks."""
+
+import threading
+from contextlib import suppress
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+PERIOD = 0.25  # period of the heartbeat, s
+
+
+class HeartbeatThread:
+    """Serves a hidden node beside a node, so that both are on time while the other one computes.
+
+    A simulator that is late has no time for its heartbeats, nor for those of others; neither is
+    lost for all that. The thread ends with the process, or with its context.
+
+    Attributes:
+        node: the hidden node (its name begins with ``_``), for publishers, subscriptions, timers.
+    """
+
+    def __init__(self, beside: Node) -> None:
+        context = beside.context
+        self.node = Node(
+            f"_{beside.get_name()}_heartbeat",
+            context=context,
+            namespace=beside.get_namespace(),
+            use_global_arguments=False,  # which may give the name of the other node
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self.node)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to call callbacks."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Call no callback any more; the node remains until :meth:`destroy`."""
+        self._ended.set()
+        self._thread.join()
+
+    def destroy(self) -> None:
+        """Destroy the hidden node."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+    def _run(self) -> None:
+        # The context may be shut down at any time by the main thread.
+        with suppress(ExternalShutdownException, InvalidHandle):
+            while not self._ended.is_set():
+                self._executor.spin_once(timeout_sec=PERIOD)
