@@ -20,6 +20,9 @@ TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
 _BASE = ("base_position", "base_quaternion", "base_linear_velocity", "base_angular_velocity")
 
+_LATEST = 9e9
+"""Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
+
 
 def read_columns(path: Path, columns: Path | None = None, progress: Progress = silent) -> Recording:
     """Return the recording in a file of columns.
@@ -69,8 +72,8 @@ def _fill(
             seconds = (count + np.arange(rows)[:, None]) / given.rate
         count += rows
         if epoch is None:
-            epoch = float(np.floor(seconds[np.isfinite(seconds)][0])) if rows else 0.0
-        good = np.isfinite(seconds[:, 0])
+            epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
+        good = np.abs(seconds[:, 0]) < _LATEST  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
         times = np.round((seconds[good, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
         if not good.all():

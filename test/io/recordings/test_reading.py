@@ -110,6 +110,17 @@ def test_damaged_lines_of_a_csv_are_left_out_and_counted(known: Known, tmp_path:
     assert recording.notes == ["run.csv: 2 lines are no rows of 22 numbers"]
 
 
+def test_a_row_with_an_impossible_time_is_left_out(known: Known, tmp_path: Path) -> None:
+    file = known.write_csv(tmp_path / "run.csv")
+    lines = file.read_text().splitlines()
+    damaged = lines[5].split(",")
+    damaged[0] = "2.6815615e75"
+    file.write_text("\n".join([*lines[:5], ",".join(damaged), *lines[5:]]) + "\n")
+    recording = read_recording(file)
+    rows_of(recording, known)
+    assert "1 rows without a time were left out" in recording.notes
+
+
 def test_a_column_map_has_names_units_and_gains(known: Known, tmp_path: Path) -> None:
     file = tmp_path / "drive.txt"
     gains = 10.0 + np.arange(7)
