@@ -1,8 +1,8 @@
-"""Energies and momentum balances of many recorded states.
+"""Energies and momentum balances of many recorded states, by direct calls of Pinocchio.
 
-They come from the C++ core, where it is installed, else from direct calls of Pinocchio: an
-:class:`~vms_ph_dynamics.evaluation.Evaluation` checks and keeps what it computes, which a recording
-of a million states does not need.
+An :class:`~vms_ph_dynamics.evaluation.Evaluation` checks and keeps what it computes, which a
+recording of a million states does not need; here a state costs a few microseconds, and with the
+C++ core a part of one.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..evaluation_batch import EvaluationBatch, threads_of
 from ..model import VMSModel
 
 
@@ -82,16 +81,15 @@ class EnergyPath:
             q: (N, nq).
             v: (N, nv).
         """
+        if self._in_cpp:
+            batch = self.model.evaluate_batch(q, v, terms=("kinetic_energy", "potential_energy"))
+            return StoredEnergies(batch.kinetic_energy, batch.potential_energy)
         kinetic, potential = np.empty(len(q)), np.empty(len(q))
         if self.model.fluid is not None:
             for k in range(len(q)):
                 d = self.model.evaluate(q[k], v[k])
                 kinetic[k], potential[k] = d.kinetic_energy, d.potential_energy
             return StoredEnergies(kinetic, potential)
-        if self._tree.in_cpp is not None:
-            batch = EvaluationBatch(self.model, np.ascontiguousarray(q), np.ascontiguousarray(v))
-            batch.compute(("kinetic_energy", "potential_energy"))
-            return StoredEnergies(batch.kinetic_energy.copy(), batch.potential_energy.copy())
         q, v = self._full(q, v)
         model, data, energy = self._pin, self._tree.data(), pin.computeMechanicalEnergy
         for k in range(len(q)):
@@ -101,8 +99,10 @@ class EnergyPath:
 
     def momenta(self, q: Array, v: Array) -> Momenta:
         """Return the terms of the momentum balances; arguments as for :meth:`stored`."""
-        if self._tree.in_cpp is not None and self.model.fluid is None:
-            return self._momenta_in_cpp(q, v)
+        if self._in_cpp:
+            batch = self.model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
+            drift = np.einsum("kji,kj->ki", batch.C, v) - batch.g
+            return Momenta(batch.momentum, drift, batch.g)
         shape = (len(q), self.model.nv)
         momentum, drift, gravity = np.empty(shape), np.empty(shape), np.empty(shape)
         if self.model.fluid is not None or self._tree.projection is not None:
@@ -124,19 +124,6 @@ class EnergyPath:
         momentum -= gravity
         drift -= gravity
         return Momenta(momentum, drift, gravity)
-
-    def _momenta_in_cpp(self, q: Array, v: Array) -> Momenta:
-        assert self._tree.in_cpp is not None
-        full, rates = self._full(q, v)
-        batch = self._tree.in_cpp.batch(threads_of(None))
-        terms = batch.evaluate(full, rates, ["momentum", "g"], 0)
-        momentum, gravity = terms["momentum"], terms["g"]
-        # The rate of the momenta of the standard form under gravity alone.
-        _, drift = batch.rates(False, full, momentum, None, None, [], None, None, 1.0, True)
-        p = self._tree.projection
-        if p is None:
-            return Momenta(momentum.copy(), drift.copy(), gravity.copy())
-        return Momenta(momentum @ p, drift @ p, gravity @ p)
 
     def links(self, q: Array, v: Array) -> LinkEnergies:
         """Return the energies of the bodies; arguments as for :meth:`stored`.
@@ -178,12 +165,18 @@ class EnergyPath:
             result[k] = tree.columns(jacobian).T @ wrench[k]
         return result
 
+    @property
+    def _in_cpp(self) -> bool:
+        """Whether the C++ core computes the terms."""
+        return self.model.fluid is None and self._tree.in_cpp is not None
+
     def _full(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the states with the joints that mimic others filled in."""
         tree = self._tree
         if tree.projection is None:
             return np.ascontiguousarray(q), np.ascontiguousarray(v)
-        return tree.full_configuration(np.asarray(q)), tree.full_velocity(np.asarray(v))
+        whole = np.array([tree.full_configuration(row) for row in q])
+        return whole.reshape(len(q), self._pin.nq), v @ tree.projection.T
 
     def _body_names(self) -> tuple[str, ...]:
         """Return the name of the first link at each joint."""

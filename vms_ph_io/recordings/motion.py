@@ -269,12 +269,14 @@ class RecordedMotion:
         effort = np.nan_to_num(signals.effort)
         n, names = self.model.n, self.model.joint_names
         lag = 0.0
+        # A simulation stamps its samples with its own time, and knows its velocities.
+        is_kept = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
-            if not self.options.as_recorded:
+            if not is_kept:
                 self._estimated = doubts(self._slopes, t, position, signals.velocity)
             good = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
-            self._lag = lag if is_sure and not self.options.as_recorded else 0.0
+            self._lag = lag if is_sure and not is_kept else 0.0
         samples = self._samples(low, high, first, behind)
         notes = list(self._base.notes)
         if n and not effort.any():
@@ -300,7 +302,6 @@ class RecordedMotion:
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
         whole = len(self.order.segments) == 1 and 16 <= len(self) <= _WHOLE and self.model.n
-        # A simulation stamps its samples with its own time.
         if self.options.as_recorded or not whole or self._exact is not None:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
