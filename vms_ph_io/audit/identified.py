@@ -37,7 +37,7 @@ def with_identification(
     *,
     frame: str = "",
     friction: JointFriction | None = None,
-    prior: Path | None = None,
+    prior: Belief | None = None,
     load_friction: bool = False,
 ) -> tuple[Audit, Identification]:
     """Return an audit with what its recording, and further ones, tell of the robot.
@@ -48,14 +48,13 @@ def with_identification(
         what: of payload, friction, gains, armature, inertia.
         frame: at which a payload is fixed; the end effector if empty.
         friction: what is known of friction; None: it is estimated.
-        prior: file of the belief of an earlier identification.
+        prior: what an earlier identification found.
         load_friction: whether friction may grow with the load of the gears; it may in any case
             where gains are unknown.
 
     Raises:
-        VmsPhError: what is asked for cannot be identified, or the prior cannot be read.
+        VmsPhError: what is asked for cannot be identified.
     """
-    belief = None if prior is None else read_belief(prior)
     samples = [part for motion in motions for part in _parts(motion)]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_LEAST} samples")
@@ -66,7 +65,7 @@ def with_identification(
         what,
         frame=frame or None,
         friction=law,
-        prior=belief,
+        prior=prior,
         settings=Settings(load_friction=True if load_friction else None),
     )
     told = [one for part in _parts(motions[0]) for one in findings(audit.model, part, found, law)]

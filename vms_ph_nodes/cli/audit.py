@@ -59,6 +59,15 @@ def audit(
 
     if (also or prior) and not identify:
         raise VmsPhError("--also and --prior need --identify, for instance --identify payload")
+    kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
+    belief = None
+    if kinds:
+        # Before the recording is read, which may take long.
+        from vms_ph_dynamics.energy.identification.unknowns import checked_kinds
+        from vms_ph_io.audit.identified import read_belief
+
+        checked_kinds(kinds)
+        belief = None if prior is None else read_belief(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     if out is not None and (out / "derived").exists():
         raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
@@ -78,7 +87,7 @@ def audit(
             motion = RecordedMotion(read, model, options)
             done = audited(motion, law, law_name, bar.show)
             found = None
-            if identify:
+            if kinds:
                 from vms_ph_io.audit.identified import with_identification
 
                 further = [
@@ -92,10 +101,10 @@ def audit(
                 done, found = with_identification(
                     done,
                     [motion, *further],
-                    [kind.strip() for kind in identify.split(",") if kind.strip()],
+                    kinds,
                     frame=payload_frame,
                     friction=law if friction not in ("", "urdf") else None,
-                    prior=prior,
+                    prior=belief,
                     load_friction=load_friction,
                 )
         except RecordingError as error:

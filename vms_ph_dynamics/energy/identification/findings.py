@@ -69,8 +69,7 @@ def findings(
         friction: the law of friction that was given to the identification, if any.
     """
     motion = motion_of(model, samples)
-    moved = any(p.value is not None for p in identification.parameters)
-    wrong = _wrong_model(model, motion, identification, friction) if moved else ()
+    wrong = _wrong_model(model, motion, identification, friction) if motion.moves else ()
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong

@@ -25,10 +25,8 @@ from .unknowns import (
     payload_unknowns,
     timing_unknown,
 )
-from .windows import FrictionLaw, Motion, Windows, balance, motion_of, stacked
+from .windows import LEAST_MOTION, FrictionLaw, Motion, Windows, balance, motion_of, stacked
 
-# Less than this in rad or m is standing still, where dry friction holds whatever load there is.
-_LEAST_MOTION = 0.05
 # The data excite a parameter if they reduce what is not known of it to this share.
 _EXCITED: Mapping[str, float] = {
     "payload": 0.1,
@@ -113,15 +111,15 @@ def identify(
         windows.columns, windows.known, mean, covariance, windows.path, windows.recording
     )
     consistent = _consistent(regressor, frame, unknowns, found)
-    moved = max(float(np.ptp(np.cumsum(m.step, axis=0), axis=0).max()) for m in motions)
+    moved = any(m.moves for m in motions)
     parameters = _parameters(model, regressor, unknowns, kinds, found, consistent)
-    if moved < _LEAST_MOTION:
-        reason = f"not excited: nothing moved by more than {moved:.2g} rad or m"
+    if not moved:
+        reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(
             replace(p, value=None, low=None, high=None, reason=reason) for p in parameters
         )
     torque: dict[str, Parameter] = {}
-    if settings.torque and moved >= _LEAST_MOTION:
+    if settings.torque and moved:
         other = stacked([torque_windows(model, m, unknowns, **options) for m in motions])  # type: ignore[arg-type]
         rival = estimate(
             other.columns,

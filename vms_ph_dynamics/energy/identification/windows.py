@@ -22,6 +22,9 @@ SLIP = 0.01
 """Speed over which Coulomb friction is smoothed, as in :class:`.Friction`, rad/s or m/s."""
 
 
+LEAST_MOTION = 0.05
+"""Range of a coordinate below which a robot stands, rad or m."""
+
 # Samples in a window: the noise of the states at its ends must be small against its work, and what
 # a friction law misses must average out.
 _LEAST = 10
@@ -89,6 +92,11 @@ class Motion:
     v: Array
     effort: Array
     rate: Array
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is a motion: a robot that stands has whatever load its dry friction holds."""
+        return float(np.ptp(np.cumsum(self.step, axis=0), axis=0).max()) >= LEAST_MOTION
 
 
 def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:

@@ -54,8 +54,10 @@ def _without_hand(description: str) -> VMSModel:
     return VMSModel.from_pinocchio(pinocchio, "panda_link8")
 
 
-@pytest.mark.parametrize("what", ["effort", "position", "position and effort"])
-@pytest.mark.parametrize("joint", [3, 5])
+@pytest.mark.parametrize(
+    ("what", "joint"),
+    [("effort", 3), ("position", 3), ("position and effort", 3), ("position", 5)],
+)
 def test_an_opposite_sign_is_found(
     panda: VMSModel, samples: MotionSamples, what: str, joint: int
 ) -> None:
