@@ -7,6 +7,7 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
+from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -41,15 +42,9 @@ class EnergyRegressor:
 
     def rows(self, q: Array, v: Array) -> Array:
         """Return the rows Y, (N, 10 bodies), at configurations (N,nq) and velocities (N,nv)."""
-        tree = self.model.tree
-        pinocchio, data = tree.pinocchio, tree.pinocchio.createData()
-        rows = np.empty((len(q), self.parameters.size))
-        for row, qk, vk in zip(rows, q, v, strict=True):
-            full = tree.full_configuration(qk), tree.full_velocity(vk)
-            # Pinocchio returns a view of the same array from both.
-            row[:] = pin.computeKineticEnergyRegressor(pinocchio, data, *full)
-            row += pin.computePotentialEnergyRegressor(pinocchio, data, full[0])
-        return rows
+        d = EvaluationBatch(self.model, np.asarray(q), np.asarray(v))
+        d.compute(("kinetic_regressor", "potential_regressor"))
+        return d.kinetic_regressor + d.potential_regressor
 
     def of_frame(self, frame: str) -> tuple[int, Array]:
         """Return how the parameters of a body fixed at a frame add to those of the body under it.
