@@ -32,10 +32,15 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
     from .evaluation import (
         Evaluation as Evaluation,
     )
+    from .evaluation_batch import (
+        EvaluationBatch as EvaluationBatch,
+    )
     from .integrators import (
         IntegrationError as IntegrationError,
         Trajectory as Trajectory,
+        TrajectoryBatch as TrajectoryBatch,
         integrate as integrate,
+        integrate_batch as integrate_batch,
     )
     from .model import (
         VMSModel as VMSModel,
@@ -91,7 +96,8 @@ _HOME = {
         "effects": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
         "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",
         "evaluation": "Evaluation",
-        "integrators": "IntegrationError Trajectory integrate",
+        "evaluation_batch": "EvaluationBatch",
+        "integrators": "IntegrationError Trajectory TrajectoryBatch integrate integrate_batch",
         "model": "VMSModel",
         "structure": (
             "CanonicalForm DecoupledForm DiracStructure Energy Form FreeFloating Linearization "

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pinocchio as pin
 
 from .arrays import Array, frozen
 from .errors import ModelError
@@ -33,21 +32,15 @@ class Evaluation(Kinematics):
         """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's."""
         super().__init__(model.tree, q, v)
         self.model = model
-        self._locked_inverse: Array | None = None
+        in_cpp = model.tree.in_cpp if model.is_plain else None
+        self._core = None if in_cpp is None else in_cpp.dynamics
 
     @cached_property
     def M(self) -> Array:
         """Mass matrix, (nv,nv) [A (17)]."""
         tree, fluid = self.tree, self.model.fluid
-        data = tree.data()
-        mass = tree.symmetric(pin.crba(tree.pinocchio, data, self.q_origin))
-        if tree.projection is not None:
-            mass = tree.projected(mass)
-        if fluid is None:
-            self._locked_inverse = tree.locked_inverse(data)
-        else:
-            mass = mass + fluid.added_mass(self)
-        return frozen(mass)
+        mass = tree.projected(tree.algorithms.mass(self))
+        return frozen(mass if fluid is None else mass + fluid.added_mass(self))
 
     @cached_property
     def M_b(self) -> Array:
@@ -67,31 +60,38 @@ class Evaluation(Kinematics):
     @cached_property
     def A(self) -> Array:
         """Mechanical connection ``M_b^-1 M_bm``, (b,n) [A (53)]."""
+        if self._core is not None:
+            return self._core.connection(self.q)
         return frozen(self.M_b_inverse.dot(self.M_bm))
 
     @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
-        locked = self.M_b  # a result of crba, in closed form
-        if self._locked_inverse is not None:
-            return frozen(self._locked_inverse)
-        return frozen(np.linalg.inv(locked))
+        rigid = self.model.fluid is None
+        inverse = self.tree.algorithms.locked_inverse(self) if rigid else None
+        return frozen(np.linalg.inv(self.M_b) if inverse is None else inverse)
 
     @cached_property
     def M_hat_m(self) -> Array:
         """Shape inertia ``M_m - A^T M_bm``, (n,n) [A (55)]."""
+        if self._core is not None:
+            return self._core.shape_inertia(self.q)
         shape = self.M_m - self.A.T @ self.M_bm
         return frozen((shape + shape.T) / 2)
 
     @cached_property
     def v_hat(self) -> Array:
         """Locked velocity ``v_b + A qdot``, (b,) in the base frame, m/s and rad/s [A (54)]."""
+        if self._core is not None:
+            return self._core.locked_velocity(self.q, self.v)
         b = self.model.b
         return frozen(self.v[:b] + self.A @ self.v[b:])
 
     @cached_property
     def momentum(self) -> Array:
         """Generalised momentum ``M v = (p, pi)``, (nv,)."""
+        if self._core is not None:
+            return self._core.momentum(self.q, self.v)
         return frozen(self.M @ self.v)
 
     @cached_property
@@ -107,6 +107,8 @@ class Evaluation(Kinematics):
     @cached_property
     def pi_hat(self) -> Array:
         """Shape momentum ``pi - A^T p = M_hat_m qdot``, (n,) [A (56)]."""
+        if self._core is not None:
+            return self._core.shape_momentum(self.q, self.v)
         return frozen(self.pi - self.A.T @ self.p)
 
     @cached_property
@@ -118,11 +120,8 @@ class Evaluation(Kinematics):
         fluid the part of the added mass is another matrix with the same property.
         """
         tree, fluid = self.tree, self.model.fluid
-        c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), self.q_origin, self.v_full)
-        c = tree.projected(c) if tree.projection is not None else c.copy()
-        if fluid is not None:
-            c = c + fluid.coriolis(self)
-        return frozen(c)
+        c = tree.projected(tree.algorithms.coriolis(self))
+        return frozen(c if fluid is None else c + fluid.coriolis(self))
 
     @cached_property
     def C_hamel(self) -> Array:
@@ -148,35 +147,37 @@ class Evaluation(Kinematics):
     @cached_property
     def dM(self) -> Array:
         """Derivatives of the mass matrix along the joints, (n,nv,nv): ``dM[k] = dM/dq_k``."""
-        model, zero = self.model, np.zeros(self.model.nv)
-        slices = []
-        for k in range(model.b, model.nv):
-            unit = zero.copy()
-            unit[k] = 1.0
-            c = Evaluation(model, self.q, unit).C
-            slices.append(c + c.T)
-        return frozen(np.array(slices).reshape(-1, self.model.nv, self.model.nv))
+        model, tree = self.model, self.tree
+        units = np.eye(model.nv)[model.b :]
+        if model.fluid is None:
+            p = tree.projection
+            rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
+            return frozen(tree.projected(rates))
+        slices = [Evaluation(model, self.q, unit).C for unit in units]
+        return frozen(np.array([c + c.T for c in slices]).reshape(-1, model.nv, model.nv))
 
     @cached_property
     def g(self) -> Array:
         """Generalised gravity, (nv,): the generalised force that holds the robot at rest."""
         tree, fluid = self.tree, self.model.fluid
-        g = pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), self.q_origin)
-        g = tree.projection.T @ g if tree.projection is not None else g.copy()
-        if fluid is not None:
-            g = g - fluid.buoyancy(self)
-        return frozen(g)
+        g = tree.algorithms.gravity(self)
+        g = g if tree.projection is None else tree.projection.T @ g
+        return frozen(g if fluid is None else g - fluid.buoyancy(self))
 
     @cached_property
     def kinetic_energy(self) -> float:
         """``1/2 v^T M v``, J."""
+        if self._core is not None:
+            return self._core.kinetic_energy(self.q, self.v)
         return 0.5 * float(self.v @ self.momentum)
 
     @cached_property
     def potential_energy(self) -> float:
         """Gravity potential, J; zero with the centre of mass at the inertial frame's origin."""
         model = self.model
-        local = pin.computePotentialEnergy(self.tree.pinocchio, self.tree.data(), self.q_origin)
+        if self._core is not None:
+            return self._core.potential_energy(self.q)
+        local = self.tree.algorithms.potential_energy(self)
         size = BASE_POSITION[model.base]
         weight = model.total_mass
         if model.fluid is not None:

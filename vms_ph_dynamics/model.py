@@ -13,6 +13,7 @@ from .arrays import Array, frozen, vector
 from .effects.fluid import Fluid
 from .errors import InertiaWarning, StateError
 from .evaluation import Evaluation
+from .evaluation_batch import EvaluationBatch, checked_rows
 from .robot.building import build
 from .robot.extensions import GRAVITY as GRAVITY
 from .robot.extensions import end_effector_of
@@ -153,19 +154,84 @@ class VMSModel:
         _warn(model.repairs)
         return model.with_tools(tools)
 
-    def evaluate(self, q: npt.ArrayLike, v: npt.ArrayLike) -> Evaluation:
+    def with_native(self, native: bool | None) -> "VMSModel":
+        """Return this robot with its terms computed in C++ or in Python.
+
+        Args:
+            native: True requires the C++ core, False excludes it, None uses it where it is
+                installed and covers the robot. Robots with joints that mimic others or in a fluid
+                take the terms of their rigid bodies from it.
+
+        Raises:
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        model = copy(self)
+        model.tree = self.tree.with_native(native)
+        return model
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the terms of the rigid bodies are computed in C++."""
+        return self.tree.in_cpp is not None
+
+    def evaluate(
+        self, q: npt.ArrayLike, v: npt.ArrayLike, *, native: bool | None = None
+    ) -> Evaluation:
         """Return the terms of the equations of motion at a state.
 
         Args:
             q: (nq,) configuration.
             v: (nv,) velocity.
+            native: as for :meth:`with_native`, which saves time if it is called once; None for the
+                choice of this model.
 
         Raises:
             StateError: the state has a wrong shape, is not finite, or has a base rotation that is
                 not normalised.
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
+        if native is not None:
+            return self.with_native(native).evaluate(q, v)
+        if self.tree.projection is None and self.tree.in_cpp is not None:
+            found = self.tree.in_cpp.state(q, v)
+            if found is not None:
+                return Evaluation(self, *found)
         checked = self.checked_configuration(q), vector(v, self.nv, "v")
         return Evaluation(self, *(frozen(x.copy()) for x in checked))
+
+    def evaluate_batch(
+        self,
+        Q: npt.ArrayLike,
+        V: npt.ArrayLike,
+        *,
+        terms: Iterable[str] = (),
+        threads: int | None = None,
+        native: bool | None = None,
+    ) -> EvaluationBatch:
+        """Return the terms of the equations of motion at N states, in contiguous arrays.
+
+        With the C++ core they are computed on several threads; robots in a fluid are evaluated
+        state after state.
+
+        Args:
+            Q: (N,nq) configurations.
+            V: (N,nv) velocities.
+            terms: names of terms to compute at once in one pass, see
+                :data:`.evaluation_batch.TERMS`; others are computed on first use.
+            threads: number of threads; that of the processors when None.
+            native: as for :meth:`evaluate`.
+
+        Raises:
+            StateError: an array has a wrong shape or a row that is not a state; the message says
+                which.
+            OptionError: there is no term of this name.
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        model = self if native is None else self.with_native(native)
+        q, v = checked_rows(model, Q, V, "V")
+        batch = EvaluationBatch(model, q, v, threads)
+        batch.compute(terms)
+        return batch
 
     def checked_configuration(self, q: npt.ArrayLike) -> Array:
         """Return ``q`` as an array after checking its shape, entries and normalisation.

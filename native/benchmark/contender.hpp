@@ -12,10 +12,12 @@ namespace vms_ph {
 struct Contender {
   std::string name;
   std::function<void(int)> update;  ///< the k-th
+  int per = 1;                      ///< units of work in an update; times are per unit
 };
 
 /// What a file of this folder has to time on a robot; nothing for one it is not for.
 using Contenders = std::vector<Contender>;
+Contenders dynamics(const Model& model);
 Contenders decoupled_vms(const Model& model);
 Contenders task_space(const Model& model);
 

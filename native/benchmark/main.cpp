@@ -1,7 +1,7 @@
 // Times every contender on a robot, and prints one line for each, tabs between: its name, then
 // median, lower and upper quartile, 99th percentile, 99.9th, and the longest, in ns.
 //
-//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES
+//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,22 +16,33 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void time(const vms_ph::Contender& contender, int updates) {
-  std::vector<double> taken(static_cast<std::size_t>(updates));
-  for (int k = 0; k < updates / 10; ++k) contender.update(k);  // caches, and pages of the stack
-  for (int k = 0; k < updates; ++k) {
-    const auto start = Clock::now();
-    contender.update(k);
-    const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
-    taken[static_cast<std::size_t>(k)] = passed.count();
-  }
+// Updates of one contender before it is the turn of the next: load of the machine affects all, and
+// each finds its own data in the caches.
+constexpr int kTurn = 100;
+
+void report(const vms_ph::Contender& contender, std::vector<double>& taken) {
   std::sort(taken.begin(), taken.end());
   std::printf("%s", contender.name.c_str());
   for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
     const double place = std::ceil(share * static_cast<double>(taken.size())) - 1.0;
-    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))]);
+    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))] / contender.per);
   }
   std::printf("\n");
+}
+
+void time(const vms_ph::Contenders& contenders, int updates) {
+  std::vector<std::vector<double>> taken(contenders.size());
+  for (int first = -kTurn; first < updates; first += kTurn) {  // the first turn fills the caches
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      for (int k = first; k < std::min(first + kTurn, updates); ++k) {
+        const auto start = Clock::now();
+        contenders[i].update(std::max(0, k));
+        const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
+        if (k >= 0) taken[i].push_back(passed.count());
+      }
+    }
+  }
+  for (std::size_t i = 0; i < contenders.size(); ++i) report(contenders[i], taken[i]);
 }
 
 int run(char** words) {
@@ -43,18 +54,21 @@ int run(char** words) {
                                        : vms_ph::Base::floating;
   const auto model = vms_ph::Model::from_urdf(xml, base, words[3]);
   const int updates = std::max(10, std::atoi(words[4]));
-  // Those who have something to time; each gives its contenders for this robot.
-  for (const auto& of : {vms_ph::decoupled_vms, vms_ph::task_space}) {
-    for (const auto& contender : of(model)) time(contender, updates);
+  if (std::string(words[5]) == "terms") {
+    time(vms_ph::dynamics(model), updates);
+    return 0;
   }
+  // Those who have something to time; each gives its contenders for this robot.
+  for (const auto& of : {vms_ph::decoupled_vms, vms_ph::task_space}) time(of(model), updates);
   return 0;
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 5) {
-    std::fprintf(stderr, "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES\n",
+  if (count != 6) {
+    std::fprintf(stderr,
+                 "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms\n",
                  words[0]);
     return 2;
   }

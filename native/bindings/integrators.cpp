@@ -1,4 +1,6 @@
 // Time-stepping schemes: steps, and long loops of them without returning to Python.
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -6,7 +8,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
+#include "scheme.hpp"
+#include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 #include "vms_ph_native/integrators/projected_rk4.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
@@ -16,32 +21,28 @@
 namespace py = pybind11;
 using namespace py::literals;
 using Eigen::VectorXd;
+using vms_ph::Array;
 using vms_ph::CompensatedSum;
 using vms_ph::Fall;
 using vms_ph::Model;
 using vms_ph::Past;
 using vms_ph::Ports;
+using vms_ph::Scheme;
 using vms_ph::SolverState;
 using vms_ph::Stepper;
 using vms_ph::StepResult;
 
 namespace {
 
-/// A scheme with its robot, which it refers to.
-struct Scheme {
-  std::shared_ptr<Model> model;
-  std::unique_ptr<Stepper> stepper;
-};
-
 Scheme make(const std::shared_ptr<Model>& model, const std::string& name, bool gravity) {
   if (name == "projected_rk4") {
-    return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity)};
+    return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
   }
-  if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity)};
+  if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity), gravity};
   if (name == "discrete_gradient" || name == "discrete_gradient_4") {
     std::unique_ptr<Stepper> one = std::make_unique<vms_ph::DiscreteGradient>(*model, gravity);
-    if (name == "discrete_gradient") return {model, std::move(one)};
-    return {model, std::make_unique<vms_ph::Suzuki>(std::move(one))};
+    if (name == "discrete_gradient") return {model, std::move(one), gravity};
+    return {model, std::make_unique<vms_ph::Suzuki>(std::move(one)), gravity};
   }
   throw vms_ph::ModelError(
       "there is no compiled scheme '" + name +
@@ -93,9 +94,89 @@ SolverState begin(Scheme& self, const VectorXd& q, const VectorXd& v, double t) 
   return self.stepper->begin(q, v, t);
 }
 
+/// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
+/// fails; the records after it are left as they are.
+py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
+                   const Array& q, const Array& v, const std::vector<Ports>& held, double t0,
+                   double dt, long steps, long every, std::size_t threads) {
+  const auto count = static_cast<std::size_t>(q.ndim() == 2 ? q.shape(0) : 0);
+  const auto nq = static_cast<std::size_t>(model->nq()), nv = static_cast<std::size_t>(model->nv());
+  if (q.ndim() != 2 || v.ndim() != 2 || static_cast<std::size_t>(q.shape(1)) != nq ||
+      static_cast<std::size_t>(v.shape(1)) != nv || static_cast<std::size_t>(v.shape(0)) != count ||
+      (held.size() != 1 && held.size() != count) || every < 1 || steps < 0) {
+    throw vms_ph::ModelError("states, efforts or steps do not fit each other");
+  }
+  const auto records = static_cast<std::size_t>((steps + every - 1) / every + 1);
+  const auto runs = static_cast<py::ssize_t>(count), instants = static_cast<py::ssize_t>(records);
+  const auto nothing = std::numeric_limits<double>::quiet_NaN();
+  const auto filled = [&](std::vector<py::ssize_t> shape) {
+    Array out(shape);
+    std::fill(out.mutable_data(), out.mutable_data() + out.size(), nothing);
+    return out;
+  };
+  Array q_out = filled({runs, instants, static_cast<py::ssize_t>(nq)});
+  Array v_out = filled({runs, instants, static_cast<py::ssize_t>(nv)});
+  Array energy = filled({runs, instants});
+  Array supplied = filled({3, runs, instants - 1});
+  Array dissipated = filled({runs, instants - 1});
+  py::array_t<long> done(runs);
+  struct Worker {
+    std::unique_ptr<Stepper> stepper;
+    std::unique_ptr<vms_ph::Dynamics> robot;
+  };
+  std::vector<Worker> workers;
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, std::min(threads, count)); ++k) {
+    workers.push_back(
+        {make(model, name, gravity).stepper, std::make_unique<vms_ph::Dynamics>(*model)});
+  }
+  {
+    const double *q_in = q.data(), *v_in = v.data();
+    double *qs = q_out.mutable_data(), *vs = v_out.mutable_data();
+    double *energies = energy.mutable_data(), *losses = dissipated.mutable_data();
+    double* ports = supplied.mutable_data();
+    long* finished = done.mutable_data();
+    const py::gil_scoped_release others;
+    vms_ph::share(count, workers.size(), [&](std::size_t w, std::size_t i) {
+      auto& [stepper, robot] = workers[w];
+      VectorXd here = Eigen::Map<const VectorXd>(q_in + i * nq, static_cast<Eigen::Index>(nq));
+      VectorXd rate = Eigen::Map<const VectorXd>(v_in + i * nv, static_cast<Eigen::Index>(nv));
+      SolverState x = stepper->begin(here, rate, t0), room = x;
+      const Ports& acting = held[held.size() == 1 ? 0 : i];
+      long k = 0;
+      for (std::size_t at = 0; at < records; ++at) {
+        if (at > 0) {
+          const long part = std::min(every, steps - k);
+          const vms_ph::MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, room);
+          k += result.steps;
+          if (result.steps < part) break;
+          const std::size_t interval = i * (records - 1) + at - 1;
+          for (std::size_t port = 0; port < 3; ++port) {
+            ports[port * count * (records - 1) + interval] = result.result.supplied[port];
+          }
+          losses[interval] = result.result.dissipated;
+        }
+        stepper->motion(x, here, rate);
+        std::copy(here.data(), here.data() + nq, qs + (i * records + at) * nq);
+        std::copy(rate.data(), rate.data() + nv, vs + (i * records + at) * nv);
+        robot->place(here.data());
+        robot->move(rate.data());
+        energies[i * records + at] =
+            robot->kinetic_energy() + (gravity ? robot->potential_energy() : 0.0);
+      }
+      finished[i] = k;
+    });
+  }
+  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied,
+                  "dissipated"_a = dissipated, "steps"_a = done);
+}
+
 }  // namespace
 
 void bind_integrators(py::module_& module) {
+  module.def("run_batch", &run_batch, "model"_a, "scheme"_a, "gravity"_a, "Q"_a, "V"_a, "ports"_a,
+             "t0"_a, "dt"_a, "steps"_a, "every"_a, "threads"_a,
+             "Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied (3,N,K-1), dissipated (N,K-1) "
+             "of N runs recorded at K instants, and the steps that each has taken.");
   py::class_<Fall>(module, "Fall")
       .def_readwrite("since", &Fall::since)
       .def_readwrite("centre", &Fall::centre)

@@ -49,6 +49,8 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("velocity", &Model::velocity)
       .def_property_readonly("total_mass", &Model::total_mass)
       .def_property_readonly("base_gravity", &Model::base_gravity);
+  bind_dynamics(module);
+  bind_batch(module);
   bind_energy_split(module);
   bind_evaluation(module);
   bind_controller(module);
@@ -56,4 +58,5 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_task_space(module);
   bind_guard(module);
   bind_integrators(module);
+  bind_closed_loop(module);
 }

@@ -82,6 +82,8 @@ Tree::Tree(const Model& model, bool gravity)
     joint.cosine = rotation * (Matrix3d::Identity() - kept);
     joint.sine = rotation * across;
     joint.offset = m.jointPlacements[id].translation();
+    if (b_ == 0 && joints_.empty()) reference_ = joint.offset;
+    if (joint.parent < 0) joint.offset -= reference_;
     joint.slide = rotation * joint.along;
     joint.mass = inertia.mass();
     joint.lever = inertia.lever();
@@ -102,14 +104,20 @@ Tree::Tree(const Model& model, bool gravity)
   diagonal_.assign(size, 0.0);
   placed_ = VectorXd::Zero(model.nq());
   right_ = rates_ = VectorXd::Zero(n_);
-  const auto& frame = m.frames[model.end_effector()];
+  tool_ = frame(model, model.end_effector());
+}
+
+Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
+  const auto& found = model.pinocchio().frames[index];
 #if PINOCCHIO_MAJOR_VERSION >= 3
-  tool_body_ = static_cast<int>(frame.parentJoint) - root - 1;
+  const auto parent = found.parentJoint;
 #else
-  tool_body_ = static_cast<int>(frame.parent) - root - 1;
+  const auto parent = found.parent;
 #endif
-  tool_rotation_ = frame.placement.rotation();
-  tool_origin_ = frame.placement.translation();
+  const int body = static_cast<int>(parent) - (b_ == 0 ? 0 : 1) - 1;
+  Frame frame{body, found.placement.rotation(), found.placement.translation()};
+  if (body < 0) frame.origin -= reference_;
+  return frame;
 }
 
 void Tree::place(const VectorXd& q) noexcept {
@@ -118,14 +126,17 @@ void Tree::place(const VectorXd& q) noexcept {
   if (is_placed_ && joints == last) return;
   last = joints;
   is_placed_ = true;
-  is_factorised_ = false;
+  has_reactions_ = is_factorised_ = false;
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Joint& joint = joints_[i];
     Body& body = bodies_[i];
     Matrix3d turn;
     Vector3d shift = joint.offset;
     if (joint.pair) {
-      turn = joint.fixed + q[joint.at] * joint.cosine + q[joint.at + 1] * joint.sine;
+      // Scaled to length one, to second order: pairs are accepted as they come from integration,
+      // and in common axes a rotation that stretches does so for all bodies behind it.
+      const double c = q[joint.at], s = q[joint.at + 1], scale = 1.5 - 0.5 * (c * c + s * s);
+      turn = joint.fixed + scale * (c * joint.cosine + s * joint.sine);
     } else {
       const double position = q[joint.at];
       shift += position * joint.slide;
@@ -201,52 +212,73 @@ Screw Tree::restricted(const Screw& wrench) const noexcept {
 
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {
   if (b_ == 0) return {};
-  const Screw p = restricted(momentum);
-  const Vector3d turn = turning_ * (p.angular - centre_.cross(p.linear));
+  return mobility(about_centre(momentum));
+}
+
+/// The same with the moment about the centre of mass, where the inertia of the base does not couple
+/// translation and rotation.
+Screw Tree::about_centre(const Screw& wrench) const noexcept {
+  Screw p = restricted(wrench);
+  p.angular -= centre_.cross(p.linear);
+  return p;
+}
+
+/// The twist of the locked robot with a momentum about its centre of mass.
+Screw Tree::mobility(const Screw& p) const noexcept {
+  const Vector3d turn = turning_ * p.angular;
   return {p.linear / total_.mass + centre_.cross(turn), turn};
 }
 
 Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
-  Matrix3d rotation = tool_rotation_;
-  Vector3d origin = tool_origin_;
-  if (tool_body_ >= 0) {
-    const Body& body = bodies_[static_cast<std::size_t>(tool_body_)];
-    rotation = body.rotation * tool_rotation_;
-    origin = body.origin + body.rotation * tool_origin_;
-  }
-  const Vector3d linear = rotation * wrench.linear;
-  return {linear, rotation * wrench.angular + origin.cross(linear)};
+  return in_root_axes(placed(tool_), wrench);
 }
 
-void Tree::add_wrench(const Screw& wrench, VectorXd& force) const noexcept {
-  for (int i = tool_body_; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+Screw Tree::in_root_axes(const Frame& placed, const Screw& wrench) {
+  const Vector3d linear = placed.rotation * wrench.linear;
+  return {linear, placed.rotation * wrench.angular + placed.origin.cross(linear)};
+}
+
+void Tree::add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept {
+  if (frame.body < -1) return;  // it stands beside a base that moves
+  for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     force[b_ + i] += bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
   }
+  add_base(wrench, force);
+}
+
+void Tree::add_base(const Screw& wrench, double* force) const noexcept {
   if (b_ == 6) {
-    force.head<3>() += wrench.linear;
-    force.segment<3>(3) += wrench.angular;
+    three(force) += wrench.linear;
+    three(force + 3) += wrench.angular;
   } else if (b_ == 3) {
-    force.head<2>() += wrench.linear.head<2>();
+    force[0] += wrench.linear.x();
+    force[1] += wrench.linear.y();
     force[2] += wrench.angular.z();
   }
 }
 
 double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
   double power = base_twist(v).dot(wrench);
-  for (int i = tool_body_; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+  for (int i = tool_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     power += v[b_ + i] * bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
   }
   return power;
 }
 
-double Tree::weight(int joint) const noexcept {
+double Tree::weight(int joint, const Vector3d& field) const noexcept {
   const Body& body = bodies_[static_cast<std::size_t>(joint)];
   const SpatialInertia& y = body.composite;
-  return -y.mass * body.screw.linear.dot(field_) - body.screw.angular.dot(y.first.cross(field_));
+  return -y.mass * body.screw.linear.dot(field) - body.screw.angular.dot(y.first.cross(field));
+}
+
+Tree::Frame Tree::placed(const Frame& frame) const noexcept {
+  if (frame.body < 0) return frame;
+  const Body& body = bodies_[static_cast<std::size_t>(frame.body)];
+  return {frame.body, body.rotation * frame.rotation, body.origin + body.rotation * frame.origin};
 }
 
 void Tree::move(const VectorXd& v) noexcept {
-  const Screw base = base_twist(v);
+  const Screw& base = base_ = base_twist(v);
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
   double twice = momentum_.dot(base);
   rates_ = v.tail(n_);

@@ -6,13 +6,25 @@ namespace vms_ph {
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
+void Tree::react() noexcept {
+  if (has_reactions_) return;
+  has_reactions_ = true;
+  for (Body& body : bodies_) {
+    body.reaction = body.composite * body.screw;
+    if (b_ == 0) continue;
+    body.column = about_centre(body.reaction);
+    body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
+  }
+}
+
 void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
+  react();
   const auto n = static_cast<std::size_t>(n_);
   for (std::size_t i = 0; i < n; ++i) {
-    Body& body = bodies_[i];
-    const Screw reaction = body.composite * body.screw;
+    const Body& body = bodies_[i];
+    const Screw& reaction = body.reaction;
     double* row = &factor_[i * n];
     for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
     diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
@@ -20,10 +32,6 @@ void Tree::factorise() noexcept {
       row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
     }
     if (b_ == 0) continue;
-    // About the centre of mass the inertia of the base does not couple translation and rotation.
-    body.column = restricted(reaction);
-    body.column.angular -= centre_.cross(body.column.linear);
-    body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
     for (std::size_t j = 0; j <= i; ++j) row[j] -= bodies_[j].column.dot(body.turned);
   }
   // L D L^T, row by row; the diagonal holds 1/D.
@@ -77,8 +85,7 @@ void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
   Screw p;
   if (b_ > 0) {
-    p = restricted(momentum);
-    p.angular -= centre_.cross(p.linear);
+    p = about_centre(momentum);
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       right_[static_cast<Eigen::Index>(i)] -= bodies_[i].turned.dot(p);
     }
@@ -90,8 +97,7 @@ void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
       p.linear -= rate * bodies_[i].column.linear;
       p.angular -= rate * bodies_[i].column.angular;
     }
-    const Vector3d turn = turning_ * p.angular;
-    set_base({p.linear / total_.mass + centre_.cross(turn), turn}, out);
+    set_base(mobility(p), out);
   }
   out.tail(n_) = right_;
 }

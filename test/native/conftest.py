@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.robot import KinematicTree
 
 from .builds import plain, sanitized, sanitized_host
 
@@ -45,6 +46,14 @@ def native(native_folder: Path) -> Iterator[ModuleType]:
     finally:
         sys.path.remove(str(native_folder))
         sys.modules["vms_ph_native"] = hidden  # type: ignore[assignment]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _terms_in_python() -> Iterator[None]:
+    """The Python that C++ is compared with uses none of it, unless a test says so."""
+    before, KinematicTree.native = KinematicTree.native, False
+    yield
+    KinematicTree.native = before
 
 
 def native_model(native: ModuleType, model: VMSModel) -> object:

@@ -92,7 +92,7 @@ class Drive:
     """A robot in closed loop with the Python law; whoever compares takes part in every call."""
 
     def __init__(self, case: Case, dt: float) -> None:
-        self.case, self.dt, self.model = case, dt, case.model()
+        self.case, self.dt, self.model = case, dt, self.robot(case)
         self.allocation = case.allocation()
         self.law = DecoupledVMSController(
             self.model, allocation=self.allocation, base_actuated=case.base_actuated
@@ -103,6 +103,10 @@ class Drive:
             robots.get(case.robot).home, robots.get(case.robot).home_base or None
         )
         self.q, self.v = self.home, np.zeros(self.model.nv)
+
+    def robot(self, case: Case) -> VMSModel:
+        """The robot that the law in Python computes with."""
+        return case.model()
 
     def reset(self, q: np.ndarray) -> bool:
         """Whether the law took the configuration."""

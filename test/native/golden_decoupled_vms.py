@@ -44,8 +44,20 @@ class Recorder(Drive):
             self.lines += [line("rotors", " ".join(map(repr, row))) for row in rows.matrix.tolist()]
             self.lines += [line("lower", rows.lower), line("upper", rows.upper)]
 
-    def reset(self, q: np.ndarray) -> bool:
+    def _configuration(self, q: np.ndarray) -> np.ndarray:
+        """Nine digits, and rotations of length one in all digits of the file.
+
+        What one of another length does to bodies and velocities depends on the algorithm.
+        """
         q = _rounded(q)
+        for rotation in self.model.tree.rotations:
+            length = float(np.linalg.norm(q[rotation.entries]))
+            if abs(length - 1.0) < 1e-6:  # others are mistakes, which the law is to notice
+                q[rotation.entries] /= length
+        return _rounded(q, 12)
+
+    def reset(self, q: np.ndarray) -> bool:
+        q = self._configuration(q)
         taken = super().reset(q)
         self.lines += [line("reset", q), line("taken", [float(taken)])]
         return taken
@@ -56,7 +68,7 @@ class Recorder(Drive):
         self.lines += [line("gain", f"{name} {value:.12g}") for name, value in rounded.items()]
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
-        q, v = _rounded(q), _rounded(v)
+        q, v = self._configuration(q), _rounded(v)
         reference = Reference(
             pose=None if reference.pose is None else _rounded(reference.pose),
             twist=None if reference.twist is None else _rounded(reference.twist),
@@ -91,9 +103,9 @@ def record(case: Case, steps: int = 8) -> Recorder:
     return recorder
 
 
-def _rounded(x: object) -> np.ndarray:
-    """Nine digits, which are what the file has."""
-    return np.vectorize(lambda value: float(f"{value:.9g}"), otypes=[float])(x)
+def _rounded(x: object, digits: int = 9) -> np.ndarray:
+    """Digits that the file has."""
+    return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[float])(x)
 
 
 if __name__ == "__main__":

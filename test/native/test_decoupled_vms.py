@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, DecoupledVMSController, Reference
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
 from .conftest import native_model
-from .decoupled_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, wheels
+from .decoupled_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, empty_tank, wheels
 
 # Of the size of the quantity: what the two languages may differ by.
 PARITY = 1e-9
@@ -78,12 +79,24 @@ class Twins(Drive):
         assert off <= self.parity * scale, (theirs, ours)
 
 
+class OnTheSameTerms(Twins):
+    """Both laws take the terms from the core, whose own test is test_terms.
+
+    What an empty tank covers is the square root of a level that is rounding itself: no two ways to
+    compute a mass matrix agree there.
+    """
+
+    def robot(self, case: Case) -> VMSModel:
+        return super().robot(case).with_native(True)
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.__name__)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
 def test_both_languages_give_the_same_command(
     native: ModuleType, case: Case, script: object, rng: np.random.Generator
 ) -> None:
-    twins = Twins(native, case, 5e-3)
+    kind = OnTheSameTerms if script is empty_tank else Twins
+    twins = kind(native, case, 5e-3)
     script(twins, rng, 120)  # type: ignore[operator]
     assert sum(twins.told.values()) >= 120
 
@@ -94,7 +107,8 @@ def test_everything_that_can_be_told_has_been_compared(
     told: Counter[str] = Counter()
     for case in CASES:
         for script in SCRIPTS:
-            twins = Twins(native, case, 5e-3)
+            kind = OnTheSameTerms if script is empty_tank else Twins
+            twins = kind(native, case, 5e-3)
             script(twins, rng, 60)
             told += twins.told
     parts = {part for reason in told for part in reason.split("; ")}

@@ -51,8 +51,13 @@ def chain(joints: int) -> VMSModel:
 def test_both_languages_agree_at_every_update(
     native: ModuleType, name: str, scenario: Scenario
 ) -> None:
-    twins = Twins(native, arm(name))
-    scenario(Loop(arm(name), twins, home(name)), 40)
+    robot = arm(name)
+    if scenario is near_singular:
+        # There rounding of the mass matrix counts as many times as the task inertia is larger: both
+        # laws take the terms from the core, whose own test is test_terms.
+        robot = robot.with_native(True)
+    twins = Twins(native, robot)
+    scenario(Loop(robot, twins, home(name)), 40)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,10 @@ from rosbags.rosbag2 import Reader
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
+from vms_ph_io import robots
+from vms_ph_io.audit import audit_recording
 from vms_ph_io.bag import bag_info
+from vms_ph_io.recordings import read_recording
 from vms_ph_io.run_record import read_run
 
 from .conftest import Program, Start
@@ -218,6 +221,11 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo) -> None:
     assert abs(float(drift[1])) < 1e-5
     assert (demo.folder / "energy.png").stat().st_size > 20_000
     bag = demo.folder / "bag"
+    audited = audit_recording(read_recording(bag), robots.load("panda"))
+    assert audited.agreement is not None
+    assert audited.agreement.instants > 100
+    assert max(audited.agreement.stored, audited.agreement.unaccounted) < 1e-9
+    assert abs(audited.ledger.from_samples) <= audited.ledger.sampling_bound
     info = bag_info(bag)
     assert info.is_complete
     recorded = {t.topic.name: t.message_count for t in info.topics}

@@ -113,6 +113,7 @@ def test_a_distribution_has_the_quantiles_that_its_name_says(
             "parameters: {stiffness: {from: 0, to: 2, count: 3, spacing: log}, push: 1}",
             "log between numbers above zero",
         ),
+        ("limit: 0\nparameters: {stiffness: 1, push: 1}", "a duration above zero, s"),
         ("runs: 0\nparameters: {stiffness: 1, push: 1}", "a whole number of at least 1"),
         ("runs: 100000000\nparameters: {stiffness: 1, push: 1}", "at most 10000000 are accepted"),
         ("parameters: [1]", "expected a mapping of names to values"),

@@ -242,6 +242,61 @@ def test_earlier_results_of_other_code_are_not_mixed_with_new_ones(tmp_path: Pat
     assert (out / "points.1.jsonl").exists()
 
 
+def test_results_of_any_kind_are_written(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(
+        "import numpy as np\n"
+        "def kinds(*, k):\n"
+        "    values = [1, 2.5, 2**70, float('nan'), np.float32(0.5), np.int8(3), True, None]\n"
+        "    return {'n': values[k], 't': 'x\\udc80', 'l': [k, 0.5], 'mixed': ['a', 1][k % 2],\n"
+        "            'v': np.arange(2), f'only_{k}': k, 'none': None}\n"
+    )
+    (tmp_path / "study.yaml").write_text(
+        "target: law.py:kinds\nparameters: {k: [0, 1, 2, 3, 4, 5, 6, 7]}\n"
+    )
+    study = read_study(tmp_path / "study.yaml")
+    with Sweep(study, tmp_path / "out") as sweep:
+        run_here(sweep)
+        before = sweep.write()
+    rows = pq.read_table(tmp_path / "out/results.parquet").to_pylist()
+    assert (before.done, before.failed) == (8, 0)
+    assert rows[1]["l"] == [1.0, 0.5]
+    assert rows[1]["v"] == [0, 1]
+    assert rows[0]["mixed"] == '"a"'
+    assert (rows[3]["only_3"], rows[4]["only_3"]) == (3, None)
+    # Read back from the journal, they are the same.
+    content = (tmp_path / "out/results.parquet").read_bytes()
+    with Sweep(study, tmp_path / "out") as sweep:
+        assert sweep.remaining() == []
+        sweep.write()
+    assert (tmp_path / "out/results.parquet").read_bytes() == content
+
+
+def test_a_point_that_takes_too_long_has_failed_and_the_others_have_not(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text(
+        "import time\n"
+        "def slow(*, k):\n"
+        "    while k == 1:\n"
+        "        try:\n"
+        "            time.sleep(0.01)\n"
+        "        except Exception:\n"
+        "            pass\n"
+        "    try:\n"
+        "        while k == 2:\n"
+        "            time.sleep(0.01)\n"
+        "    except BaseException:\n"
+        "        return 0\n"
+        "    return k\n"
+    )
+    (tmp_path / "study.yaml").write_text(
+        "target: law.py:slow\nlimit: 0.2\nparameters: {k: [0, 1, 2, 3]}\n"
+    )
+    study = read_study(tmp_path / "study.yaml")
+    records = evaluate_points(study.target, study.points, study.limit)
+    late = "TimeLimitError: the evaluation takes longer than the limit of 0.2 s"
+    assert [record.error for record in records] == ["", late, late, ""]
+    assert [record.results for record in records] == [{"result": 0}, {}, {}, {"result": 3}]
+
+
 def test_more_runs_of_a_study_compute_only_the_new_ones(tmp_path: Path) -> None:
     with Sweep(make_study(tmp_path, 10), tmp_path / "out") as sweep:
         run_here(sweep)

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from math import isfinite
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics import StateError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
-from vms_ph_dynamics.integrators.compiled import native_module
+from vms_ph_dynamics.native import chosen
 
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from ..laws.decoupled_vms import DecoupledVMSController
@@ -97,6 +96,12 @@ class NativeGuard:
             dt,
         )
 
+    def core(self) -> Any:
+        """Return the ``vms_ph_native.Guard``, with the gains of the law."""
+        if self.law.gains is not self._gains:
+            self._take_gains()
+        return self._guard
+
     def record(self, command: Any) -> Command:
         """Return the command as a record of its own, which stays when the next update is over."""
         energy = command.energy
@@ -121,6 +126,29 @@ class NativeGuard:
         ]
 
 
+class HeldReference:
+    """A guarded law on a reference that does not move, as the control of a simulation.
+
+    Attributes:
+        guard: of the law.
+        reference: what it is given at every update.
+    """
+
+    def __init__(self, guard: Guard | NativeGuard, reference: Reference) -> None:
+        self.guard, self.reference = guard, reference
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Any:
+        """Return the command; see :data:`vms_ph_dynamics.simulation.Control`."""
+        return self.guard.update(RobotState(q, v), self.reference, dt)
+
+    def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
+        """Return law and reference in C++, for many steps at once; None for a law in Python."""
+        if not isinstance(self.guard, NativeGuard):
+            return None
+        r = self.reference
+        return self.guard.core(), (r.position, r.velocity, r.pose, r.twist, r.joints)
+
+
 def make_guard(
     law: Controller,
     allocation: Allocation | None = None,
@@ -142,21 +170,16 @@ def make_guard(
             another kind of base.
     """
     guard = Guard(law, allocation, base_actuated, bounds)
-    if native is False:
-        return guard
-    module = native_module()
-    reason = _obstacle(law, module)
-    if not reason:
-        try:
-            return NativeGuard(law, allocation, base_actuated, bounds, module)
-        except ValueError as error:  # the ModelError of C++, which covers fewer robots
-            reason = str(error)
-    if native:
-        raise ModelError(f"native=True: {reason}; without it the law in Python is used")
-    return guard
+    found = chosen(
+        native,
+        _obstacle(law),
+        lambda module: NativeGuard(law, allocation, base_actuated, bounds, module),
+        "the law in Python is used",
+    )
+    return guard if found is None else found
 
 
-def _obstacle(law: Controller, module: ModuleType | None) -> str:
+def _obstacle(law: Controller) -> str | None:
     kind = DecoupledVMSController if law.model.b else TaskSpaceIDAPBC
     if type(law) is not kind:
         return f"there is no {type(law).__name__} in C++ for this base, only {kind.__name__}"
@@ -164,6 +187,4 @@ def _obstacle(law: Controller, module: ModuleType | None) -> str:
         return (
             f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"
         )
-    if module is None:
-        return "the C++ core is not installed; ./vms native builds and installs it"
-    return ""
+    return None

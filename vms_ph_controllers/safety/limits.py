@@ -1,6 +1,7 @@
 """Limits of joint torques: effort, rate of effort, and power."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Real
 
 import numpy as np
 
@@ -30,6 +31,13 @@ class LimitGains:
         0.0,
         3.0,
     )
+
+    def __post_init__(self) -> None:
+        """Take whole numbers and numbers of other types as floating-point numbers."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(item.default, float) and isinstance(value, Real):
+                object.__setattr__(self, item.name, float(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,24 @@ class CasadiForm(ABC):
     @cached_property
     def rate(self) -> Function:
         """``(q, z, ports)`` to ``qdot`` (nv,), the velocity, and ``zdot`` (nv,)."""
-        force = port_force(self._tree, self._velocity, self._ports, self.friction)
-        if self.gravity:
-            force -= self._tree.gravity
-        rates = {"qdot": self._velocity, "zdot": self._momentum_rate(force)}
+        rates = {"qdot": self._velocity, "zdot": self._momentum_rate_of_ports}
         return self._function("rate", rates, ports=True)
+
+    @cached_property
+    def rate_derivatives(self) -> Function:
+        """``(q, z, ports)`` to the derivatives of the rate, named as in ``RateDerivatives``.
+
+        Directions of q are velocities, the base part in the base frame. Those by parameters are
+        outputs if the form was exported with them.
+        """
+        found, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
+        for name, of in (("velocity", self._velocity), ("zdot", self._momentum_rate_of_ports)):
+            found[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
+            found[f"{name}_by_z"] = ca.jacobian(of, self._z)
+            for parameters in self._given.values():
+                found[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
+        found["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
+        return self._function("rate_derivatives", found, ports=True)
 
     @cached_property
     def power(self) -> Function:
@@ -168,6 +181,13 @@ class CasadiForm(ABC):
 
     @abstractmethod
     def _momentum_rate(self, force: Expression) -> Expression: ...
+
+    @cached_property
+    def _momentum_rate_of_ports(self) -> Expression:
+        force = port_force(self._tree, self._velocity, self._ports, self.friction)
+        if self.gravity:
+            force -= self._tree.gravity
+        return self._momentum_rate(force)
 
     @cached_property
     def _factorised(self) -> Factorised:

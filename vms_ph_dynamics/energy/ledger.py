@@ -23,6 +23,8 @@ from .samples import MotionSamples
 Z95 = 1.96
 """Half the width of a 95 % interval, in standard deviations."""
 
+_AT_RANDOM = 2.0  # standard deviations of errors at random
+
 BASE = "base"
 """Key of the base wrench among the wrenches of samples, and of the base in balances."""
 
@@ -202,7 +204,7 @@ class LedgerWriter:
             "drag": drag,
             "residual_by_joint": by_balance,
             "variance": self._variance(samples, power, dt)[:, None],
-            "sampling": _halving(t, whole_power, dt)[:, None],
+            "sampling": _with_square(_halving(t, whole_power, dt)),
         }
         self._begin(float(total[0]), float(t[0]), continues, steps)
         start = self._last
@@ -236,9 +238,10 @@ class LedgerWriter:
         series = {name: np.concatenate([part[name] for part in self._kept])
                   for name in self._kept[0]}  # fmt: skip
         time = series.pop("time")
-        variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")[:, 0]
+        variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")
         at_state = series.pop("state_variance")
-        bound = np.maximum.accumulate(np.abs(sampling))
+        # Errors of smooth signals add up; those of jumps between samples do so at random.
+        bound = np.maximum.accumulate(np.abs(sampling[:, 0])) + _AT_RANDOM * np.sqrt(sampling[:, 1])
         band = Z95 * np.sqrt(variance + at_state + self._first_variance) + bound
         effort = self._windows.root_mean_square
         b = self.model.b
@@ -363,6 +366,10 @@ class LedgerWriter:
         rows |= {"time": t[chosen], "kinetic": kinetic[chosen], "potential": potential[chosen]}
         rows |= {"unaccounted": shown[chosen], "from_samples": plain[chosen]}
         self._kept.append(rows | {"state_variance": variance[chosen]})
+
+
+def _with_square(x: Array) -> Array:
+    return np.column_stack([x, x**2])
 
 
 def _trapezoid(rate: Array, dt: Array) -> Array:

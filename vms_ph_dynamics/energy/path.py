@@ -1,13 +1,13 @@
 """The path of a recorded motion: its steps from sample to sample, and velocities along it."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 
 from ..arrays import Array
 from ..model import VMSModel
 
-HALF_WIDTHS = (2, 3, 5, 8, 12, 18, 27, 40)
+HALF_WIDTHS = (3, 6, 12, 24)
 """Half widths, in samples, among which cross-validation chooses."""
 
 
@@ -19,8 +19,7 @@ def steps(model: VMSModel, q: Array) -> Array:
     """
     if model.nq == model.n:  # a fixed base without joints that turn on for ever
         return np.diff(q, axis=0)
-    pairs = itertools.pairwise(q)
-    return np.array([model.difference(a, b) for a, b in pairs]).reshape(len(q) - 1, model.nv)
+    return np.array([model.difference(a, b) for a, b in pairwise(q)]).reshape(len(q) - 1, model.nv)
 
 
 def smoothed_velocity(

@@ -42,6 +42,8 @@ def quantum(x: Array) -> Array:
         if moved.size < 20 or moved.size == change.size:
             continue
         least = float(moved.min())
+        if least < 1e-12 * float(moved.max()):
+            continue
         multiple = moved / least
         if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
             steps[j] = least

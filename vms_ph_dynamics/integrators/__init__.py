@@ -1,8 +1,10 @@
 """Structure-preserving time integration, with the energy supplied through every port."""
 
-from .compiled import COMPILED, has_compiled, native_module
+from ..native import native_module
+from .compiled import COMPILED, has_compiled
 from .events import Event
 from .integrate import integrate
+from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
 from .rk4 import rk4_step
 from .rkmk4 import rkmk4_step
@@ -38,9 +40,11 @@ __all__ = [
     "Steppable",
     "Stepper",
     "Trajectory",
+    "TrajectoryBatch",
     "default_scheme",
     "has_compiled",
     "integrate",
+    "integrate_batch",
     "make_stepper",
     "native_module",
     "rk4_step",

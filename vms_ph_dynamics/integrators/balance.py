@@ -6,7 +6,7 @@ from .stepper import SolverState, StepFailure, Stepper, StepResult
 # times the condition of the inertia, and the schemes keep up to 1e-7 of the energy for the next
 # step where the shape stands still (see the projection and the discrete gradient). A mistake in an
 # effort or in gravity is of the size of its power times the step: 1e-3 of the energies and more.
-_SHARE = 1e-6
+SHARE = 1e-6
 
 
 class BalanceMissed(StepFailure):
@@ -37,7 +37,7 @@ def check_balance(
     crossed = [*result.supplied.values(), -result.dissipated]
     residual = last.total - first.total - sum(crossed)
     size = first.size + last.size + sum(map(abs, crossed))
-    allowed = steps * (_SHARE * size + first.floor + last.floor)
+    allowed = steps * (SHARE * size + first.floor + last.floor)
     if not abs(residual) <= allowed:  # not a number is not accepted either
         raise BalanceMissed(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "

@@ -1,14 +1,18 @@
 """The compiled schemes, behind the interface of the schemes in Python."""
 
+from collections.abc import Sequence
 from copy import copy
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..arrays import Array
 from ..energy.compensated_sum import CompensatedSum
-from ..errors import ModelError, StateError
+from ..errors import StateError
 from ..model import VMSModel
+from ..native import chosen, native_module
 from ..structure import PORTS, Form, PHState, Ports
+from .balance import SHARE
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
 from .prediction import Past
@@ -23,15 +27,6 @@ COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
 _AT_ONCE = 10_000
 
 
-def native_module() -> ModuleType | None:
-    """Return the C++ core, or None if it is not installed."""
-    try:
-        import vms_ph_native
-    except ImportError:
-        return None
-    return vms_ph_native if hasattr(vms_ph_native, "Scheme") else None
-
-
 def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotStepper:
     """Return the compiled counterpart of a scheme, or the scheme itself if there is none.
 
@@ -43,28 +38,37 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Raises:
         ModelError: ``native=True``, but there is no compiled one.
     """
-    if native is False:
-        return inner
-    module = native_module()
-    reason = _obstacle(name, inner.model, module)
-    if reason is None:
-        try:
-            return CompiledStepper(name, inner, module)
-        except ValueError as error:  # the ModelError of C++, which covers fewer robots
-            reason = str(error)
-    if native:
-        raise ModelError(f"native=True: {reason}; without it the scheme in Python is used")
-    return inner
+    found = chosen(
+        native,
+        _obstacle(name, inner.model),
+        lambda module: CompiledStepper(name, inner, module),
+        "the scheme in Python is used",
+    )
+    return inner if found is None else found
 
 
-def _obstacle(name: str, model: VMSModel, module: ModuleType | None) -> str | None:
+def _obstacle(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
     if not model.is_plain:
         return f"'{model.name}' has joints that mimic others or a fluid, which C++ does not cover"
-    if module is None:
-        return "the C++ core is not installed; ./vms native builds and installs it"
     return None
+
+
+class LoopSteps(NamedTuple):
+    """Steps of a closed loop; fewer than asked for where the next one fails.
+
+    Attributes:
+        result: of all of them together.
+        steps: number of steps.
+        before: torque and base wrench of the law over the last step.
+        now: the same after it.
+    """
+
+    result: StepResult
+    steps: int
+    before: tuple[Array, Array]
+    now: tuple[Array, Array]
 
 
 class CompiledStepper(RobotStepper):
@@ -78,7 +82,7 @@ class CompiledStepper(RobotStepper):
         super().__init__(inner.form, inner.gravity)
         self.order = inner.order
         self.closes_balance = inner.closes_balance
-        self._inner, self._native = inner, module
+        self._inner, self._native, self._name = inner, module, name
         self._robot = module.Model(
             self.model.tree.pinocchio.saveToString(), self.model.end_effector
         )
@@ -117,6 +121,80 @@ class CompiledStepper(RobotStepper):
             # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         return MultiStepResult(_step_result(after, result), count)
+
+    def run_batch(
+        self,
+        Q: Array,
+        V: Array,
+        ports: Sequence[Ports | None],
+        span: tuple[float, float, int, int],
+        threads: int,
+    ) -> dict[str, Any]:
+        """Return N runs under held efforts, on several threads; see ``vms_ph_native.run_batch``.
+
+        Args:
+            Q: (N,nq) configurations.
+            V: (N,nv) velocities.
+            ports: the efforts of each run.
+            span: time at the start, time step, number of steps, and of steps between records.
+            threads: number of threads.
+        """
+        same = all(acting is ports[0] for acting in ports)
+        held = [
+            self._free if acting is None else self._held(acting)
+            for acting in (ports[:1] if same else ports)
+        ]
+        found: dict[str, Any] = self._native.run_batch(
+            self._robot, self._name, self.gravity, Q, V, held, *span, threads
+        )
+        return found
+
+    def closed_loop(self, law: Any) -> Any:
+        """Return the loop of this scheme with a ``vms_ph_native.Guard`` of the same robot."""
+        return self._native.ClosedLoop(law, self._core, self._floor)
+
+    def run_loop(
+        self,
+        loop: Any,
+        solver_state: SolverState,
+        outside: Ports,
+        held: tuple[Array, Array],
+        reference: tuple[Any, ...],
+        span: tuple[float, float, int, int],
+    ) -> LoopSteps:
+        """Return the result of steps with an update of a law after each.
+
+        Args:
+            loop: of :meth:`closed_loop`.
+            solver_state: at the start.
+            outside: efforts besides those of the law, held over all steps.
+            held: torque and base wrench of the law over the first step.
+            reference: position, velocity, pose, twist and joints for the law.
+            span: time at step zero, time step, index of the first step, and number of steps.
+        """
+        after, result, steps, *efforts = loop.run(
+            solver_state, self._held(outside), *held, *reference, *span
+        )
+        return LoopSteps(
+            _step_result(after, result), steps, (efforts[0], efforts[1]), (efforts[2], efforts[3])
+        )
+
+    def closes(self, energy: Array, supplied: Array, dissipated: Array, steps: int) -> Array:
+        """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
+
+        Args:
+            energy: (N,K) J.
+            supplied: (3,N,K-1) J.
+            dissipated: (N,K-1) J.
+            steps: between two records.
+        """
+        if not self.closes_balance:
+            return np.ones(len(energy), dtype=bool)
+        crossed = supplied.sum(axis=0) - dissipated
+        size = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
+        size = size + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
+        allowed = steps * (SHARE * size + 2.0 * self._floor)
+        return np.all(np.abs(np.diff(energy, axis=1) - crossed) <= allowed, axis=1)
 
     def _held(self, ports: Ports) -> Any:
         self.checked(ports)
@@ -170,4 +248,4 @@ def _step_result(after: SolverState, result: Any) -> StepResult:
 
 def has_compiled(name: str, form: Form) -> bool:
     """Return whether a scheme is installed in C++ and covers this robot."""
-    return _obstacle(name, form.model, native_module()) is None
+    return _obstacle(name, form.model) is None and native_module() is not None

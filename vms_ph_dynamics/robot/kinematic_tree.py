@@ -11,6 +11,8 @@ import pinocchio as pin
 from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..groups import SE2
+from ..native import chosen
+from .algorithms import PinocchioAlgorithms, TreeAlgorithms
 from .inertia import check_rotors, check_size
 from .inertia_defects import InertiaDefect
 from .inertia_modes import InertiaMode, accept
@@ -19,6 +21,7 @@ from .joint_table import JointTable, joint_table
 from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
 from .link_inertia import LinkInertia
 from .mimic import Mimic, Projection
+from .native_algorithms import NativeAlgorithms
 
 _SE2 = SE2()
 
@@ -49,7 +52,12 @@ class KinematicTree:
         mount: (4,4) pose in the inertial frame of the axes of the base's position coordinates: the
             ``<origin>`` of a floating or planar joint; the identity on a fixed base.
         base_gravity: (3,) gravity in the axes of the mount.
+        native: whether the terms are computed in C++: True, False, or None where the core is
+            installed and covers the robot.
     """
+
+    native: bool | None = None
+    _algorithms: TreeAlgorithms | None = None
 
     def __init__(
         self,
@@ -102,6 +110,39 @@ class KinematicTree:
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
 
+    def with_native(self, native: bool | None) -> "KinematicTree":
+        """Return this tree with its terms in C++ (True), in Python (False) or as is best (None).
+
+        Raises:
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        tree = copy(self)
+        tree.native, tree._algorithms = native, None
+        _ = tree.algorithms
+        return tree
+
+    @property
+    def algorithms(self) -> TreeAlgorithms:
+        """The recursions that compute the terms, in C++ or in Python."""
+        if self._algorithms is None:
+            self._algorithms = self._chosen()
+        return self._algorithms
+
+    @property
+    def in_cpp(self) -> NativeAlgorithms | None:
+        """The recursions in C++, or None where the terms are computed in Python."""
+        found = self.algorithms
+        return found if isinstance(found, NativeAlgorithms) else None
+
+    def _chosen(self) -> TreeAlgorithms:
+        in_cpp = chosen(
+            self.native,
+            None,
+            lambda module: NativeAlgorithms(module, self.pinocchio),
+            "the terms are computed in Python",
+        )
+        return PinocchioAlgorithms() if in_cpp is None else in_cpp
+
     def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
         """Return this tree with other inertias of its bodies, which are not checked.
 
@@ -131,7 +172,7 @@ class KinematicTree:
 
     def full_velocity(self, v: Array) -> Array:
         """Return Pinocchio's velocity, with the joints that mimic others filled in."""
-        return v if self.projection is None else self.projection @ v
+        return v if self.projection is None else v @ self.projection.T
 
     def independent(self, full: Array) -> Array:
         """Return a copy of a full configuration without the joints that mimic others, (nq,)."""

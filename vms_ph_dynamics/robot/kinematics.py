@@ -1,5 +1,7 @@
 """Poses and Jacobians of the frames of a robot at one state."""
 
+from functools import cached_property
+
 import pinocchio as pin
 
 from ..arrays import Array, frozen
@@ -13,7 +15,7 @@ class Kinematics:
         tree: the kinematic tree.
         q: (nq,) configuration.
         v: (nv,) velocity.
-        q_origin: Pinocchio's configuration with the base moved to the origin, (nq_full,).
+        q_full: Pinocchio's configuration, (nq_full,).
         v_full: Pinocchio's velocity, (nv_full,).
     """
 
@@ -23,18 +25,18 @@ class Kinematics:
         self.q = q
         self.v = v
         if tree.projection is None:
-            self.q_origin, self.v_full = tree.at_origin(q), v
+            self.q_full, self.v_full = q, v
         else:
-            self.q_origin = tree.at_origin(tree.full_configuration(q))
-            self.v_full = tree.full_velocity(v)
+            self.q_full, self.v_full = tree.full_configuration(q), tree.full_velocity(v)
+
+    @cached_property
+    def q_origin(self) -> Array:
+        """Pinocchio's configuration with the base moved to the origin, (nq_full,)."""
+        return self.tree.at_origin(self.q_full)
 
     def placement(self, frame: str) -> Array:
         """Return the pose of a frame in the inertial frame, (4,4)."""
-        tree = self.tree
-        data = tree.data()
-        pin.forwardKinematics(tree.pinocchio, data, tree.full_configuration(self.q))
-        pose = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(frame))
-        return frozen(pose.homogeneous)
+        return frozen(self.tree.algorithms.placement(self, self.tree.frame_id(frame)))
 
     def jacobian(self, frame: str) -> Array:
         """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv)."""
@@ -42,14 +44,8 @@ class Kinematics:
 
     def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
         """Return the Jacobian of a frame by its index, (6,nv), in the given axes."""
-        tree = self.tree
-        full = pin.computeFrameJacobian(tree.pinocchio, tree.data(), self.q_origin, frame_id, axes)
-        return tree.columns(full)
+        return self.tree.columns(self.tree.algorithms.frame_jacobian(self, frame_id, axes))
 
     def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
         """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""
-        tree = self.tree
-        data = tree.data()
-        pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, self.q_origin, self.v_full)
-        pin.updateFramePlacement(tree.pinocchio, data, frame_id)
-        return tree.columns(pin.getFrameJacobianTimeVariation(tree.pinocchio, data, frame_id, axes))
+        return self.tree.columns(self.tree.algorithms.frame_jacobian_rate(self, frame_id, axes))

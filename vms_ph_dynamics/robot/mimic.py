@@ -114,12 +114,12 @@ class Projection:
         self.matrix: Array = frozen(matrix)
 
     def configuration(self, q: Array) -> Array:
-        """Return the full configuration of an independent one."""
-        full = np.empty(self._nq)
+        """Return the full configuration of an independent one, or of each of several (...,nq)."""
+        full = np.empty((*q.shape[:-1], self._nq))
         for target, source in self._copies:
-            full[target] = q[source]
+            full[..., target] = q[..., source]
         for to, leader, multiplier, offset in self._followers:
-            full[to] = multiplier * full[leader] + offset
+            full[..., to] = multiplier * full[..., leader] + offset
         return full
 
     def within_followers(self, model: Any, joints: JointTable) -> JointTable:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..effects.friction import Friction
 from ..errors import StateError
 from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
+from ..integrators.compiled import CompiledStepper
 from ..structure import Form, PHState, Ports, port_names
 from .held_friction import HeldFriction, must_be_held
 
@@ -152,6 +153,7 @@ class Simulation:
         if self._friction is not None and must_be_held(form, self._friction, q, dt):
             self._held_friction = HeldFriction(form, self._friction)
             self._friction = None
+        self._loop: tuple[Any, Any] | None = None
         self.resets = -1
         self.reset()
 
@@ -190,7 +192,8 @@ class Simulation:
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
         """
-        for k in range(0 if self.failure else steps):
+        done = 0 if self.failure else self._advance_in_cpp(steps, external)
+        for k in range(done, 0 if self.failure else steps):
             self._before = self._acting
             ports, started = self._ports(self._before), self._q
             try:
@@ -217,6 +220,55 @@ class Simulation:
                 self._external = external
             self._acting = self._efforts()
 
+    def _advance_in_cpp(self, steps: int, external: External) -> int:
+        """Integrate steps with the law in C++ and return their number, zero where it cannot be.
+
+        The loop ends before a step that fails, which is left to the schemes in Python.
+        """
+        law = getattr(self._control, "in_cpp", None)
+        stepper, wrench = self._stepper, self._external.wrench_end_effector
+        if (
+            law is None
+            or steps < 2
+            or not isinstance(stepper, CompiledStepper)
+            or self._held_friction is not None
+            or self._external.wrench_tools
+            or not (wrench is None or self._external.in_tool_axes)
+            or (found := law()) is None
+        ):
+            return 0
+        guard, reference = found
+        if self._loop is None or self._loop[0] is not guard:
+            self._loop = guard, stepper.closed_loop(guard)
+        outside = self._external
+        b = self._form.model.b
+        done = stepper.run_loop(
+            self._loop[1],
+            self._solver_state,
+            Ports(
+                outside.torque,
+                outside.wrench_base if b else None,
+                wrench,
+                friction=self._friction,
+            ),
+            self._command,
+            reference,
+            (0.0, self.dt, self._steps, steps),
+        )
+        if done.steps == 0:
+            return 0
+        self._solver_state = done.result.solver_state
+        self._q, self._v = stepper.motion(self._solver_state)
+        self._steps += done.steps
+        for name, energy in done.result.supplied.items():
+            self._port_energy[name] += energy
+        self._dissipated += done.result.dissipated
+        self._before = self._with_external(*done.before)
+        if done.steps == steps:
+            self._external = external
+        self._acting = self._with_external(*done.now)
+        return done.steps
+
     def sample(self) -> Sample:
         """Return the present motion, efforts and port energies."""
         before, acting, model = self._before, self._acting, self._form.model
@@ -242,12 +294,18 @@ class Simulation:
 
     def _efforts(self) -> _Efforts:
         """Return the external efforts and those of the controller together."""
+        model = self._form.model
+        if self._control is None:
+            return self._with_external(np.zeros(model.n), np.zeros(model.b))
+        command = self._control(self._q, self._v, self.dt)
+        return self._with_external(command.torque, command.wrench_base)
+
+    def _with_external(self, torque: Array, base: Array) -> _Efforts:
+        """Return efforts of the controller and the external ones together."""
         outside, model = self._external, self._form.model
-        torque = np.zeros(model.n) if outside.torque is None else outside.torque
-        base = np.zeros(model.b) if outside.wrench_base is None else outside.wrench_base
-        if self._control is not None:
-            command = self._control(self._q, self._v, self.dt)
-            torque, base = torque + command.torque, base + command.wrench_base
+        self._command = np.array(torque), np.array(base)
+        torque = self._command[0] if outside.torque is None else outside.torque + torque
+        base = self._command[1] if outside.wrench_base is None else outside.wrench_base + base
         wrenches = {name: each for name, each in outside.wrench_tools.items() if each.value.any()}
         if outside.wrench_end_effector is not None and outside.wrench_end_effector.any():
             wrenches[model.end_effector] = ToolWrench(

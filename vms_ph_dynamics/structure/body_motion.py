@@ -1,9 +1,9 @@
 """Derivatives of momenta and of their rates along the joints, in closed form.
 
 All vectors are in inertial axes about the origin of the base. A small motion of joint j moves all
-that it carries by the twist ``J_j``. Whatever moves along does not change against it; what remains
-are the terms with the motion of the body that carries j, below ``gamma_j = ad(J_j) V`` of the twist
-V of that body.
+that it carries by the twist ``J_j``, and products of vectors that move along do not change. What
+remains is due to the body that carries joint j, which stays: the terms with ``gamma_j = ad(J_j) V``
+of its twist V.
 """
 
 from functools import cached_property
@@ -38,7 +38,7 @@ class BodyTree:
     Attributes:
         screws: J (nv,6), the twist of each unit velocity. ad: (nv,6,6), their adjoints.
         placements: the poses of the bodies. into_bodies: (N,6,6), of twists into their axes.
-    moves: (nv,N) whether a velocity moves a body.
+        moves: (nv,N) whether a velocity moves a body.
         above: (nv,nv) whether velocity j moves the body of velocity k.
         below: (nv,nv) whether, instead, k moves the body of j.
         inertias: (N,6,6). composite: (nv,6,6), of all that a velocity moves.

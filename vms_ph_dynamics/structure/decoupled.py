@@ -11,6 +11,7 @@ from ..evaluation import Evaluation
 from .decoupled_evaluation import DecoupledEvaluation
 from .energy import BaseShapeEnergy
 from .form import Form, velocity_of_momentum
+from .native_rate import native_gradient, native_rate, native_velocity
 from .ports import Ports
 from .standard import with_ports
 from .state import PHRate, PHState
@@ -39,6 +40,8 @@ class DecoupledForm(Form):
     that of the shape. On a fixed base the form is the canonical one.
     """
 
+    _decoupled = True
+
     def terms(self, x: PHState) -> DecoupledEvaluation:
         """Return the matrices of the form at a state: B, L, N_b and so on."""
         return DecoupledEvaluation(self.evaluation(x))
@@ -61,6 +64,9 @@ class DecoupledForm(Form):
 
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return the velocity, (nv,)."""
+        found = native_velocity(self.model, self._decoupled, q, z)
+        if found is not None:
+            return found
         return velocity_of_momentum(self.model, q, self._conjugate(q, z))
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
@@ -71,6 +77,9 @@ class DecoupledForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
+        found = native_gradient(self.model, self._decoupled, x)
+        if found is not None:
+            return found
         t = self.terms(x)
         by_q = t.N_b.T @ t.d.p + t.N_hat_m.T @ t.d.pi_hat
         return np.concatenate([t.d.v_hat, by_q, t.d.v[self.model.b :]])
@@ -102,6 +111,9 @@ class DecoupledForm(Form):
         ``pdot = ad_v^T p + w``,
         ``pi_hat_dot = dT/dq + tau - Mdot_bm^T v_hat + M_bm^T M_b^-1 (Mdot_b v_hat - pdot)``.
         """
+        found = native_rate(self.model, self._decoupled, q, z, ports)
+        if found is not None:
+            return found
         model, b = self.model, self.model.b
         if not model.is_plain:
             return self._rate_by_terms(q, z, ports)

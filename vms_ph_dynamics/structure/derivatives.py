@@ -70,8 +70,7 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
     """Return the derivatives of the Hamiltonian at a state.
 
     Args:
-        form: of any kind; the derivatives by parameters are those of StandardForm and
-            DecoupledForm.
+        form: StandardForm, CanonicalForm or DecoupledForm.
         x: the state.
         gravity: whether the potential is part of the energy.
 
@@ -101,12 +100,13 @@ class _Sensitivity:
         if not isinstance(form, StandardForm | DecoupledForm):
             raise ModelError(
                 f"a {type(form).__name__} has no closed derivatives; take StandardForm or "
-                "DecoupledForm, numerical_rate_derivatives, or form.casadi(), which CasADi "
-                "differentiates"
+                "DecoupledForm, numerical_rate_derivatives, or form.casadi().rate_derivatives"
             )
         model = self.model = form.model
         if model.fluid is not None:
-            raise ModelError("the derivatives do not cover robots in a fluid; use form.casadi()")
+            raise ModelError(
+                "the derivatives do not cover robots in a fluid; use form.casadi().rate_derivatives"
+            )
         self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
         v = form.velocity(x)
         self.d = Evaluation(model, x.q, v)
@@ -119,7 +119,7 @@ class _Sensitivity:
     def energy(self) -> EnergyDerivatives:
         nv, v = self.model.nv, self.d.v
         # K = c^T M^-1 c / 2 of the conjugate momentum c.
-        slope = v @ self.conjugate - 0.5 * (v @ self.moved(v))
+        slope = v @ self.conjugate - 0.5 * (v @ self.moved(self.motion))
         if self.ports.gravity:
             slope[:nv] += self.d.g
             displacement = self.model.tree.base_displacement(self.d.q)
@@ -137,10 +137,9 @@ class _Sensitivity:
         every = (*velocity, *zdot[:2], by_force, zdot[2])
         return RateDerivatives(*(frozen(x.copy()) for x in every))
 
-    def moved(self, w: Array) -> Array:
-        """The derivatives of ``M w`` at a fixed w, (nv,columns)."""
-        tree, nv = self.model.tree, self.model.nv
-        motion, result = BodyMotion(self.bodies, tree.full_velocity(w)), self.none()
+    def moved(self, motion: BodyMotion) -> Array:
+        """The derivatives of ``M w`` of a motion with a fixed velocity w, (nv,columns)."""
+        tree, nv, result = self.model.tree, self.model.nv, self.none()
         result[:, :nv] = tree.projected(motion.momentum_by_q)
         regressor = momentum_regressor(self.bodies, motion.twists)
         result[:, 2 * nv :] = self.restricted(
@@ -156,26 +155,30 @@ class _Sensitivity:
         result[:, nv : 2 * nv] = np.eye(nv)
         if self.decoupled:
             # pi = pi_hat + M_bm^T v_hat.
-            result[b:] += self.moved(self.locked)[b:] + self.d.M_bm.T @ self.locked_velocity
+            result[b:] += self.moved_locked[b:] + self.d.M_bm.T @ self.locked_velocity
         return result
 
     @cached_property
-    def locked(self) -> Array:
-        """The velocity of the locked motion, (v_hat, 0)."""
-        return np.concatenate([self.d.v_hat, np.zeros(self.model.n)])
+    def locked(self) -> BodyMotion:
+        """The motion with locked joints, of the velocity (v_hat, 0)."""
+        return self.of_base(self.d.v_hat)
+
+    @cached_property
+    def moved_locked(self) -> Array:
+        return self.moved(self.locked)
 
     @cached_property
     def locked_velocity(self) -> Array:
         """The derivatives of v_hat at fixed p but for its own column."""
         nv, b = self.model.nv, self.model.b
-        change = -self.moved(self.locked)[:b]
+        change = -self.moved_locked[:b]
         change[:, nv : nv + b] += np.eye(b)
         return self.d.M_b_inverse @ change
 
     @cached_property
     def velocity(self) -> Array:
         """The derivatives of the velocity."""
-        return self.inverse @ (self.conjugate - self.moved(self.d.v))
+        return self.inverse @ (self.conjugate - self.moved(self.motion))
 
     @property
     def momentum_rate(self) -> Array:
@@ -221,18 +224,21 @@ class _Sensitivity:
         ``drift = Mdot (v_hat, 0)``.
         """
         tree, d, nv, b = self.model.tree, self.d, self.model.nv, self.model.b
-        locked = BodyMotion(self.bodies, tree.full_velocity(self.locked))
-        along = tree.projected(locked.momentum_by_q)
+        along = tree.projected(self.locked.momentum_by_q)
         mass_rate = d.C + d.C.T
         drift = along @ self.velocity + mass_rate[:, :b] @ self.locked_velocity
-        drift[:, :nv] += tree.projected(momentum_rate_by_q(self.motion, locked))
-        drift[:, 2 * nv :] += self.restricted(momentum_rate_by_parameters(self.motion, locked))
-        here = mass_rate @ self.locked - (d.C.T @ d.v + self.ports.force(d))
-        lifted = np.concatenate([d.M_b_inverse @ here[:b], np.zeros(self.model.n)])
-        turned = self.moved(lifted)
+        drift[:, :nv] += tree.projected(momentum_rate_by_q(self.motion, self.locked))
+        drift[:, 2 * nv :] += self.restricted(momentum_rate_by_parameters(self.motion, self.locked))
+        here = mass_rate[:b, :b] @ d.v_hat - (d.C.T @ d.v + self.ports.force(d))[:b]
+        turned = self.moved(self.of_base(d.M_b_inverse @ here))
         change = d.M_b_inverse @ (drift[:b] - rate[:b] - turned[:b])
         shape = rate[b:] - drift[b:] + turned[b:] + d.M_bm.T @ change
         return np.concatenate([rate[:b], shape])
+
+    def of_base(self, twist: Array) -> BodyMotion:
+        """The motion of the base alone, with locked joints."""
+        velocity = np.concatenate([twist, np.zeros(self.model.n)])
+        return BodyMotion(self.bodies, self.model.tree.full_velocity(velocity))
 
     def restricted(self, rows: Array) -> Array:
         p = self.model.tree.projection

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio as pin
 
 from ..arrays import Array, vector
@@ -11,7 +12,9 @@ from ..effects.friction import Friction
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .energy import Energy
+from .native_rate import native_rate, native_velocity
 from .ports import Ports, PowerBalance
+from .rate_batch import PHRates, rate_batch
 from .state import PHRate, PHState
 
 if TYPE_CHECKING:
@@ -28,8 +31,21 @@ class Form(ABC):
     the oracle of the rates in the tests.
     """
 
-    def __init__(self, model: VMSModel) -> None:
-        self.model = model
+    # Which form of the C++ core it is; None for a form that it lacks.
+    _decoupled: bool | None = None
+
+    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+        """Create the form of a robot.
+
+        Args:
+            model: the robot.
+            native: whether its terms and rates are computed in C++: True, False, or None for the
+                choice of the model, see :meth:`.VMSModel.with_native`.
+
+        Raises:
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        self.model = model if native is None else model.with_native(native)
 
     @abstractmethod
     def state(self, q: Array, v: Array) -> PHState:
@@ -103,8 +119,37 @@ class Form(ABC):
         Raises:
             StateError: a state or effort has the wrong shape or is not finite.
         """
+        if self._decoupled is not None:
+            found = native_rate(self.model, self._decoupled, x.q, x.z, ports)
+            if found is not None:  # the core has checked the arguments
+                return found
         x = self.checked_state(x)
         return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
+
+    def rate_batch(
+        self,
+        Q: npt.ArrayLike,
+        Z: npt.ArrayLike,
+        ports: Ports | None = None,
+        threads: int | None = None,
+    ) -> PHRates:
+        """Return the rates of N states, in contiguous arrays.
+
+        With the C++ core they are computed on several threads in the standard and the inertially
+        decoupled form of robots without mimic joints and fluid, else state after state.
+
+        Args:
+            Q: (N,nq) configurations.
+            Z: (N,nv) momenta.
+            ports: efforts, each of the shape of one state for all of them or with a first axis of
+                N; None for gravity alone.
+            threads: number of threads; that of the processors when None.
+
+        Raises:
+            StateError: an array has a wrong shape, or a row is not a state.
+            OptionError: the number of threads is not positive.
+        """
+        return rate_batch(self.model, self.rate_arrays, self._decoupled, Q, Z, ports, threads)
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return the power balance; its residual is zero up to rounding.
@@ -131,6 +176,9 @@ class Form(ABC):
 
 def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
     """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
+    found = native_velocity(model, False, q, momentum)
+    if found is not None:
+        return found
     if model.is_plain:
         tree = model.tree
         data = tree.data()

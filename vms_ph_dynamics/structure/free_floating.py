@@ -126,9 +126,7 @@ class FreeFloatingEvaluation:
     @cached_property
     def r_g(self) -> Array:
         """Centre of mass of the system in the inertial frame, (3,), m."""
-        tree = self.d.tree
-        q = tree.full_configuration(self.d.q)
-        return frozen(np.array(pin.centerOfMass(tree.pinocchio, tree.data(), q)))
+        return frozen(self.d.tree.algorithms.centroidal(self.d).centre)
 
     @cached_property
     def r_0g(self) -> Array:

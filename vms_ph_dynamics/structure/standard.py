@@ -12,6 +12,7 @@ from ..groups import base_group
 from ..model import VMSModel
 from .energy import WholeEnergy
 from .form import Form, velocity_of_momentum
+from .native_rate import native_gradient, native_rate
 from .ports import Ports
 from .state import PHRate, PHState
 
@@ -26,6 +27,8 @@ class StandardForm(Form):
     ``(p, q, pi)``. On a fixed base these are Hamilton's equations [A (23), D (3)]:
     ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
     """
+
+    _decoupled = False
 
     def state(self, q: Array, v: Array) -> PHState:
         """Return the state ``(q, M(q) v)``; see :meth:`Form.state`."""
@@ -46,6 +49,9 @@ class StandardForm(Form):
 
         They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
         """
+        found = native_gradient(self.model, self._decoupled, x)
+        if found is not None:
+            return found
         d, b = self.evaluation(x), self.model.b
         return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
 
@@ -86,6 +92,9 @@ class StandardForm(Form):
         The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
         energy at fixed velocity: (47) without its derivative tensor.
         """
+        found = native_rate(self.model, self._decoupled, q, z, ports)
+        if found is not None:
+            return found
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))
@@ -107,8 +116,8 @@ class StandardForm(Form):
 class CanonicalForm(StandardForm):
     """The standard form of an arm on a fixed base; a moving base is an error."""
 
-    def __init__(self, model: VMSModel) -> None:
-        """Create the form of a robot.
+    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+        """Create the form of a robot; see :class:`Form`.
 
         Raises:
             ModelError: the base moves.
@@ -118,7 +127,7 @@ class CanonicalForm(StandardForm):
                 f"the canonical form needs a fixed base; '{model.name}' has a {model.base} "
                 "base: use StandardForm or DecoupledForm"
             )
-        super().__init__(model)
+        super().__init__(model, native)
 
 
 def lie_poisson(model: VMSModel, p: Array) -> Array:

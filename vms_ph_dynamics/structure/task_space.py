@@ -52,6 +52,7 @@ class TaskSpaceForm(Form):
         reference: Array | None = None,
         basis: Array | None = None,
         singular_below: float = SINGULAR,
+        native: bool | None = None,
     ) -> None:
         """Build the form of a task of full row rank.
 
@@ -63,12 +64,14 @@ class TaskSpaceForm(Form):
             basis: (nv-m,nv) orthonormal rows of a reference basis, instead of the configuration.
             singular_below: smallest singular value of the Jacobian, in the units of the task, at
                 which it counts as regular.
+            native: as for every :class:`Form`.
 
         Raises:
             ModelError: the task leaves no null space, or is singular everywhere.
             StateError: the reference is not a configuration, or the basis is not orthonormal.
         """
-        super().__init__(model)
+        super().__init__(model, native)
+        model = self.model
         self.task = task
         self.singular_below = singular_below
         if task.dimension >= model.nv:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class Audit:
         start: stamp of the first sample, ns.
         agreement: with what an energy monitor had published, or None.
         identified: what an identification found, for the document.
+        findings: what the recording tells of the model, for the document.
     """
 
     recording: Recording
@@ -80,6 +82,7 @@ class Audit:
     start: int
     agreement: Agreement | None
     identified: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Mapping[str, Any], ...] = ()
 
     def port_name(self, port: str) -> str:
         """Return the name of a port of the ledger as topics and forms have it."""
@@ -103,6 +106,7 @@ def audit(
         friction_name: where the friction is from, for the report.
         progress: called with the share that is done.
     """
+    begin = perf_counter()
     model = motion.model
     name = friction_name or "URDF"
     if friction is None:
@@ -121,6 +125,7 @@ def audit(
     states, rates = np.concatenate(q), np.concatenate(v)
     chosen = np.linspace(0, len(states) - 1, min(len(states), _LINK_INSTANTS)).astype(int)
     links = EnergyPath(model).links(states[chosen], rates[chosen])
+    motion.recording.seconds["audited"] = perf_counter() - begin
     return Audit(
         motion.recording,
         model,

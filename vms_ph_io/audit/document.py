@@ -1,6 +1,7 @@
 """An audit as one document of plain values, and as lines for a terminal."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from .audit import Audit
@@ -8,7 +9,23 @@ from .balance import Entry, balance
 
 
 def document(audit: Audit) -> dict[str, Any]:
-    """Return an audit as plain values for JSON; energies in J, times in s."""
+    """Return an audit as plain values for JSON; energies in J, times in s.
+
+    What is not defined, such as a number that is not finite, is None.
+    """
+    found: dict[str, Any] = _finite(_document(audit))
+    return found
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
     return {
@@ -88,6 +105,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
         "damage": list(audit.recording.notes),
         "identified": dict(audit.identified),
+        "findings": [dict(one) for one in audit.findings],
     }
 
 
@@ -114,6 +132,7 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     for note in recording.notes:
         yield f"damage     {note}"
+    yield _throughput(audit)
     yield "energy balance, from the start to the end"
     for entry in balance(audit):
         yield _line(entry)
@@ -159,6 +178,16 @@ def lines(audit: Audit) -> Iterator[str]:
     yield "signals"
     for said in audit.conditioning.statements(audit.model.joint_names):
         yield f"  {said}"
+
+
+def _throughput(audit: Audit) -> str:
+    recording = audit.recording
+    reading, auditing = (max(recording.seconds.get(k, 0.0), 1e-9) for k in ("read", "audited"))
+    size = recording.bytes / 1e6
+    return (
+        f"read       {size:.4g} MB in {reading:.3g} s ({size / reading:.3g} MB/s); audited in "
+        f"{auditing:.3g} s, {audit.ledger.duration / auditing:.3g} times as fast as recorded"
+    )
 
 
 def _line(entry: Entry) -> str:

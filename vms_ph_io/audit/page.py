@@ -212,5 +212,28 @@ def _supplies(audit: Audit) -> Iterable[Sequence[str]]:
 def _identified(audit: Audit) -> list[str]:
     if not audit.identified:
         return []
-    text = json.dumps(dict(audit.identified), indent=2)
-    return ["<h2>Identified</h2>", f"<pre>{escape(text)}</pre>"]
+    values = {n: v for n, v in audit.identified.items() if isinstance(v, dict) and "low" in v}
+    rows = [
+        (
+            name,
+            f"{v['value']:.4g}",
+            f"{v['low']:.4g} to {v['high']:.4g}",
+            "" if v["unit"] == "1" else v["unit"],
+            _beside(v),
+        )
+        for name, v in values.items()
+    ]
+    head = ("parameter", "value", "95 % interval", "unit", "torque regressor")
+    found = ["<h2>Identified</h2>", _table(head, rows)]
+    left_out = ", ".join(audit.identified.get("not_excited", ()))
+    if left_out:
+        found.append(f"<p>Not excited by this recording: {escape(left_out)}.</p>")
+    if audit.findings:
+        told = "".join(f"<li>{escape(str(one['text']))}</li>" for one in audit.findings)
+        found.append(f"<h2>What the recording tells of the model</h2><ul>{told}</ul>")
+    return found
+
+
+def _beside(value: dict[str, Any]) -> str:
+    other = value.get("torque_regressor")
+    return "" if other is None else f"{other['low']:.4g} to {other['high']:.4g}"

@@ -5,7 +5,7 @@ and summaries use the present names and read a bag through :class:`PresentNames`
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -51,6 +51,7 @@ FIELDS = {
 """Earlier to present field names, by recorded type."""
 
 
+@lru_cache(4096)
 def present_topic(name: str) -> str:
     """Return the present name of a topic, in its namespace."""
     for old, new in TOPICS.items():

@@ -12,6 +12,9 @@ from .companions import Companion
 from .errors import RecordingError
 from .recording import POSE, Recording, Series
 
+LARGEST = 1e9
+"""Largest accepted size of a number in SI units; what is larger is damage."""
+
 _PLANAR_TWIST = [0, 1, 5]
 
 
@@ -76,7 +79,8 @@ class BaseStates:
         place, turn = pose[:, :3], pose[:, 3:]
         turn = turn / np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), 1e-12)
         if self._twist is not None:
-            twist = np.nan_to_num(self._twist.at(begin, end)[:, len(POSE) :])
+            twist = self._twist.at(begin, end)[:, len(POSE) :]
+            twist = np.where(np.abs(twist) <= LARGEST, twist, 0.0)
         else:
             twist = _twist_of(t, place, turn)
         if model.base == "planar":
@@ -112,7 +116,7 @@ def _has(series: Series, column: int) -> bool:
 
 def _continued(pose: Array) -> Array:
     """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
-    pose = np.where(np.isfinite(pose), pose, 0.0)
+    pose = np.where(np.abs(pose) <= LARGEST, pose, 0.0)
     flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
     sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
     return np.hstack([pose[:, :3], pose[:, 3:] * sign[:, None]])

@@ -1,5 +1,6 @@
 """What recorded efforts are: evidence from the momentum balances of the joints over windows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,17 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     as_commands = _size(_without(required - kept, friction))
     as_samples = _size(_without(required - sampled, friction)) or 1.0
     return EffortMeaning(misfit, best, gains, errors, as_commands / as_samples)
+
+
+def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
+    """Return, of joints that are saturated, the share of samples (N, n) at the largest effort."""
+    found = {}
+    for joint, size in zip(joints, np.abs(effort).T, strict=True):
+        largest = float(size.max(initial=0.0))
+        share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
+        if share > 0.01 and float(np.std(size)) > 0.0:
+            found[joint] = share
+    return found
 
 
 def _scaled(

@@ -54,9 +54,6 @@ class _Reader:
         }
 
     def add(self, message: BagMessage) -> None:
-        handler = self._handlers.get(message.type)
-        if handler is None or not self._is_wanted(message):
-            return
         quick = self._quick.get(message.topic)
         if quick is not None:
             found = quick[0].read(message.data)
@@ -65,11 +62,17 @@ class _Reader:
                 time = stamp or message.log_time
                 quick[1].table.append(time, ((message.log_time - time) * 1e-9, *row))
                 return
-        content = decoded(message)
-        if content is None:
-            self._undecoded[message.topic] = self._undecoded.get(message.topic, 0) + 1
+        handler = self._handlers.get(message.type)
+        if handler is None or not self._is_wanted(message):
             return
-        handler(message, content)
+        content = decoded(message)
+        try:
+            if content is not None:
+                handler(message, content)
+                return
+        except (AttributeError, TypeError, ValueError, OverflowError):
+            pass  # its definition in the bag has other fields than the type of that name
+        self._undecoded[message.topic] = self._undecoded.get(message.topic, 0) + 1
 
     def finish(self) -> Recording:
         self.recording.notes += [

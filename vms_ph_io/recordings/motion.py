@@ -8,31 +8,29 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.clock import clock_of, velocity_lag
+from vms_ph_dynamics.energy.clock import clock_of
 from vms_ph_dynamics.energy.energy_path import EnergyPath
-from vms_ph_dynamics.energy.path import smoothed_velocity
 from vms_ph_dynamics.energy.recorded_energies import RESETS
 from vms_ph_dynamics.energy.sample_noise import SampleNoise, white_noise
 from vms_ph_dynamics.energy.samples import MotionSamples
 
-from .base_states import BaseStates
+from .base_states import LARGEST, BaseStates
 from .clock_order import ClockOrder, clock_order
 from .companions import Companion
 from .conditioning import Conditioning
-from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning
+from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
 from .errors import RecordingError
-from .matching import JointSource, sources
+from .joint_signals import JointSignals, filled
+from .matching import sources
 from .recording import Recording, Series
+from .velocity_checks import MARGIN, STANDING, Doubt, Slopes, doubts, lag_of, shifted
 
 BLOCK = 8192
 """Samples of a block."""
 
-_MARGIN = 64  # further samples at either side of a block, for what is smoothed or shifted
-_SMOOTHED = 0.025  # s before and after a sample, over which positions are smoothed
 _STUDIED = 30_000  # samples from which lag, noise and meaning are found
 _WHOLE = 400_000  # largest number of samples whose clock is found from the motion
 _UNEVEN = 0.02  # of a period, deviation of stamps that calls for other times
-_STANDING = 1e-3  # rad/s or m/s, root mean square of a joint that does not move
 
 
 @dataclass(frozen=True)
@@ -97,25 +95,21 @@ class RecordedMotion:
     ) -> None:
         self.recording, self.model = recording, model
         self.options = options or MotionOptions()
-        self._sources = self._found_sources()
+        self._sources = sources(model, recording, self.options.joints)
         self._main = self._leading_series()
         self.order = clock_order(self._main.table)
         if len(self.order.t) < 2:
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot")
         self._t = self.order.t
-        self._others = {
-            s.series.name + str(s.series.names): Companion(s.series, self.order.stamps)
-            for s in self._sources
-            if s.series is not self._main
-        }
+        self._signals = JointSignals(self._sources, self._main, self.order)
+        self._slopes = Slopes(self.order.rate)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self.ports, self._wrenches = self._found_wrenches()
         self._exact = None
         if recording.port_energies is not None:
             self._exact = Companion(recording.port_energies, self.order.stamps)
-        self._estimated: dict[int, str] = {}
+        self._estimated: dict[int, Doubt] = {}
         self._lag = 0.0
-        self._has_effort = True
         self.conditioning = self._study()
 
     def __len__(self) -> int:
@@ -170,9 +164,6 @@ class RecordedMotion:
             self.options.commanded,
         )
 
-    def _found_sources(self) -> list[JointSource]:
-        return sources(self.model, self.recording, self.options.joints)
-
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
         if self._sources:
@@ -217,41 +208,21 @@ class RecordedMotion:
 
     def _samples(self, begin: int, end: int, first: int, behind: int) -> MotionSamples:
         """Return conditioned samples begin..end of the segment first..behind."""
-        low, high = max(begin - _MARGIN, first), min(end + _MARGIN, behind)
+        low, high = max(begin - MARGIN, first), min(end + MARGIN, behind)
         t = self._t[low:high]
-        position, velocity, effort = self._signals(low, high)
+        signals = self._signals.at(low, high)
+        position, velocity = filled(signals.position, t), filled(signals.velocity, t)
         q_base, v_base = self._base.at(low, high, t)
-        for joint, _ in self._estimated.items():
-            velocity[:, joint] = self._slope(t, position[:, joint : joint + 1])[0][:, 0]
         if self._lag and len(t) > 1:
-            for joint in range(self.model.n):
-                if joint not in self._estimated:
-                    velocity[:, joint] = np.interp(t + self._lag, t, velocity[:, joint])
+            velocity = shifted(t, velocity, self._lag)
+        for joint in self._estimated:
+            velocity[:, joint] = self._slopes.of(t, position[:, joint : joint + 1])[0][:, 0]
         cut = slice(begin - low, end - low)
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
-        torque = self._meant(q, effort[cut])
-        wrenches = {port: series.at(begin, end) for port, series in self._wrenches.items()}
+        torque = self._meant(q, np.nan_to_num(signals.effort[cut]))
+        wrenches = {port: _plausible(s.at(begin, end)) for port, s in self._wrenches.items()}
         return MotionSamples(t[cut].copy(), q, v, torque, wrenches, self.options.commanded)
-
-    def _signals(self, low: int, high: int) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and efforts of the joints, as recorded."""
-        n, count = self.model.n, high - low
-        found = [np.empty((count, n)) for _ in range(3)]
-        main = self._main.table.at(self.order.index[low:high]) if self._sources else None
-        for joint, source in enumerate(self._sources):
-            width = len(source.series.names)
-            rows = main
-            if source.series is not self._main:
-                rows = self._others[source.series.name + str(source.series.names)].at(low, high)
-                rows = np.hstack([np.zeros((count, 1)), rows])
-            assert rows is not None
-            for k, values in enumerate(found):
-                values[:, joint] = rows[:, 1 + k * width + source.place]
-        position, velocity, effort = found
-        _fill_unknown(position, self._t[low:high])
-        _fill_unknown(velocity, self._t[low:high])
-        return position, velocity, np.nan_to_num(effort, nan=0.0, posinf=0.0, neginf=0.0)
 
     def _configuration(self, position: Array) -> Array:
         """Return the joints' part of configurations."""
@@ -288,75 +259,53 @@ class RecordedMotion:
         assert RESETS in found
         return found
 
-    def _slope(self, t: Array, position: Array) -> tuple[Array, Array]:
-        """Return velocities from positions, and their standard deviations."""
-        half = int(np.clip(round(_SMOOTHED * self.order.rate), 3, _MARGIN // 2))
-        return smoothed_velocity(t, position, (half,))
-
     def _study(self) -> Conditioning:
         """Find out about the signals from a part of the recording, and choose what is done."""
         source, jitter = self._clock()
         first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
-        middle = (first + behind) // 2
-        low = max(first, middle - _STUDIED // 2)
-        high = min(behind, low + _STUDIED)
-        position, velocity, effort = self._signals(low, high)
-        recorded = self._recorded_velocity(low, high)
-        notes = list(self._base.notes)
-        factors: dict[str, float] = {}
-        n = self.model.n
+        low, high = self._signals.liveliest(first, behind, _STUDIED)
+        t, signals = self._t[low:high], self._signals.at(low, high)
+        position, velocity = filled(signals.position, t), filled(signals.velocity, t)
+        effort = np.nan_to_num(signals.effort)
+        n, names = self.model.n, self.model.joint_names
+        lag = 0.0
+        # A simulation stamps its samples with its own time, and knows its velocities.
+        is_kept = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
-            t = self._t[low:high]
-            self._estimated, factors = self._doubtful(t, position, recorded)
-            self._lag = 0.0 if self.options.as_recorded else self._found_lag(t, position, velocity)
-        t = self._t[low:high]
-        lag = self._lag
-        if n and not lag and high - low >= 64 and len(self._estimated) < n:
-            good = [j for j in range(n) if j not in self._estimated]
-            lag = velocity_lag(t, position[:, good], velocity[:, good])
+            if not is_kept:
+                self._estimated = doubts(self._slopes, t, position, signals.velocity)
+            good = [joint for joint in range(n) if joint not in self._estimated]
+            lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
+            self._lag = lag if is_sure and not is_kept else 0.0
         samples = self._samples(low, high, first, behind)
-        self._has_effort = bool(effort.any())
-        if not self._has_effort and n:
+        notes = list(self._base.notes)
+        if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
-        meaning = self._meaning(samples, effort)
-        names = self.model.joint_names
+        factors = {names[j]: doubt.factor for j, doubt in self._estimated.items()}
         return Conditioning(
             self.order,
             source,
             jitter,
-            {names[j]: why for j, why in self._estimated.items()},
-            factors,
+            {names[j]: doubt.reason for j, doubt in self._estimated.items()},
+            {joint: factor for joint, factor in factors.items() if factor != 1.0},
             lag,
             bool(self._lag),
             self._noise(samples, position, effort),
-            self._saturation(effort),
-            meaning,
+            saturation(names, effort),
+            self._meaning(samples, effort),
             self.options.effort,
             self.options.commanded,
             self._rates(),
             tuple(notes),
         )
 
-    def _recorded_velocity(self, low: int, high: int) -> Array:
-        """Return velocities as recorded, with NaN where there is none."""
-        n = self.model.n
-        found = np.full((high - low, n), np.nan)
-        for joint, source in enumerate(self._sources):
-            if source.series is self._main:
-                rows = self._main.table.at(self.order.index[low:high])
-                found[:, joint] = rows[:, 1 + len(source.series.names) + source.place]
-            else:
-                other = self._others[source.series.name + str(source.series.names)]
-                found[:, joint] = other.at(low, high)[:, len(source.series.names) + source.place]
-        return found
-
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
         whole = len(self.order.segments) == 1 and 16 <= len(self) <= _WHOLE and self.model.n
-        # A simulation stamps its samples with its own time.
         if self.options.as_recorded or not whole or self._exact is not None:
             return self.order.source, 0.0
-        position, velocity, _ = self._signals(0, len(self))
+        signals = self._signals.at(0, len(self))
+        position, velocity = filled(signals.position, self._t), filled(signals.velocity, self._t)
         found = clock_of(self._t, np.diff(position, axis=0), velocity)
         uneven = found.jitter * self.order.rate > _UNEVEN
         if found.source == "stamps" or not uneven or not bool(np.all(np.diff(found.t) >= 0.0)):
@@ -374,65 +323,19 @@ class RecordedMotion:
                 old.rate, old.jitter, old.longest, old.repeated + int((~kept).sum()), old.late,
                 old.set_back,
             )  # fmt: skip
-            for companion in (*self._others.values(), *self._wrenches.values()):
+            self._signals.retake(self.order)
+            for companion in self._wrenches.values():
                 companion.retake(self.order.stamps)
             if self._exact is not None:
                 self._exact.retake(self.order.stamps)
             self._base.retake(self.order.stamps)
         self._t = np.ascontiguousarray(t[kept])
 
-    def _doubtful(
-        self, t: Array, position: Array, recorded: Array
-    ) -> tuple[dict[int, str], dict[str, float]]:
-        """Return the joints whose velocities are estimated, with the reasons, and odd factors."""
-        if self.options.as_recorded:
-            return {}, {}
-        slope, spread = self._slope(t, position)
-        found: dict[int, str] = {}
-        factors: dict[str, float] = {}
-        for joint in range(position.shape[1]):
-            own, v = slope[:, joint], recorded[:, joint]
-            error = float(np.sqrt(np.mean(spread[:, joint] ** 2)))
-            moves = float(np.sqrt(np.mean(own**2))) > max(_STANDING, 5.0 * error)
-            known = np.isfinite(v)
-            within = f"; its standard deviation is {error:.2g}"
-            if known.mean() < 0.5:
-                found[joint] = "none is recorded" + within
-            elif moves and not v[known].any():
-                found[joint] = "it is recorded as zero while the joint moves" + within
-            elif moves:
-                factor = float(v[known] @ own[known] / (own[known] @ own[known]))
-                rest = v[known] - factor * own[known]
-                explained = 1.0 - float(rest @ rest) / max(float(v[known] @ v[known]), 1e-300)
-                name = self.model.joint_names[joint]
-                if explained < 0.5:
-                    found[joint] = "what is recorded does not follow the positions" + within
-                elif not 0.8 < factor < 1.25:
-                    factors[name] = factor
-                    found[joint] = f"what is recorded is {factor:.4g} times its slope" + within
-        return found, factors
-
-    def _found_lag(self, t: Array, position: Array, velocity: Array) -> float:
-        """Return the lag of the velocities if it is certain enough to be corrected, else zero."""
-        good = [j for j in range(self.model.n) if j not in self._estimated]
-        if not good or len(t) < 64:
-            return 0.0
-        period = float(np.median(np.diff(t)))
-        lag = velocity_lag(t, position[:, good], velocity[:, good])
-        if abs(lag) < max(0.3 * period, 2e-4):
-            return 0.0
-        slope = self._slope(t, position[:, good])[0]
-        inner = slice(_MARGIN, -_MARGIN) if len(t) > 3 * _MARGIN else slice(None)
-        shifted = np.stack([np.interp(t + lag, t, velocity[:, joint]) for joint in good], axis=1)
-        before = float(((velocity[:, good] - slope)[inner] ** 2).sum())
-        after = float(((shifted - slope)[inner] ** 2).sum())
-        return lag if after < 0.8 * before else 0.0
-
     def _meaning(self, samples: MotionSamples, effort: Array) -> EffortMeaning | None:
         moves = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
-        if not self._has_effort or self.model.fluid is not None or not np.any(moves > _STANDING):
+        if not effort.any() or self.model.fluid is not None or not np.any(moves > STANDING):
             return None
-        if any(series.at(0, len(self)).any() for series in self._wrenches.values()):
+        if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # what acts besides is no evidence about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort)
 
@@ -441,29 +344,16 @@ class RecordedMotion:
         velocity = white_noise(samples.v)
         at_joints = white_noise(position)
         for joint in self._estimated:
-            spread = self._slope(samples.t, position[:, joint : joint + 1])[1]
+            spread = self._slopes.of(samples.t, position[:, joint : joint + 1])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
         where = np.concatenate([self._base.noise(samples.q), at_joints])
         return SampleNoise(where, velocity, white_noise(effort))
 
-    def _saturation(self, effort: Array) -> dict[str, float]:
-        found = {}
-        for joint, name in enumerate(self.model.joint_names):
-            size = np.abs(effort[:, joint])
-            largest = float(size.max(initial=0.0))
-            share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
-            if share > 0.01 and float(np.std(size)) > 0.0:
-                found[name] = share
-        return found
-
     def _rates(self) -> dict[str, float]:
-        companions = [*self._others.values(), *self._wrenches.values(), *self._base.companions]
+        companions = [*self._signals.companions, *self._wrenches.values(), *self._base.companions]
         return {c.series.name: c.rate for c in companions if not c.is_synchronous and c.rate > 0.0}
 
 
-def _fill_unknown(values: Array, t: Array) -> None:
-    """Replace what is not finite by what is interpolated between its neighbours, or by zero."""
-    for column in values.T:
-        known = np.isfinite(column)
-        if not known.all():
-            column[~known] = np.interp(t[~known], t[known], column[known]) if known.any() else 0.0
+def _plausible(values: Array) -> Array:
+    """Return values with zero where they are not finite or too large."""
+    return np.where(np.abs(values) <= LARGEST, values, 0.0)

@@ -93,7 +93,10 @@ class TextColumns:
     def _cells(self, line: str) -> list[str]:
         if not self.delimiter:
             return line.split()
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter), [])]
+        try:
+            return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter), [])]
+        except csv.Error:
+            return []
 
 
 def _are_numbers(cells: list[str]) -> bool:
@@ -113,7 +116,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
     """
     if path.suffix == ".npz":
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}
         except Exception as error:  # numpy and zipfile raise anything for a damaged file
             raise RecordingError(f"{path} cannot be read: {error}") from None

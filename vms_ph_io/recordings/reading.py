@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from time import perf_counter
 
 from .errors import RecordingError
 from .from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES, read_columns
@@ -31,7 +32,18 @@ def read_recording(
     Raises:
         RecordingError: there is no recording, or it is of no kind that is read.
     """
-    file = Path(path)
+    begin = perf_counter()
+    recording = _read(Path(path), columns, topics, progress)
+    recording.seconds["read"] = perf_counter() - begin
+    return recording
+
+
+def _read(
+    file: Path,
+    columns: str | Path | None,
+    topics: Mapping[str, str] | None,
+    progress: Progress,
+) -> Recording:
     if not file.exists():
         raise RecordingError(f"there is no recording at {file}")
     if columns is not None and not Path(columns).is_file():

@@ -50,6 +50,7 @@ class Recording:
         notes: what was damaged or left out.
         bytes: size of the files.
         messages: number of messages or rows.
+        seconds: how long reading and auditing took, s, by ``read`` and ``audited``.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     bytes: int = 0
     messages: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -36,6 +36,13 @@ def audit(
     commanded: bool = typer.Option(False, help="efforts are commands, held to the next sample"),
     friction: str = typer.Option("", help="urdf, none, or a friction file; default: as recorded"),
     as_recorded: bool = typer.Option(False, help="leave clock and velocities as they are"),
+    identify: str = typer.Option(
+        "", help="what to identify: payload, friction, gains, armature, inertia; commas between"
+    ),
+    also: list[Path] = typer.Option(None, help="a further recording to identify from"),
+    payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
+    prior: Path = typer.Option(None, help="belief.json of an earlier identification"),
+    load_friction: bool = typer.Option(False, help="friction may grow with the load of the gears"),
     out: Path = typer.Option(None, help="folder for the report (HTML, PNG, CSV, JSON, bag)"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
 ) -> None:
@@ -43,12 +50,24 @@ def audit(
 
     For instance: vms-ph audit run/bag --robot panda --out run/audit
     """
-    from vms_ph_io.audit import audit_recording, document, lines, write_report
+    from vms_ph_io.audit import audit as audited
+    from vms_ph_io.audit import document, lines, write_report
     from vms_ph_io.recordings import RecordingError, read_recording
-    from vms_ph_io.recordings.motion import MotionOptions
+    from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 
     from .progress_bar import ProgressBar
 
+    if (also or prior) and not identify:
+        raise VmsPhError("--also and --prior need --identify, for instance --identify payload")
+    kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
+    belief = None
+    if kinds:
+        # Before the recording is read, which may take long.
+        from vms_ph_dynamics.energy.identification.unknowns import checked_kinds
+        from vms_ph_io.audit.identified import read_belief
+
+        checked_kinds(kinds)
+        belief = None if prior is None else read_belief(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     if out is not None and (out / "derived").exists():
         raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
@@ -56,7 +75,7 @@ def audit(
         read = read_recording(recording, columns=columns, topics=topics, progress=bar.show)
         given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
                  "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
-        model = _model(read, given)
+        model, description = _model(read, given)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -64,7 +83,30 @@ def audit(
             renamed, effort, commanded, as_recorded, wrenches, topics.get("base", "")
         )
         try:
-            done = audit_recording(read, model, options, *_friction(friction, model), bar.show)
+            law, law_name = _friction(friction, model)
+            motion = RecordedMotion(read, model, options)
+            done = audited(motion, law, law_name, bar.show)
+            found = None
+            if kinds:
+                from vms_ph_io.audit.identified import with_identification
+
+                further = [
+                    RecordedMotion(
+                        read_recording(path, columns=columns, topics=topics, progress=bar.show),
+                        model,
+                        options,
+                    )
+                    for path in also or ()
+                ]
+                done, found = with_identification(
+                    done,
+                    [motion, *further],
+                    kinds,
+                    frame=payload_frame,
+                    friction=law if friction not in ("", "urdf") else None,
+                    prior=belief,
+                    load_friction=load_friction,
+                )
         except RecordingError as error:
             if robot or not read.description:
                 raise
@@ -74,13 +116,22 @@ def audit(
     else:
         for line in lines(done):
             typer.echo(line)
+        if found is not None:
+            from vms_ph_io.audit.identified import identified_lines
+
+            for line in identified_lines(done, found):
+                typer.echo(line)
     if out is not None:
         files = write_report(done, out)
+        if found is not None:
+            from vms_ph_io.audit.identified import write_identified
+
+            files += write_identified(done, found, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
-def _model(recording: "Recording", given: dict[str, str]) -> Any:
-    """Return the model of the robot that is given, or of the description in the recording."""
+def _model(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
+    """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
     from vms_ph_io.robot_settings import RobotSettings
 
@@ -98,8 +149,8 @@ def _model(recording: "Recording", given: dict[str, str]) -> Any:
         root = moves(recording, model)
         if root:
             _warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
-            return settings.updated({"base": "floating"}).model(description)
-    return model
+            return settings.updated({"base": "floating"}).model(description), description
+    return model, description
 
 
 def _friction(chosen: str, model: Any) -> tuple[Any, str]:

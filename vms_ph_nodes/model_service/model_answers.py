@@ -1,6 +1,7 @@
 """Responses of the model server; the srv files define the layout of the arrays."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -18,6 +19,7 @@ from vms_ph.srv import (
 )
 
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.structure.checks import structure_checks
 from vms_ph_dynamics.tasks import PositionTask
@@ -28,6 +30,10 @@ from ..messages.energy_messages import to_energy, to_momentum
 from ..messages.frames import inertial_frame
 
 LARGEST_BATCH = 10_000
+
+_BATCHED = ("M", "C", "g", "momentum", "J_end_effector", "kinetic_energy", "potential_energy")
+
+T = TypeVar("T")
 
 _AXES = {GetJacobian.Request.LOCAL: pin.LOCAL, GetJacobian.Request.ALIGNED: pin.LOCAL_WORLD_ALIGNED}
 
@@ -64,22 +70,24 @@ class ModelAnswers:
 
     def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
         """Return the terms of the equations of motion at many states."""
-        terms = self._evaluations(request.states)
+        configurations, velocities = zip(*self._motions(request.states), strict=True)
+        d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
         response.nv = self._model.nv
         response.joint_names = list(self._model.joint_names)
-        response.mass_matrix = _together([d.M for d in terms])
-        response.coriolis_matrix = _together([d.C for d in terms])
-        response.gravity = _together([d.g for d in terms])
-        response.momentum = _together([d.momentum for d in terms])
-        response.jacobian = _together([d.J_end_effector for d in terms])
-        response.kinetic_energy = [d.kinetic_energy for d in terms]
-        response.potential_energy = [d.potential_energy for d in terms]
+        response.mass_matrix = d.M.ravel().tolist()
+        response.coriolis_matrix = d.C.ravel().tolist()
+        response.gravity = d.g.ravel().tolist()
+        response.momentum = d.momentum.ravel().tolist()
+        response.jacobian = d.J_end_effector.ravel().tolist()
+        response.kinetic_energy = d.kinetic_energy.tolist()
+        response.potential_energy = d.potential_energy.tolist()
 
     def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
         """Return energies and momenta at states."""
         frame = inertial_frame(self._model, self._root)
         energies, momenta = [], []
-        for state, d in zip(request.states, self._evaluations(request.states), strict=True):
+        evaluations = self._each(request.states, self._of)
+        for state, d in zip(request.states, evaluations, strict=True):
             header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
             energies.append(to_energy(header, d, self._task))
             momenta.append(to_momentum(header, self._root, d))
@@ -106,13 +114,20 @@ class ModelAnswers:
         response.limits = [check.limit for check in found]
         response.passed = all(check.value <= check.limit for check in found)
 
-    def _evaluations(self, states: list[RobotState]) -> list[Evaluation]:
+    def _motions(self, states: list[RobotState]) -> list[tuple[Array, Array]]:
+        return self._each(
+            states,
+            lambda state: self._motion(state.joint_state, state.base_pose, state.base_twist),
+        )
+
+    @staticmethod
+    def _each(states: list[RobotState], of: Callable[[RobotState], T]) -> list[T]:
         if not 1 <= len(states) <= LARGEST_BATCH:
             raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
         found = []
         for i, state in enumerate(states):
             try:
-                found.append(self._of(state))
+                found.append(of(state))
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from None
         return found
@@ -121,6 +136,9 @@ class ModelAnswers:
         return self._evaluation(state.joint_state, state.base_pose, state.base_twist)
 
     def _evaluation(self, joints: JointState, pose: Pose, twist: Twist) -> Evaluation:
+        return self._model.evaluate(*self._motion(joints, pose, twist))
+
+    def _motion(self, joints: JointState, pose: Pose, twist: Twist) -> tuple[Array, Array]:
         model = self._model
         base = from_pose_and_twist(model, pose, twist) if model.b else None
         q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
@@ -128,7 +146,7 @@ class ModelAnswers:
             # Locked joints, as of a gripper, are frames; any other unknown name is an error.
             if not model.tree.has_frame(name):
                 model.joint_index(name)
-        return model.evaluate(q, v)
+        return q, v
 
 
 def _together(arrays: list[Any]) -> list[float]:

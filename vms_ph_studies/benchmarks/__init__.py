@@ -48,6 +48,7 @@ _MODULES = (
     "control",
     "task_space",
     "native",
+    "kernel",
     "integrators",
     "ephs",
 )

@@ -49,19 +49,19 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
         file = Path(folder) / "robot.urdf"
         file.write_text(known.description())
         asked = [file, base, model.end_effector, _UPDATES]
-        lines = _output(program / "benchmark/vms_ph_benchmark", *asked)
+        lines = output(program / "benchmark/vms_ph_benchmark", *asked, "laws")
         timings = [_of_line(line) for line in lines]
         law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         kind = f"{law.__module__}.{law.__name__}"
         home = model.configuration(known.home)
         host = program / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
-            for line in _output(host, *asked, priority, kind, *home.tolist()):
+            for line in output(host, *asked, priority, kind, *home.tolist()):
                 timings.append(_hosted(line, priority))
     return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
 
 
-def _output(program: Path, *arguments: object) -> list[str]:
+def output(program: Path, *arguments: object) -> list[str]:
     """Return the lines that a program prints; none if its priority is not allowed."""
     done = subprocess.run(
         [program, *map(str, arguments)],

@@ -16,7 +16,8 @@ SUBJECTS = ("dynamics", "libraries", "growth")
 _TITLE = """# Benchmarks
 
 Computation times of this project and of libraries that users would pick instead, measured
-alternately in one process on one machine: compare the ratios, not the times.
+alternately in one process on one machine: compare the ratios, not the times. Ratios are those of
+the lower quartiles, which other programs on the machine change least.
 `vms-ph bench --page docs/benchmarks.md` writes this page anew; libraries that are not installed are
 skipped by name, and one whose accelerations are not those of Pinocchio is left out.
 """
@@ -30,12 +31,12 @@ def section(
     versions: Mapping[str, str],
 ) -> str:
     """Return the table of one benchmark with date, machine and versions, in Markdown."""
-    medians = {t.case.name: t.median for t in timings}
+    times = {t.case.name: t.lower for t in timings}
     rows = []
     for t in timings:
-        ratio = t.median / medians[t.case.reference or benchmark.reference]
+        ratio = t.lower / times[t.case.reference or benchmark.reference]
         limit = "" if t.case.limit is None else f"{t.case.limit:g}"
-        rows.append(f"| {t.case.name} | {t.median * 1e6:.3g} | {ratio:.2f} | {limit} |")
+        rows.append(f"| {t.case.name} | {_us(t.lower)} | {_us(t.median)} | {ratio:.3g} | {limit} |")
     at = f"{robot}, {base} base" if base else robot
     today = datetime.datetime.now(datetime.timezone.utc).date()
     used = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -43,12 +44,16 @@ def section(
         f"## {benchmark.title[0].upper()}{benchmark.title[1:]}: {at}",
         f"{today}, {machine()}; {used}.",
         "",
-        "| call | median, us | ratio | at most |",
-        "|---|---|---|---|",
+        "| call | lower quartile, us | median, us | ratio | at most |",
+        "|---|---|---|---|---|",
         *rows,
     ]
     note = benchmark.note() if benchmark.note else ""
     return "\n".join([*lines, *(["", f"{note[0].upper()}{note[1:]}."] if note else [])]) + "\n"
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:.0f}"
 
 
 def machine() -> str:

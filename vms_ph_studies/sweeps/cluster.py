@@ -73,4 +73,11 @@ def connected(address: str = "", workers: int = 0) -> "Iterator[Client]":
             "'dask scheduler', and give the address that it prints, like tcp://127.0.0.1:8786"
         ) from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise VmsPhError(
+                f"the scheduler at '{address}' has no workers; start some with 'dask worker "
+                f"{address} --nthreads 1', on any machine with this version of vms-ph"
+            ) from None
         yield client

@@ -21,7 +21,9 @@ _LARGEST_BATCH = 500
 _AHEAD = 3
 
 
-def evaluated(client: "Client", target: Target, points: Iterable[Point]) -> Iterator[list[Record]]:
+def evaluated(
+    client: "Client", target: Target, points: Iterable[Point], limit: float | None = None
+) -> Iterator[list[Record]]:
     """Yield the records of points as they come in, in any order.
 
     The scheduler gives what a worker leaves behind to the others. Points whose batch ended several
@@ -32,13 +34,13 @@ def evaluated(client: "Client", target: Target, points: Iterable[Point]) -> Iter
         VmsPhError: the connection to the cluster is lost, or its workers cannot load the target.
     """
     suspects: list[Point] = []
-    for points_of, future in _batches(client, target, points):
+    for points_of, future in _batches(client, target, points, limit):
         if _outcome(future) == "killed":
             suspects += points_of
         else:
             yield future.result()
     for point in suspects:
-        for _, future in _batches(client, target, [point]):
+        for _, future in _batches(client, target, [point], limit):
             if _outcome(future) == "killed":
                 error = "KilledWorker: every process that computed this point has ended"
                 yield [Record(point.id, {}, error)]
@@ -47,7 +49,7 @@ def evaluated(client: "Client", target: Target, points: Iterable[Point]) -> Iter
 
 
 def _batches(
-    client: "Client", target: Target, points: Iterable[Point]
+    client: "Client", target: Target, points: Iterable[Point], limit: float | None
 ) -> Iterator[tuple[list[Point], Any]]:
     """Yield each batch with its future once that is complete."""
     from distributed import as_completed
@@ -62,7 +64,7 @@ def _batches(
             count = max(1, min(size, len(waiting) // (2 * workers)))
             batch = [waiting.popleft() for _ in range(min(count, len(waiting)))]
             # Pure tasks of the same content would be computed once, also after a failure.
-            future = client.submit(evaluate_points, target, batch, pure=False)
+            future = client.submit(evaluate_points, target, batch, limit, pure=False)
             sent[future.key] = batch
             complete.add(future)
         future = next(complete)

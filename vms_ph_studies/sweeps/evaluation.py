@@ -14,6 +14,7 @@ from vms_ph_dynamics.errors import OptionError
 
 from .points import Point
 from .target import Target
+from .time_limit import TimeLimitError, within
 
 _LONGEST_TRACE = 4000
 
@@ -37,23 +38,35 @@ class Record:
     seconds: float = 0.0
 
 
-def evaluate_points(target: Target, points: Sequence[Point]) -> list[Record]:
+def evaluate_points(
+    target: Target, points: Sequence[Point], limit: float | None = None
+) -> list[Record]:
     """Return the records of points.
+
+    Args:
+        target: the function.
+        points: its points.
+        limit: longest accepted duration of one of them, s; None for any.
 
     Raises:
         TargetError: the target cannot be loaded here; no point can.
     """
     target.function()
-    return [_evaluate(target, point) for point in points]
+    return [_evaluate(target, point, limit) for point in points]
 
 
-def _evaluate(target: Target, point: Point) -> Record:
+def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
     begun = perf_counter()
+
+    def compute() -> object:
+        return target.evaluate(point.parameters, point.seed)
+
     try:
-        results = plain_results(target.evaluate(point.parameters, point.seed), point.parameters)
-    except Exception as error:  # a failed point is a result of the study
-        text = f"{type(error).__name__}: {error}"
-        trace = traceback.format_exc()[-_LONGEST_TRACE:]
+        given = compute() if limit is None else within(limit, compute)
+        results = plain_results(given, point.parameters)
+    except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
+        text = _text(f"{type(error).__name__}: {error}")
+        trace = _text(traceback.format_exc()[-_LONGEST_TRACE:])
         return Record(point.id, {}, text, trace, perf_counter() - begun)
     return Record(point.id, results, seconds=perf_counter() - begun)
 
@@ -75,6 +88,11 @@ def plain_results(given: object, parameters: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
+def _text(text: str) -> str:
+    """Return a text that can be written in UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 RESERVED = ("point", "run", "seed", "status", "error")
 """Names of columns of the table besides parameters and results."""
 
@@ -84,8 +102,12 @@ def _plain(name: str, value: object) -> Any:
         value = value.value
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else float(value)
     if isinstance(value, float):
         return value if not math.isnan(value) else math.nan  # one nan, whatever its bits
     if isinstance(value, list | tuple):

@@ -13,6 +13,7 @@ from .draws import uniform
 
 Value = Scalar | list[Scalar]
 
+_LARGEST_INTEGER = 2**63  # of the table
 _RANGE = "{from: NUMBER, to: NUMBER, count: WHOLE NUMBER, spacing: linear or log}"
 _FORMS = (
     "a value, a list of values (a grid), "
@@ -129,7 +130,9 @@ def _value(given: Any) -> Value:
 
 
 def _is_number(given: Any) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool) and isfinite(given)
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return False
+    return abs(given) < _LARGEST_INTEGER if isinstance(given, int) else isfinite(given)
 
 
 def _is_scalar(given: Any) -> bool:

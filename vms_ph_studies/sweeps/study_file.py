@@ -24,6 +24,7 @@ _KEYS = {
     "parameters": "mapping of names to values, grids and distributions",
     "runs": "whole number of samples at every point of the grid",
     "seed": "whole number; default 0",
+    "limit": "longest duration of a point, s; default none",
     "plots": "mapping with the lists 'results' and 'against'",
 }
 MOST_POINTS = 10_000_000
@@ -42,6 +43,7 @@ class SweepStudy:
         parameters: the parameters by name.
         runs: number of samples at every point of the grid; None without samples.
         seed: seed of the study.
+        limit: longest accepted duration of a point, s; None for any.
         text: text of the study file.
         plotted: results that the report plots; empty for the first ones.
         against: parameters that it plots them over; empty for all varied ones.
@@ -53,6 +55,7 @@ class SweepStudy:
     parameters: Mapping[str, Parameter]
     runs: int | None = None
     seed: int = 0
+    limit: float | None = None
     text: str = ""
     plotted: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
@@ -125,6 +128,7 @@ def _read(given: Any, text: str, file: Path) -> SweepStudy:
         parameters,
         runs,
         _whole("seed", given.get("seed", 0), 0),
+        _limit(given.get("limit")),
         text,
         plotted,
         against,
@@ -144,6 +148,14 @@ def _whole(key: str, given: Any, least: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < least:
         raise OptionError(f"{key}: given: {given!r}; expected a whole number of at least {least}")
     return given
+
+
+def _limit(given: Any) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given < 1e7:
+        raise OptionError(f"limit: given: {given!r}; expected a duration above zero, s")
+    return float(given)
 
 
 def _plots(

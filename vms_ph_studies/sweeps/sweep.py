@@ -108,7 +108,7 @@ class Sweep:
             return
         with connected(cluster, workers) as client:
             report.begin()
-            for records in evaluated(client, self.study.target, points):
+            for records in evaluated(client, self.study.target, points, self.study.limit):
                 self._journal.append(records)
                 report.add(records)
 

@@ -1,6 +1,7 @@
 // The terms of the equations of motion at one state.
 #pragma once
 
+#include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -13,7 +14,8 @@ namespace vms_ph {
 /// outlive the evaluation.
 class Evaluation {
  public:
-  /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom.
+  /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom, or that
+  ///                     Dynamics does not cover.
   explicit Evaluation(const Model& model);
 
   /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
@@ -51,7 +53,7 @@ class Evaluation {
   const VectorV& g() noexcept;
 
   /// 1/2 v^T M v, J.
-  double kinetic_energy() noexcept { return 0.5 * v_.dot(momentum()); }
+  double kinetic_energy() noexcept;
 
   /// Gravity potential, J; zero with the centre of mass at the inertial frame's origin.
   double potential_energy() noexcept;
@@ -59,7 +61,8 @@ class Evaluation {
   /// Pose of a frame in the inertial frame.
   const pinocchio::SE3& placement(pinocchio::FrameIndex frame) noexcept;
 
-  /// Jacobian of a frame in the given axes, linear first, (6,nv), valid until the next call.
+  /// Jacobian of a frame in its own axes (LOCAL) or in inertial ones, linear first, (6,nv), valid
+  /// until the next call.
   const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian(
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
@@ -68,19 +71,21 @@ class Evaluation {
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
  private:
+  Dynamics& placed() noexcept;
+  Dynamics& moved() noexcept;
+
   const Model& model_;
   const int b_, n_;
-  pinocchio::Data data_;
-  // The state passed to Pinocchio, with the base at the origin, where its Coriolis matrix is exact.
-  Eigen::VectorXd q_, v_, q_origin_;
+  Dynamics dynamics_;
+  Eigen::VectorXd q_, v_, written_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
+  pinocchio::SE3 placement_;
   MatrixV M_, C_, M_hat_m_;
   MatrixB M_b_inverse_;
   MatrixBN A_;
   VectorV momentum_, g_;
-  double potential_energy_ = 0.0;
   struct Known {
-    bool M, M_b_inverse, A, M_hat_m, momentum, C, g, potential_energy;
+    bool placed, moved, M, M_b_inverse, A, M_hat_m, momentum, C, g;
   } known_{};
 };
 

@@ -25,6 +25,9 @@ struct Screw {
   }
 };
 
+/// Three numbers of an array as a vector.
+inline Eigen::Map<Eigen::Vector3d> three(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
+
 /// The Lie bracket [v, s] of two twists.
 inline Screw bracket(const Screw& v, const Screw& s) {
   return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
@@ -78,6 +81,12 @@ class Tree {
   /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
   Tree(const Model& model, bool gravity);
 
+  /// A frame of the robot: the body it is fixed to, -1 for the root, and its pose there.
+  struct Frame {
+    int body = -1;
+    Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
+    Eigen::Vector3d origin = Eigen::Vector3d::Zero();
+  };
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
   int n() const { return n_; }  ///< number of joints
   int nv() const { return b_ + n_; }
@@ -95,9 +104,9 @@ class Tree {
 
   // Of the configuration set last:
   double mass() const { return total_.mass; }
-  const Eigen::Vector3d& centre() const { return centre_; }       ///< of mass, root axes, m
-  double potential() const { return -field_.dot(total_.first); }  ///< of the field, J
-  double inertia_of(int joint) noexcept;                          ///< diagonal of the mass matrix
+  const Eigen::Vector3d& centre() const { return centre_; }  ///< of mass, root axes, m
+  double potential() const { return potential_in(field_); }  ///< of the field, J
+  double inertia_of(int joint) noexcept;                     ///< diagonal of the mass matrix
 
   /// The twist of the base that has a given momentum with all joints locked.
   Screw locked_twist(const Screw& momentum) const noexcept;
@@ -106,7 +115,9 @@ class Tree {
   Screw from_end_effector(const Screw& wrench) const noexcept;
 
   /// Add the generalised force of a wrench on the end effector (root axes) to ``force`` (nv,).
-  void add_wrench(const Screw& wrench, Eigen::VectorXd& force) const noexcept;
+  void add_wrench(const Screw& wrench, double* force) const noexcept {
+    add_wrench(tool_, wrench, force);
+  }
 
   /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
   double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
@@ -152,6 +163,74 @@ class Tree {
   /// Column of joint k in the rows of the base's linear velocity of the mass matrix, (3,).
   const Eigen::Vector3d& pull(int joint) noexcept;
 
+  // The terms of the equations of motion, written row by row; in tree_terms.cpp.
+  // Of the configuration set last:
+
+  /// Mass matrix, (nv,nv) [A (17)].
+  void write_mass(double* out) noexcept;
+
+  /// Inverse of the locked inertia, (b,b).
+  void write_locked_inverse(double* out) const noexcept;
+
+  /// Mechanical connection, (b,n) [A (53)].
+  void write_connection(double* out) noexcept;
+
+  /// Shape inertia, (n,n) [A (55)].
+  void write_shape_inertia(double* out) noexcept;
+
+  /// Add the generalised force (nv,) that holds the robot in a field in root axes, m/s^2, times
+  /// `factor`.
+  void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
+
+  const Eigen::Vector3d& reference() const { return reference_; }  ///< of the root's origin, m
+  Eigen::Vector3d centre_of_mass() const { return total_.first / total_.mass; }  ///< root axes, m
+
+  /// Its potential with the root at the origin of its coordinates, J.
+  double potential_in(const Eigen::Vector3d& field) const {
+    return -field.dot(total_.first + total_.mass * reference_);
+  }
+
+  /// The frame of a model by Pinocchio's index.
+  Frame frame(const Model& model, std::size_t index) const;
+  Frame placed(const Frame& frame) const noexcept;  ///< its pose in root axes
+
+  /// A wrench in the axes of a placed frame in those of the root, and its generalised force (nv,).
+  static Screw in_root_axes(const Frame& placed, const Screw& wrench);
+  void add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept;
+
+  /// Jacobian of a placed frame, (6,nv), at its origin and in the axes that `rotation` maps to
+  /// those of the root.
+  void write_jacobian(const Frame& placed, const Eigen::Matrix3d& rotation,
+                      double* out) const noexcept;
+
+  // Of the velocity set last:
+
+  /// The derivative of that Jacobian along the velocity; its axes turn with `turning` (root axes).
+  void write_jacobian_rate(const Frame& placed, const Eigen::Matrix3d& rotation,
+                           const Eigen::Vector3d& turning, double* out) const noexcept;
+
+  /// Coriolis matrix of the Levi-Civita connection, (nv,nv): Mdot = C + C^T.
+  void write_coriolis(double* out) noexcept;
+
+  /// Generalised momentum, (nv,), and shape momentum [A (56)], (n,).
+  void write_momentum(double* out) const noexcept;
+  void write_shape_momentum(double* out) noexcept;
+
+  /// The twist of a body about the root's origin.
+  const Screw& twist_of(int body) const noexcept;
+
+  // The rates of the forms; in tree_rates.cpp.
+
+  /// The wrench ad_v^T p under which the momentum of the base changes in its own axes.
+  Screw transported() const noexcept;
+
+  /// Velocity (nv,) of the momentum of the base and the shape momenta (n,) [A (56)].
+  void solve_decoupled(const Screw& momentum, const double* pi_hat, Eigen::VectorXd& out) noexcept;
+
+  /// Add the rates of the shape momenta (n,) at zero torque, under the rate `rate` of the momentum
+  /// of the base [A (59)].
+  void add_shape_rates(const Screw& rate, double* out) noexcept;
+
   /// The twist of the base in a velocity (nv,), and back.
   Screw base_twist(const Eigen::VectorXd& v) const noexcept;
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
@@ -176,35 +255,44 @@ class Tree {
     SpatialInertia own, composite;
     Screw twist, momentum;  ///< the momentum is that of its subtree
     Screw acceleration, force;
+    Screw screw_rate;      ///< of the screw in inertial axes
+    Screw reaction;        ///< composite inertia times screw
     Screw column, turned;  ///< of the mass matrix; with the base eliminated
+    Screw locked, drift;  ///< momentum of the subtree in the locked motion; its rate at fixed twist
+    Eigen::Matrix3d spin;  ///< of the subtree: turns a rotation of it into a change of its momentum
   };
 
-  double weight(int joint) const noexcept;
+  double weight(int joint) const noexcept { return weight(joint, field_); }
+  double weight(int joint, const Eigen::Vector3d& field) const noexcept;
+  void react() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void substitute(double* x) const noexcept;
   Screw restricted(const Screw& wrench) const noexcept;
-  Eigen::Vector3d turn_of(const Eigen::Vector3d& moment) const noexcept;
-
+  void add_base(const Screw& wrench, double* force) const noexcept;
+  Screw about_centre(const Screw& wrench) const noexcept;
+  Screw mobility(const Screw& about_centre) const noexcept;
+  double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
   int n_, b_, nq_;
   Eigen::Vector3d field_, fall_;
+  /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
+  /// no digits are lost where it stands far away.
+  Eigen::Vector3d reference_ = Eigen::Vector3d::Zero();
   double whole_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
   std::vector<Body> bodies_;
   SpatialInertia root_, total_;
   Eigen::VectorXd placed_;
-  bool is_placed_ = false, is_factorised_ = false;
+  bool is_placed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d turning_ = Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
   std::vector<double> factor_, diagonal_;
   Eigen::VectorXd right_;
-  Screw momentum_;
+  Screw base_, momentum_;
   double kinetic_ = 0.0;
   Eigen::VectorXd rates_;
-  int tool_body_;
-  Eigen::Matrix3d tool_rotation_;
-  Eigen::Vector3d tool_origin_;
+  Frame tool_;
 };
 
 }  // namespace vms_ph

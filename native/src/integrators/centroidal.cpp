@@ -156,7 +156,7 @@ void Centroidal::external_force(const Ports& ports, const VectorXd& v,
   force.setZero();
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
-  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force);
+  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force.data());
   for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
 }
 

@@ -185,7 +185,7 @@ MODELS: dict[str, Callable[[], VMSModel]] = {
     f"{kind.__name__} {base}": lambda kind=kind, base=base: kind(base)
     for kind in (tree_with_every_joint, with_fingers)
     for base in ("fixed", "planar", "floating")
-} | {f"tree {seed}": lambda seed=seed: random_tree(seed) for seed in range(3, 9)}
+} | {f"tree {seed}": lambda seed=seed: random_tree(seed) for seed in range(3, 6)}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -202,7 +202,7 @@ def test_energy_structure_and_powers_are_those_of_the_form(
         form = {"standard": StandardForm, "decoupled": DecoupledForm}[kind](model)
     friction = rough(model, rng)
     exported, b = form.casadi(friction=friction), model.b
-    for _ in range(3):
+    for _ in range(2):
         q, v = regular_state(task, rng) if kind == "task" else state_of(model, rng)
         x, ports = form.state(q, v), efforts(model, friction, rng)
         energy, found = form.hamiltonian(x), exported.hamiltonian(q=x.q, z=x.z)
@@ -266,13 +266,13 @@ def test_configurations_move_as_those_of_the_model(base: str, rng: np.random.Gen
         PoseTask,
         CentreOfMassTask,
         lambda m: DistanceTask(m, to="panda_link2"),
-        lambda m: StackedTask(DistanceTask(m), PositionTask(m, "panda_link3")),
+        lambda m: StackedTask(DistanceTask(m), PositionTask(m, "panda_link5")),
     ],
 )
 def test_the_terms_of_every_task_are_those_of_the_form(
     task: Callable[[VMSModel], Task], rng: np.random.Generator
 ) -> None:
-    model = with_fingers("floating")
+    model = with_fingers("fixed")
     form = TaskSpaceForm(model, task(model))
     exported = form.casadi()
     motion = regular_state(form, rng)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-import casadi as ca
 import numpy as np
 import pytest
 
@@ -13,8 +12,10 @@ from vms_ph_dynamics import (
     Form,
     Friction,
     ModelError,
+    PHState,
     Ports,
     PositionTask,
+    RateDerivatives,
     StandardForm,
     TaskSpaceForm,
     VMSModel,
@@ -88,58 +89,46 @@ def test_without_gravity_its_derivatives_are_absent(
     np.testing.assert_array_equal(found.by_q[: panda_on.b], 0.0)
 
 
+def exported_derivatives(form: Form, x: PHState, ports: Ports) -> RateDerivatives:
+    exported = form.casadi(friction=ports.friction, parameters=True)
+    found = exported.rate_derivatives(
+        q=x.q,
+        z=x.z,
+        torque=ports.torque,
+        wrench_base=ports.wrench_base,
+        wrench_end_effector=ports.wrench_end_effector,
+        parameters=inertial_parameters(form.model),
+    )
+    return RateDerivatives(**{name: np.array(value) for name, value in found.items()})
+
+
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize("name", ["panda", "omnidirectional_panda", "borinot"])
 def test_the_derivatives_are_those_of_casadi_to_rounding(
     name: str, kind: str, rng: np.random.Generator
 ) -> None:
     model = robots.load(name)
-    form, friction = FORMS[kind](model), Friction(np.full(model.n, 0.3), np.full(model.n, 0.2), 0.5)
-    exported = form.casadi(friction=friction, parameters=True)
-    q, z, phi = (
-        ca.SX.sym(s, size)
-        for s, size in (("q", model.nq), ("z", model.nv), ("phi", exported.rate.size_in(5)[0]))
-    )
-    torque = rng.uniform(-10, 10, model.n)
-    rate = exported.rate(q=q, z=z, torque=torque, parameters=phi)
-    whole = ca.vertcat(rate["qdot"], rate["zdot"])
-    energy = exported.hamiltonian(q=q, z=z, parameters=phi)["total"]
-    # The columns of the tangent: the coordinate rates of unit velocities.
-    tangent = ca.horzcat(*(exported.coordinate_rate(q, e, phi) for e in np.eye(model.nv)))
-    everything = ca.Function(
-        "derivatives",
-        [q, z, phi],
-        [
-            derivative
-            for of in (whole, energy)
-            for derivative in (
-                ca.jacobian(of, q) @ tangent,
-                ca.jacobian(of, z),
-                ca.jacobian(of, phi),
-            )
-        ],
-    )
+    form, ports = FORMS[kind](model), ports_of(model, rng)
     x = form.state(*state_of(model, rng))
-    by_q, by_z, by_phi, *of_energy = (
-        np.array(part) for part in everything(x.q, x.z, inertial_parameters(model))
-    )
-    nv = model.nv
-    ports = Ports(torque, friction=friction)
-    found = rate_derivatives(form, x, ports)
-    for one, other in (
-        (found.velocity_by_q, by_q[:nv]),
-        (found.velocity_by_z, by_z[:nv]),
-        (found.velocity_by_parameters, by_phi[:nv]),
-        (found.zdot_by_q, by_q[nv:]),
-        (found.zdot_by_z, by_z[nv:]),
-        (found.zdot_by_parameters, by_phi[nv:]),
-        *zip(
-            vars(energy_derivatives(form, x)).values(),
-            (part[0] for part in of_energy),
-            strict=True,
-        ),
-    ):
-        np.testing.assert_allclose(one, other, atol=1e-11 * np.abs(other).max())
+    check_equal(rate_derivatives(form, x, ports), exported_derivatives(form, x, ports), 1e-11)
+
+
+@pytest.mark.parametrize("name", ["task", "fluid"])
+def test_what_has_no_closed_derivatives_has_those_of_casadi(
+    name: str, panda: VMSModel, rng: np.random.Generator
+) -> None:
+    if name == "task":
+        form: Form = TaskSpaceForm(panda, PositionTask(panda))
+        q = np.array([0.1, 0.3, -0.2, -1.5, 0.2, 1.4, 0.3])
+    else:
+        form = DecoupledForm(robots.load("bluerov2_alpha5"))
+        q = form.model.random_configuration(rng)
+    x, ports = form.state(q, rng.uniform(-1, 1, form.model.nv)), ports_of(form.model, rng)
+    found = exported_derivatives(form, x, ports)
+    check_equal(found, numerical_rate_derivatives(form, x, ports), 1e-5)
+    refusal = "no closed derivatives; take Standard" if name == "task" else "robots in a fluid"
+    with pytest.raises(ModelError, match=refusal):
+        rate_derivatives(form, x, ports)
 
 
 def test_a_task_has_its_numerical_derivatives(panda: VMSModel, rng: np.random.Generator) -> None:
@@ -151,14 +140,3 @@ def test_a_task_has_its_numerical_derivatives(panda: VMSModel, rng: np.random.Ge
     np.testing.assert_allclose(
         found.by_q, t[:7] + form.evaluation(x).g, atol=1e-6 * np.abs(found.by_q).max()
     )
-    with pytest.raises(
-        ModelError, match="a TaskSpaceForm has no closed derivatives; take Standard"
-    ):
-        rate_derivatives(form, x, Ports())
-
-
-def test_a_robot_in_a_fluid_is_refused() -> None:
-    wet = robots.load("bluerov2_alpha5")
-    form = StandardForm(wet)
-    with pytest.raises(ModelError, match=r"do not cover robots in a fluid; use form\.casadi"):
-        rate_derivatives(form, form.state(wet.neutral_configuration(), np.zeros(wet.nv)), Ports())

@@ -28,8 +28,8 @@ def test_errors_about_a_motion_change_as_the_model_says(seed: int, wrench: bool)
     form, nv = StandardForm(model), model.nv
     x = form.state(*state_of(model, rng))
     friction = Friction(rng.uniform(0, 1, model.n), rng.uniform(0, 1, model.n), slip=0.5)
-    base = rng.uniform(-5, 5, model.b) if wrench else None
-    ports = Ports(rng.uniform(-5, 5, model.n), base, friction=friction)
+    base, tool = (rng.uniform(-5, 5, size) if wrench else None for size in (model.b, 6))
+    ports = Ports(rng.uniform(-5, 5, model.n), base, tool, friction=friction)
     linear, error = linear_port_hamiltonian(form, x, ports), rng.normal(size=2 * nv)
     # The product of both steps divides rounding by 1e-8; what is left is the square of a step.
     eps = 1e-4

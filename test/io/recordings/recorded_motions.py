@@ -69,19 +69,24 @@ class Torques:
 
 
 def simulated(
-    model: VMSModel, q: Array, seconds: float, friction: bool = False, push: Array | None = None
+    model: VMSModel,
+    q: Array,
+    seconds: float,
+    friction: bool = False,
+    push: Array | None = None,
+    scale: float = 1.0,
 ) -> Iterator[Sample]:
-    """A simulation at 1 kHz, with torques that hold the robot up and move it."""
+    """A simulation at 1 kHz, with torques (of this scale) that hold the robot up and move it."""
     rng = np.random.default_rng(3)
     turn = rng.uniform(1.0, 5.0, model.n)
-    size = rng.uniform(0.05, 0.3, model.n)
+    size = scale * rng.uniform(0.05, 0.3, model.n)
     clock = [0.0]
 
     def control(q: Array, v: Array, dt: float) -> Actuation:
         d = model.evaluate(q, np.zeros(model.nv))
         clock[0] += dt
         extra = size * np.sin(turn * clock[0])
-        return Torques(d.g[model.b :] + extra - 0.5 * v[model.b :], d.g[: model.b].copy())
+        return Torques(d.g[model.b :] + extra - 0.5 * scale * v[model.b :], d.g[: model.b].copy())
 
     run = Simulation(StandardForm(model), q, 1e-3, control, friction, native=False)
     yield run.sample()

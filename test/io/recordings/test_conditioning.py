@@ -9,6 +9,7 @@ from recorded_motions import Known, excited
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_io.recordings import RecordingError, read_recording
+from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 from vms_ph_io.recordings.table import Table
@@ -209,3 +210,25 @@ def test_the_joints_of_another_bundled_robot_are_recognised(known: Known, tmp_pa
 
     with pytest.raises(RecordingError, match="recorded joints: panda"):
         motion_of(known, robots.load("prismatic_hopper"), tmp_path)
+
+
+def test_the_part_of_a_long_recording_in_which_the_robot_moves_tells_about_its_signals(
+    panda: VMSModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded_motion, "_STUDIED", 2500)
+    moving = excited(panda, 3.0)
+    rest, lag = 6000, 0.006
+    late = np.column_stack([np.interp(moving.t - lag, moving.t, v) for v in moving.v.T])
+    still = np.repeat(moving.q[:1], rest, axis=0), np.zeros((rest, 7)), np.zeros((rest, 7))
+    arrays = [
+        np.vstack(pair)
+        for pair in zip((moving.q, late, moving.effort), still, strict=True)
+    ]  # fmt: skip
+    arrays[0][len(moving.t) :] = moving.q[-1]
+    np.savez(
+        tmp_path / "long.npz", time=1e-3 * np.arange(len(arrays[0])), position=arrays[0],
+        velocity=arrays[1], effort=arrays[2], joints=np.array(panda.joint_names),
+    )  # fmt: skip
+    found = RecordedMotion(read_recording(tmp_path / "long.npz"), panda).conditioning
+    assert found.lag == pytest.approx(lag, abs=3e-4)
+    assert found.lag_corrected

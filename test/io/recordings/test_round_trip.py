@@ -12,8 +12,9 @@ from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_io import robots
 from vms_ph_io.audit import Audit, audit_recording, document, lines, write_report
 from vms_ph_io.bag import BagReader
+from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings import read_recording
-from vms_ph_io.recordings.motion import MotionOptions
+from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 
 
 def audited(model: VMSModel, bag: Path, **options: object) -> Audit:
@@ -142,3 +143,20 @@ def test_the_entries_of_the_balance_add_up(pushed: tuple[VMSModel, Path, float])
     links = ledger["link"].values()
     change = sum(link["kinetic_change"] + link["potential_change"] for link in links)
     assert change == pytest.approx(ledger["stored"], abs=1e-9)
+
+
+def test_the_clock_and_velocities_of_a_simulation_are_taken_as_they_are(
+    pushed: tuple[VMSModel, Path, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, bag, _ = pushed
+    # Contacts that chatter from sample to sample look like a lag.
+    monkeypatch.setattr(recorded_motion, "lag_of", lambda *signals: (0.004, True))
+    motion = RecordedMotion(read_recording(bag), model)
+    assert not motion.conditioning.lag_corrected
+    assert motion.conditioning.clock == "stamps"
+    file = tmp_path / "run.csv"
+    samples = motion.samples()
+    names = [f"{w}.{j}" for w in ("position", "velocity", "effort") for j in model.joint_names]
+    rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
+    np.savetxt(file, rows, "%.17g", ",", header=",".join(["time", *names]), comments="")
+    assert RecordedMotion(read_recording(file), model).conditioning.lag_corrected

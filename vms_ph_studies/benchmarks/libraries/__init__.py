@@ -88,7 +88,7 @@ def _cases(robot: str, base: str) -> list[Case]:
     found, absent = gather(problem_of(robot, base))
     _skipped[:] = absent
     _seen.clear()
-    _seen.update({c.name: c.version for c in found if c.version})
+    _seen.update({c.name.removeprefix("vms_ph in "): c.version for c in found if c.version})
     cases = []
     for quantity in QUANTITIES:
         reference = None

@@ -29,7 +29,9 @@ def frax(problem: Problem) -> Contender:
     Raises:
         Absent: it is not installed, or the base or a joint has no counterpart.
     """
+    # As its documentation recommends; JAX reads them when it is imported.
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

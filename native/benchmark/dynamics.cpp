@@ -1,0 +1,112 @@
+// The terms and rates of the robot beside Pinocchio's algorithms, per state.
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/energy.hpp>
+#include <pinocchio/algorithm/joint-configuration.hpp>
+#include <pinocchio/algorithm/rnea.hpp>
+
+#include "contender.hpp"
+#include "vms_ph_native/batch.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::VectorXd;
+
+constexpr int kStates = 64;  // of one update: its time is far above the resolution of the clock
+
+struct Setting {
+  explicit Setting(const Model& m) : model(m), data(m.pinocchio()), dynamics(m) {
+    std::mt19937 generator(1);
+    std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+    const auto random = [&](int size) {
+      return VectorXd(VectorXd::NullaryExpr(size, [&]() { return uniform(generator); }));
+    };
+    VectorXd at(m.nq());
+    for (int i = 0; i < kStates; ++i) {
+      m.integrate(m.neutral_configuration(), random(m.nv()), at);
+      q.push_back(at);
+      v.push_back(random(m.nv()));
+      force.push_back(random(m.nv()));
+    }
+    matrix.resize(static_cast<std::size_t>(m.nv() * m.nv()));
+    for (auto* x : {&other, &vector, &rate}) x->resize(matrix.size() + 6 * v[0].size());
+  }
+
+  const Model& model;
+  pinocchio::Data data;
+  Dynamics dynamics;
+  std::vector<VectorXd> q, v, force;
+  std::vector<double> matrix, other, vector, rate;
+  double sum = 0.0;
+};
+
+}  // namespace
+
+Contenders dynamics(const Model& model) {
+  const auto s = std::make_shared<Setting>(model);
+  Contenders all;
+  const auto add = [&](const char* name, auto one) {
+    all.push_back({name,
+                   [s, one](int) {
+                     for (std::size_t i = 0; i < kStates; ++i) {
+                       one(*s, ConstVector(s->q[i]), ConstVector(s->v[i]), s->force[i]);
+                     }
+                   },
+                   kStates});
+  };
+  using Vector = const ConstVector&;
+  add("Pinocchio aba", [](Setting& x, Vector q, Vector v, const VectorXd& force) {
+    pinocchio::aba(x.model.pinocchio(), x.data, q, v, ConstVector(force));
+  });
+  add("Pinocchio crba + computeCoriolisMatrix",
+      [](Setting& x, Vector q, Vector v, const VectorXd&) {
+        pinocchio::crba(x.model.pinocchio(), x.data, q);
+        pinocchio::computeCoriolisMatrix(x.model.pinocchio(), x.data, q, v);
+      });
+  add("Pinocchio both energies", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+    x.sum += pinocchio::computeKineticEnergy(x.model.pinocchio(), x.data, q, v);
+    x.sum += pinocchio::computePotentialEnergy(x.model.pinocchio(), x.data);
+  });
+  const auto rate = [&](const char* name, bool decoupled) {
+    add(name, [decoupled](Setting& x, Vector q, Vector v, const VectorXd& force) {
+      Efforts efforts;
+      efforts.wrench_base = force.data();
+      efforts.torque = force.data() + x.model.b();
+      x.dynamics.place(q.data());
+      const auto of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+      (x.dynamics.*of)(v.data(), efforts, x.vector.data(), x.rate.data());
+    });
+  };
+  rate("StandardForm rate", false);
+  rate("DecoupledForm rate", true);
+  add("all terms of evaluate", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+    Dynamics& d = x.dynamics;
+    d.place(q.data());
+    d.move(v.data());
+    d.mass(x.matrix.data());
+    d.coriolis(x.matrix.data());
+    d.shape_inertia(x.matrix.data());
+    d.connection(x.other.data());
+    d.locked_inverse(x.other.data());
+    d.gravity(x.vector.data());
+    d.momentum(x.vector.data());
+    d.locked_velocity(x.vector.data());
+    d.shape_momentum(x.vector.data());
+    d.jacobian(static_cast<int>(x.model.end_effector()), false, x.other.data());
+    x.sum += d.kinetic_energy() + d.potential_energy();
+  });
+  add("both energies", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+    x.dynamics.place(q.data());
+    x.dynamics.move(v.data());
+    x.sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
+  });
+  return all;
+}
+
+}  // namespace vms_ph

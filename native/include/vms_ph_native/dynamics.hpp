@@ -1,0 +1,128 @@
+// The terms, energies and rates of a robot at one state after another, on recursions of its own.
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/tree.hpp"
+
+namespace vms_ph {
+
+/// A wrench (6,) on a frame in its axes, linear first.
+struct FrameWrench {
+  int frame = 0;
+  const double* wrench = nullptr;
+};
+
+/// The efforts at the power ports; see vms_ph_dynamics.structure.Ports. Null pointers for none.
+struct Efforts {
+  const double* torque = nullptr;         ///< (n,)
+  const double* wrench_base = nullptr;    ///< (b,)
+  const FrameWrench* wrenches = nullptr;  ///< at the end effector and the tools
+  std::size_t wrench_count = 0;
+  const double* viscous = nullptr;  ///< (n,) friction
+  const double* coulomb = nullptr;  ///< (n,), where there is viscous friction
+  double slip = 1.0;                ///< rad/s or m/s
+  bool gravity = true;
+};
+
+/// The momenta of a robot in inertial axes; see vms_ph_dynamics.structure.momenta.
+struct Momenta {
+  Eigen::Vector3d centre_of_mass;
+  Screw centroidal, spatial;
+};
+
+/// Everything that vms_ph_dynamics.Evaluation and the standard and the decoupled form offer, for
+/// one state at a time.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws; arrays are
+/// written row by row, to memory of the caller.
+class Dynamics {
+ public:
+  /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
+  explicit Dynamics(const Model& model);
+
+  int b() const { return tree_.b(); }
+  int n() const { return tree_.n(); }
+  int nv() const { return tree_.nv(); }
+  int nq() const { return tree_.nq(); }
+  int frames() const { return static_cast<int>(frames_.size()); }
+
+  /// Whether the entries are finite and every rotation in q has length one.
+  bool is_configuration(const double* q) const noexcept;
+
+  /// Set the configuration (nq,), then the velocity (nv,).
+  void place(const double* q) noexcept;
+  void move(const double* v) noexcept;
+
+  // Of the configuration:
+  void mass(double* out) noexcept { tree_.write_mass(out); }                      ///< (nv,nv)
+  void locked_inverse(double* out) noexcept { tree_.write_locked_inverse(out); }  ///< (b,b)
+  void connection(double* out) noexcept { tree_.write_connection(out); }          ///< A, (b,n)
+  void shape_inertia(double* out) noexcept { tree_.write_shape_inertia(out); }    ///< (n,n)
+  void gravity(double* out) const noexcept;                                       ///< g, (nv,)
+  double potential_energy() const noexcept;                                       ///< J
+
+  /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
+  void jacobian(int frame, bool aligned, double* out) const noexcept;
+
+  // Of the velocity:
+  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }        ///< C, (nv,nv)
+  void momentum(double* out) const noexcept { tree_.write_momentum(out); }  ///< M v, (nv,)
+  double kinetic_energy() const noexcept { return tree_.kinetic(); }        ///< J
+  void jacobian_rate(int frame, bool aligned, double* out) const noexcept;  ///< (6,nv)
+  Momenta momenta() const noexcept;
+  void locked_velocity(double* out) const noexcept;  ///< v_hat, (b,)
+  void shape_momentum(double* out) noexcept;         ///< pi_hat, (n,)
+
+  /// The energies are products of such a row with the ten parameters of every body that moves, the
+  /// base first: mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the body's origin.
+  void kinetic_regressor(double* out) const noexcept;    ///< (10 bodies,)
+  void potential_regressor(double* out) const noexcept;  ///< (10 bodies,)
+  int bodies() const { return n() + (b() > 0 ? 1 : 0); }
+
+  /// Pose of a frame in the inertial one.
+  void placement(int frame, Eigen::Ref<Eigen::Matrix3d> rotation,
+                 Eigen::Ref<Eigen::Vector3d> origin) const noexcept;
+
+  /// Rate of the mass matrix (nv,nv) along a velocity (nv,), which replaces the one set last.
+  void mass_rate(const double* v, double* out) noexcept;
+
+  /// Velocity (nv,) of the momenta (nv,) of the standard or the inertially decoupled form.
+  void velocity(bool decoupled, const double* z, double* v) noexcept;
+
+  /// Gradient (b+2n,) of the kinetic Hamiltonian of such a form by (p, q, pi): base or locked
+  /// twist, derivatives along the joints at fixed momenta, joint rates [A (47), (61)-(63)].
+  void gradient(bool decoupled, const double* z, double* out) noexcept;
+
+  /// Velocity (nv,) and rate (nv,) of the momenta of the standard form [A (47)], at the
+  /// configuration.
+  void standard_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
+
+  /// The same of the inertially decoupled form [A (59)].
+  void decoupled_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
+
+  /// Add the generalised force (nv,) of all efforts at the velocity set last.
+  void add_force(const Efforts& efforts, double* force) const noexcept;
+
+ private:
+  struct Unit {
+    int first, size;  ///< entries of a configuration that have length one
+  };
+
+  Screw screw_of(const double* momentum) const noexcept;
+  Tree::Frame placed(int frame) const noexcept;
+
+  Tree tree_;
+  std::vector<Tree::Frame> frames_;
+  std::vector<Unit> units_;
+  Eigen::Vector3d gravity_, mount_;
+  double held_;  ///< potential of the mass at the mount, J
+  Eigen::Matrix3d mounted_, turn_ = Eigen::Matrix3d::Identity();
+  Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
+  Eigen::VectorXd q_, v_, pi_;
+};
+
+}  // namespace vms_ph

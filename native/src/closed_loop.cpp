@@ -1,0 +1,71 @@
+#include "vms_ph_native/closed_loop.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+// Share of the energies by which a step may miss its balance; see
+// vms_ph_dynamics.integrators.balance.
+constexpr double kShare = 1e-6;
+
+}  // namespace
+
+ClosedLoop::ClosedLoop(const Model& model, Controller& law, Stepper& stepper, bool gravity,
+                       double floor)
+    : law_(law), stepper_(stepper), robot_(model), gravity_(gravity), floor_(floor) {
+  ports_.torque = Eigen::VectorXd::Zero(model.n());
+  ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
+  state_.q = Eigen::VectorXd::Zero(model.nq());
+  state_.v = Eigen::VectorXd::Zero(model.nv());
+}
+
+ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
+  stepper_.motion(x, state_.q, state_.v);
+  robot_.place(state_.q.data());
+  robot_.move(state_.v.data());
+  const double kinetic = robot_.kinetic_energy();
+  const double potential = gravity_ ? robot_.potential_energy() : 0.0;
+  return {kinetic + potential, kinetic + std::abs(potential)};
+}
+
+void ClosedLoop::run(SolverState& x, SolverState& room, const Ports& outside,
+                     const Reference& reference, double t0, double dt, long first, long steps,
+                     LoopResult& result) noexcept {
+  ports_.any = true;
+  ports_.has_tool = outside.has_tool;
+  ports_.tool = outside.tool;
+  ports_.viscous = outside.viscous;
+  ports_.coulomb = outside.coulomb;
+  ports_.slip = outside.slip;
+  result.done = MultiStepResult();
+  SolverState* here = &x;
+  SolverState* there = &room;
+  Energy before = energy(x);
+  for (long k = 0; k < steps; ++k) {
+    ports_.torque = result.now.torque;
+    if (outside.torque.size() > 0) ports_.torque += outside.torque;
+    ports_.wrench_base = result.now.wrench_base;
+    if (outside.wrench_base.size() > 0) ports_.wrench_base += outside.wrench_base;
+    const double t = t0 + static_cast<double>(first + k) * dt;
+    const StepResult part = stepper_.step(*here, ports_, t, dt, *there);
+    if (part.failure != Failure::none) break;
+    const Energy after = energy(*there);
+    double crossed = part.dissipated;
+    for (const double supplied : part.supplied) crossed += std::abs(supplied);
+    const double allowed = kShare * (before.size + after.size + crossed) + 2.0 * floor_;
+    if (!(std::abs(after.total - before.total - part.net()) <= allowed)) break;
+    before = after;
+    std::swap(here, there);
+    result.done.result.add(part);
+    ++result.done.steps;
+    const Command& command = law_.update(state_, reference, dt);
+    std::swap(result.before, result.now);
+    result.now.torque = command.torque;
+    result.now.wrench_base = command.wrench_base;
+  }
+  if (here != &x) std::swap(x, room);
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,266 @@
+#include "vms_ph_native/dynamics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Geometry>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+constexpr double kNormTolerance = 1e-6;  // as Model::is_configuration
+
+void write(const Screw& value, int b, double* out) {
+  if (b == 6) {
+    three(out) = value.linear;
+    three(out + 3) = value.angular;
+  } else if (b == 3) {
+    out[0] = value.linear.x();
+    out[1] = value.linear.y();
+    out[2] = value.angular.z();
+  }
+}
+
+Screw read_wrench(const double* w) {
+  return {Eigen::Map<const Vector3d>(w), Eigen::Map<const Vector3d>(w + 3)};
+}
+
+}  // namespace
+
+Dynamics::Dynamics(const Model& model)
+    : tree_(model, false),
+      gravity_(model.base_gravity()),
+      mount_(Vector3d::Zero()),
+      mounted_(Matrix3d::Identity()),
+      field_(gravity_),
+      q_(VectorXd::Zero(model.nq())),
+      v_(VectorXd::Zero(model.nv())),
+      pi_(VectorXd::Zero(model.n())) {
+  const auto& m = model.pinocchio();
+  for (std::size_t i = 0; i < m.frames.size(); ++i) frames_.push_back(tree_.frame(model, i));
+  for (std::size_t i = 1; i < m.joints.size(); ++i) {
+    const int positions = m.nqs[i], velocities = m.nvs[i];
+    if (positions == velocities) continue;
+    const int size = velocities == 6 ? 4 : 2;
+    units_.push_back({m.idx_qs[i] + positions - size, size});
+  }
+  if (b() > 0) {
+    mount_ = m.jointPlacements[1].translation();
+    mounted_ = m.jointPlacements[1].rotation();
+  }
+  held_ = -tree_.whole_mass() * m.gravity.linear().dot(mount_);
+}
+
+bool Dynamics::is_configuration(const double* q) const noexcept {
+  if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
+  for (const Unit& unit : units_) {
+    const double length = Eigen::Map<const VectorXd>(q + unit.first, unit.size).norm();
+    if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
+  }
+  return true;
+}
+
+void Dynamics::place(const double* q) noexcept {
+  q_ = Eigen::Map<const VectorXd>(q, nq());
+  tree_.place(q_);
+  if (b() == 6) {
+    turn_ = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+    position_ = Eigen::Map<const Vector3d>(q);
+  } else if (b() == 3) {
+    turn_.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+    position_ = {q[0], q[1], 0.0};
+  } else {
+    return;
+  }
+  field_ = turn_.transpose() * gravity_;
+}
+
+void Dynamics::move(const double* v) noexcept {
+  v_ = Eigen::Map<const VectorXd>(v, nv());
+  tree_.move(v_);
+}
+
+double Dynamics::potential_energy() const noexcept {
+  return tree_.potential_in(field_) + held_ - tree_.whole_mass() * gravity_.dot(position_);
+}
+
+void Dynamics::gravity(double* out) const noexcept {
+  Eigen::Map<VectorXd>{out, nv()}.setZero();
+  tree_.add_weight(field_, 1.0, out);
+}
+
+Tree::Frame Dynamics::placed(int frame) const noexcept {
+  return tree_.placed(frames_[static_cast<std::size_t>(frame)]);
+}
+
+void Dynamics::jacobian(int frame, bool aligned, double* out) const noexcept {
+  const Tree::Frame at = placed(frame);
+  tree_.write_jacobian(at, aligned ? Matrix3d((mounted_ * turn_).transpose()) : at.rotation, out);
+}
+
+void Dynamics::jacobian_rate(int frame, bool aligned, double* out) const noexcept {
+  const Tree::Frame at = placed(frame);
+  const Vector3d turning = aligned ? Vector3d::Zero() : tree_.twist_of(at.body).angular;
+  tree_.write_jacobian_rate(at, aligned ? Matrix3d((mounted_ * turn_).transpose()) : at.rotation,
+                            turning, out);
+}
+
+Momenta Dynamics::momenta() const noexcept {
+  const Matrix3d turn = mounted_ * turn_;
+  const Screw& p = tree_.momentum();
+  const Vector3d from_root = tree_.centre_of_mass();
+  Momenta found;
+  found.centre_of_mass = mount_ + mounted_ * position_ + turn * (from_root + tree_.reference());
+  found.centroidal = {turn * p.linear, turn * (p.angular - from_root.cross(p.linear))};
+  found.spatial = found.centroidal;
+  found.spatial.angular += found.centre_of_mass.cross(found.centroidal.linear);
+  return found;
+}
+
+void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
+                         Eigen::Ref<Vector3d> origin) const noexcept {
+  const Tree::Frame at = placed(frame);
+  if (at.body < -1) {  // it stands beside a base that moves
+    rotation = at.rotation;
+    origin = at.origin;
+    return;
+  }
+  const Matrix3d turn = mounted_ * turn_;
+  rotation = turn * at.rotation;
+  origin = mount_ + mounted_ * position_ + turn * (at.origin + tree_.reference());
+}
+
+void Dynamics::mass_rate(const double* v, double* out) noexcept {
+  move(v);
+  coriolis(out);
+  const int size = nv();
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      out[i * size + j] = out[j * size + i] = out[i * size + j] + out[j * size + i];
+    }
+  }
+}
+
+void Dynamics::locked_velocity(double* out) const noexcept {
+  write(tree_.locked_twist(tree_.momentum()), b(), out);
+}
+
+void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
+
+void Dynamics::kinetic_regressor(double* out) const noexcept {
+  for (int i = n() - bodies(); i < n(); ++i, out += 10) {
+    const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
+    const Screw& twist = tree_.twist_of(i);
+    const Matrix3d across = at.rotation.transpose();
+    const Vector3d v = across * (twist.linear + twist.angular.cross(at.origin));
+    const Vector3d w = across * twist.angular;
+    out[0] = 0.5 * v.squaredNorm();
+    three(out + 1) = v.cross(w);
+    out[4] = 0.5 * w.x() * w.x();
+    out[5] = w.x() * w.y();
+    out[6] = 0.5 * w.y() * w.y();
+    out[7] = w.x() * w.z();
+    out[8] = w.y() * w.z();
+    out[9] = 0.5 * w.z() * w.z();
+  }
+}
+
+void Dynamics::potential_regressor(double* out) const noexcept {
+  const double base = gravity_.dot(position_) - held_ / tree_.whole_mass();
+  for (int i = n() - bodies(); i < n(); ++i, out += 10) {
+    const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
+    out[0] = -base - field_.dot(at.origin + tree_.reference());
+    three(out + 1) = -(at.rotation.transpose() * field_);
+    std::fill(out + 4, out + 10, 0.0);
+  }
+}
+
+Screw Dynamics::screw_of(const double* p) const noexcept {
+  if (b() == 6) return read_wrench(p);
+  if (b() == 3) return {{p[0], p[1], 0.0}, {0.0, 0.0, p[2]}};
+  return {};
+}
+
+void Dynamics::velocity(bool decoupled, const double* z, double* v) noexcept {
+  if (decoupled) {
+    tree_.solve_decoupled(screw_of(z), z + b(), v_);
+  } else {
+    pi_ = Eigen::Map<const VectorXd>(z + b(), n());
+    tree_.solve(screw_of(z), pi_, v_);
+  }
+  if (v != v_.data()) Eigen::Map<VectorXd>{v, nv()} = v_;
+}
+
+void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
+  double *slopes = out + b(), *rates = slopes + n();
+  velocity(decoupled, z, v_.data());
+  std::fill(slopes, rates, 0.0);
+  const auto subtract_slopes = [&]() {
+    tree_.move(v_);
+    for (int i = 0; i < n(); ++i) slopes[i] -= tree_.slope(i);
+  };
+  Screw twist = tree_.base_twist(v_);
+  if (decoupled && b() > 0) {
+    // The energy of the shape is the least of all base motions: its derivative along a joint is
+    // that at the fixed velocity of this motion, the one without momentum.
+    const Screw locked = tree_.locked_twist(screw_of(z));
+    tree_.set_base({twist.linear - locked.linear, twist.angular - locked.angular}, v_);
+    subtract_slopes();
+    std::copy(v_.data() + b(), v_.data() + nv(), rates);
+    v_.setZero();
+    tree_.set_base(locked, v_);
+    twist = locked;
+    subtract_slopes();
+  } else {
+    subtract_slopes();
+    std::copy(v_.data() + b(), v_.data() + nv(), rates);
+  }
+  write(twist, b(), out);
+}
+
+void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
+                             double* rate) noexcept {
+  velocity(false, z, v);
+  tree_.move(v_);
+  write(tree_.transported(), b(), rate);
+  for (int i = 0; i < n(); ++i) rate[b() + i] = tree_.slope(i);
+  add_force(efforts, rate);
+}
+
+void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v,
+                              double* rate) noexcept {
+  velocity(true, z, v);
+  tree_.move(v_);
+  write(tree_.transported(), b(), rate);
+  for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
+  add_force(efforts, rate);
+  tree_.add_shape_rates(screw_of(rate), rate + b());
+}
+
+void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
+  double* joints = force + b();
+  if (efforts.torque != nullptr) {
+    for (int i = 0; i < n(); ++i) joints[i] += efforts.torque[i];
+  }
+  if (efforts.wrench_base != nullptr) {
+    for (int i = 0; i < b(); ++i) force[i] += efforts.wrench_base[i];
+  }
+  if (efforts.viscous != nullptr) {
+    for (int i = 0; i < n(); ++i) {
+      const double v = v_[b() + i];
+      joints[i] -= efforts.viscous[i] * v + efforts.coulomb[i] * std::tanh(v / efforts.slip);
+    }
+  }
+  for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
+    const FrameWrench& acting = efforts.wrenches[i];
+    const Tree::Frame at = placed(acting.frame);
+    tree_.add_wrench(at, Tree::in_root_axes(at, read_wrench(acting.wrench)), force);
+  }
+  if (efforts.gravity) tree_.add_weight(field_, -1.0, force);
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,225 @@
+// The terms of the equations of motion of a tree, by sums over pairs of a joint and one before it.
+#include "vms_ph_native/tree.hpp"
+
+#include <algorithm>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+/// The unit twists of a base: of all six only those in its plane where it is planar.
+constexpr int kSpatial[] = {0, 1, 2, 3, 4, 5}, kInPlane[] = {0, 1, 5};
+
+double component(const Screw& value, int k) {
+  return k < 3 ? value.linear[k] : value.angular[k - 3];
+}
+
+Screw unit(int k) {
+  Screw s;
+  (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
+  return s;
+}
+
+/// The bracket [v, .] of wrenches: `reaction . [v, s] = s . pulled(v, reaction)`.
+Screw pulled(const Screw& v, const Screw& reaction) {
+  return {reaction.linear.cross(v.angular),
+          reaction.linear.cross(v.linear) + reaction.angular.cross(v.angular)};
+}
+
+/// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
+/// into the change of its angular momentum that is due to its motion.
+Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
+  const double half = 0.5 * (y.xx + y.yy + y.zz);
+  Matrix3d second;  // moments of the mass
+  second << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
+  const Vector3d& w = twist.angular;
+  Matrix3d spin;
+  for (int j = 0; j < 3; ++j) {
+    spin.col(j) = -y.first[j] * twist.linear - w.cross(second.col(j));
+  }
+  const double trace = spin.trace();
+  spin.diagonal().array() -= trace;
+  return spin;
+}
+
+}  // namespace
+
+double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k, out += stride) *out = component(value, which[k]);
+  return out;
+}
+
+void Tree::write_mass(double* out) noexcept {
+  react();
+  const int size = b_ + n_;
+  std::fill(out, out + size * size, 0.0);
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) write_base(total_ * unit(which[k]), out + k * size);
+  for (int i = 0; i < n_; ++i) {
+    const Body& body = bodies_[static_cast<std::size_t>(i)];
+    double* row = out + (b_ + i) * size;
+    write_base(body.reaction, row);
+    write_base(body.reaction, out + b_ + i, size);
+    row[b_ + i] = body.screw.dot(body.reaction) + joints_[static_cast<std::size_t>(i)].armature;
+    for (int j = joints_[static_cast<std::size_t>(i)].parent; j >= 0;
+         j = joints_[static_cast<std::size_t>(j)].parent) {
+      row[b_ + j] = out[(b_ + j) * size + b_ + i] =
+          bodies_[static_cast<std::size_t>(j)].screw.dot(body.reaction);
+    }
+  }
+}
+
+void Tree::write_locked_inverse(double* out) const noexcept {
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) {
+    write_base(mobility(about_centre(unit(which[k]))), out + k * b_);
+  }
+}
+
+void Tree::write_connection(double* out) noexcept {
+  react();
+  for (int i = 0; i < n_; ++i) {
+    write_base(mobility(bodies_[static_cast<std::size_t>(i)].column), out + i, n_);
+  }
+}
+
+void Tree::write_shape_inertia(double* out) noexcept {
+  react();
+  std::fill(out, out + n_ * n_, 0.0);
+  for (int i = 0; i < n_; ++i) {
+    const Body& body = bodies_[static_cast<std::size_t>(i)];
+    double* row = out + i * n_;
+    row[i] = joints_[static_cast<std::size_t>(i)].armature;
+    for (int j = i; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      row[j] += bodies_[static_cast<std::size_t>(j)].screw.dot(body.reaction);
+    }
+    for (int j = 0; j <= i; ++j) {
+      if (b_ > 0) row[j] -= bodies_[static_cast<std::size_t>(j)].column.dot(body.turned);
+      out[j * n_ + i] = row[j];
+    }
+  }
+}
+
+void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
+  const Vector3d weight = -factor * field;
+  add_base({total_.mass * weight, total_.first.cross(weight)}, out);
+  for (int i = 0; i < n_; ++i) out[b_ + i] += this->weight(i, factor * field);
+}
+
+void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotation,
+                          double* out) const noexcept {
+  const int size = b_ + n_;
+  std::fill(out, out + 6 * size, 0.0);
+  if (placed.body < -1) return;  // it stands beside a base that moves
+  const auto write = [&](const Screw& s, int column) {
+    const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(placed.origin));
+    const Vector3d angular = rotation.transpose() * s.angular;
+    for (int k = 0; k < 3; ++k) {
+      out[k * size + column] = linear[k];
+      out[(k + 3) * size + column] = angular[k];
+    }
+  };
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) write(unit(which[k]), k);
+  for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    write(bodies_[static_cast<std::size_t>(i)].screw, b_ + i);
+  }
+}
+
+const Screw& Tree::twist_of(int body) const noexcept {
+  return body < 0 ? base_ : bodies_[static_cast<std::size_t>(body)].twist;
+}
+
+void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
+                               const Vector3d& turning, double* out) const noexcept {
+  const int size = b_ + n_;
+  std::fill(out, out + 6 * size, 0.0);
+  if (placed.body < -1) return;
+  const Screw& carrier = twist_of(placed.body);
+  const Vector3d moving = carrier.linear + carrier.angular.cross(placed.origin);
+  const auto write = [&](const Screw& by, const Screw& s, int column) {
+    const Screw rate = bracket(by, s);
+    const Vector3d linear = s.linear + s.angular.cross(placed.origin);
+    const Vector3d linear_rate =
+        rotation.transpose() * (rate.linear + rate.angular.cross(placed.origin) +
+                                s.angular.cross(moving) - turning.cross(linear));
+    const Vector3d angular_rate = rotation.transpose() * (rate.angular - turning.cross(s.angular));
+    for (int k = 0; k < 3; ++k) {
+      out[k * size + column] = linear_rate[k];
+      out[(k + 3) * size + column] = angular_rate[k];
+    }
+  };
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) write(base_, unit(which[k]), k);
+  for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+    const Body& body = bodies_[static_cast<std::size_t>(i)];
+    write(body.twist, body.screw, b_ + i);
+  }
+}
+
+void Tree::write_momentum(double* out) const noexcept {
+  out = write_base(momentum_, out);
+  for (int i = 0; i < n_; ++i) out[i] = joint_momentum(i);
+}
+
+void Tree::write_shape_momentum(double* out) noexcept {
+  const Screw v_hat = locked_twist(momentum_);
+  react();
+  for (int i = 0; i < n_; ++i) {
+    out[i] = joint_momentum(i) - bodies_[static_cast<std::size_t>(i)].reaction.dot(v_hat);
+  }
+}
+
+// With the velocity field `v_i(r)` of joint i, C_ij is the integral of `v_i . d(v_j)/dt` over the
+// mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
+// `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
+void Tree::write_coriolis(double* out) noexcept {
+  react();
+  const int size = b_ + n_;
+  std::fill(out, out + size * size, 0.0);
+  Matrix3d whole = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
+  for (Body& body : bodies_) body.spin = spin_of(body.own, body.twist);
+  for (int i = n_; i-- > 0;) {
+    const int parent = joints_[static_cast<std::size_t>(i)].parent;
+    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].spin) +=
+        bodies_[static_cast<std::size_t>(i)].spin;
+  }
+  const int* which = b_ == 6 ? kSpatial : kInPlane;
+  for (int k = 0; k < b_; ++k) {
+    const Screw e = unit(which[k]);
+    Screw column = total_ * bracket(base_, e);
+    column.linear += e.angular.cross(momentum_.linear);
+    column.angular += whole * e.angular;
+    write_base(column, out + k, size);
+  }
+  for (int i = 0; i < n_; ++i) {
+    Body& body = bodies_[static_cast<std::size_t>(i)];
+    const Vector3d& l = body.momentum.linear;
+    body.screw_rate = bracket(body.twist, body.screw);
+    Screw column = body.composite * body.screw_rate;
+    column.linear += body.screw.angular.cross(l);
+    column.angular += body.spin * body.screw.angular;
+    // S_i . B, which has no linear part.
+    const Vector3d turned = l.cross(body.screw.linear) + body.spin.transpose() * body.screw.angular;
+    const int at = b_ + i;
+    double* row = out + at * size;
+    if (b_ > 0) {
+      write_base(column, out + at, size);
+      Screw left = pulled(base_, body.reaction);
+      left.angular += turned;
+      write_base(left, row);
+    }
+    row[at] = body.screw.dot(column);
+    for (int j = joints_[static_cast<std::size_t>(i)].parent; j >= 0;
+         j = joints_[static_cast<std::size_t>(j)].parent) {
+      const Body& before = bodies_[static_cast<std::size_t>(j)];
+      out[(b_ + j) * size + at] = before.screw.dot(column);
+      row[b_ + j] = body.reaction.dot(before.screw_rate) + turned.dot(before.screw.angular);
+    }
+  }
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,99 @@
+// Terms, rates and energies of any state take nothing from the heap, nor does a closed loop.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "allocations.hpp"
+#include "arm.hpp"
+#include "vms_ph_native/closed_loop.hpp"
+#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/integrators/projected_rk4.hpp"
+
+namespace {
+
+using vms_ph::Base;
+using vms_ph::Dynamics;
+using vms_ph::Model;
+
+/// Use everything at one state; the sum of what it gives.
+double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
+           const vms_ph::Efforts& efforts, std::vector<double>& out) {
+  double* x = out.data();
+  d.place(q.data());
+  d.move(v.data());
+  for (const auto write : {&Dynamics::mass, &Dynamics::shape_inertia, &Dynamics::coriolis}) {
+    (d.*write)(x);
+  }
+  d.locked_inverse(x);
+  d.connection(x);
+  d.gravity(x);
+  d.momentum(x);
+  d.locked_velocity(x);
+  d.shape_momentum(x);
+  d.kinetic_regressor(x);
+  d.potential_regressor(x);
+  d.jacobian(d.frames() - 1, true, x);
+  d.jacobian_rate(d.frames() - 1, false, x);
+  double sum = d.kinetic_energy() + d.potential_energy() + d.momenta().spatial.linear.sum();
+  for (const bool decoupled : {false, true}) {
+    d.gradient(decoupled, v.data(), x);
+    const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+    (d.*rate)(v.data(), efforts, x, x + d.nv());
+    sum += x[d.nv()];
+  }
+  return sum;
+}
+
+int count_terms(const Model& model) {
+  Dynamics dynamics(model);
+  Eigen::VectorXd q = model.neutral_configuration();
+  const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(model.nv(), -0.7, 0.9);
+  const Eigen::VectorXd effort = Eigen::VectorXd::Ones(model.nv() + 6);
+  const vms_ph::FrameWrench wrench{dynamics.frames() - 1, effort.data()};
+  vms_ph::Efforts efforts;
+  efforts.torque = efforts.wrench_base = efforts.viscous = efforts.coulomb = effort.data();
+  efforts.wrenches = &wrench;
+  efforts.wrench_count = 1;
+  std::vector<double> out(static_cast<std::size_t>(20 * (model.nv() + 10)));
+  double sum = 0.0;
+  const long before = allocations();
+  for (int k = 0; k < 1000; ++k) {
+    q[model.nq() - 1] = 1e-3 * k;
+    sum += use(dynamics, q, v, efforts, out);
+  }
+  const long after = allocations();
+  std::printf("terms, base of %d: %ld allocations\n", model.b(), after - before);
+  return after == before && std::isfinite(sum) ? 0 : 1;
+}
+
+int count_loop(const Model& model) {
+  vms_ph::DecoupledVMSController law(model);
+  vms_ph::ProjectedRK4 scheme(model, true);
+  vms_ph::ClosedLoop loop(model, law, scheme, true, 1e-9);
+  const Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
+  if (!law.reset({q, v})) return 1;
+  vms_ph::SolverState x = scheme.begin(q, v, 0.0), room = x;
+  vms_ph::LoopResult result;
+  result.now = result.before = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
+  const vms_ph::Ports nothing;
+  const vms_ph::Reference reference;
+  const long before = allocations();
+  loop.run(x, room, nothing, reference, 0.0, 1e-3, 0, 500, result);
+  const long after = allocations();
+  std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.done.steps,
+              after - before);
+  return after == before && result.done.steps == 500 ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+  int bad = 0;
+  for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
+    const Model model = Model::from_urdf(kArm, base);
+    bad += count_terms(model);
+    if (model.b() > 0) bad += count_loop(model);
+  }
+  return bad;
+}

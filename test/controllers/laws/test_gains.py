@@ -1,0 +1,35 @@
+"""Gains are numbers of any type."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_io import robots
+
+
+@pytest.mark.parametrize("law", [TaskSpaceIDAPBC, DecoupledVMSController, EndEffectorImpedance])
+def test_whole_numbers_are_gains_too(law: type) -> None:
+    model = robots.load("omnidirectional_panda" if law is DecoupledVMSController else "panda")
+    state = RobotState(model.neutral_configuration(), np.zeros(model.nv))
+    commands = []
+    for kind in (float, int, np.float32, np.int64):
+        defaults = law.Gains()
+        values = {item.name: getattr(defaults, item.name) for item in dataclasses.fields(defaults)}
+        whole = {
+            name: kind(max(1, round(value)))
+            for name, value in values.items()
+            if isinstance(value, float) and value
+        }
+        made = law(model, gains=law.Gains(**whole))
+        made.reset(state)
+        commands.append(made.update(state, Reference(), 1e-3).torque)
+    for other in commands[1:]:
+        np.testing.assert_array_equal(other, commands[0])

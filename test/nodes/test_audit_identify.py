@@ -1,0 +1,93 @@
+"""vms-ph audit --identify, as a user types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dynamics.energy.identification.known_truth import Truth, random_truth, recording
+from typer.testing import CliRunner, Result
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_io import load, robots
+from vms_ph_nodes.cli.app import make_app
+
+
+def typed(*words: object) -> Result:
+    return CliRunner().invoke(make_app(), ["audit", *map(str, words), "--robot", "panda"])
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    return random_truth(robots.load("panda"), np.random.default_rng(5), 1.5)
+
+
+@pytest.fixture(scope="module")
+def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = robots.load("panda")
+    samples = recording(model, truth, np.random.default_rng(6))
+    kinds = ("position", "velocity", "effort")
+    header = ["time", *(f"{kind}.{joint}" for kind in kinds for joint in model.joint_names)]
+    rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
+    path = tmp_path_factory.mktemp("recording") / "run.csv"
+    np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.9g")
+    return path
+
+
+def test_payload_and_friction_are_printed_as_one_document(file: Path, truth: Truth) -> None:
+    done = typed(file, "--identify", "payload,friction", "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    mass = document["identified"]["payload_mass"]
+    assert mass["low"] <= truth.values["payload_mass"] <= mass["high"]
+    assert mass["value"] == pytest.approx(truth.values["payload_mass"], rel=0.02)
+    assert mass["unit"] == "kg"
+    assert mass["torque_regressor"]["agrees"] is True
+    assert "friction.panda_joint2.viscous" in document["identified"]
+    assert document["identified"]["largest_unaccounted"] < 0.01 * document["gross"]
+    (one,) = document["findings"]
+    assert one["text"].startswith("this recording fits better with a load of ")
+
+
+def test_what_was_identified_is_left_in_files_that_the_tools_take(
+    file: Path, truth: Truth, tmp_path: Path
+) -> None:
+    out = tmp_path / "report"
+    done = typed(file, "--identify", "payload,friction", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "payload_mass" in done.output
+    assert "finding    this recording fits better with a load of" in done.output
+    page = (out / "audit.html").read_text()
+    assert "What the recording tells of the model" in page
+    # The URDF has the load and the friction; with the file of the friction the audit closes.
+    better = load(out / "identified.urdf")
+    carried = better.total_mass - robots.load("panda").total_mass
+    assert carried == pytest.approx(truth.values["payload_mass"], rel=0.02)
+    words = (file, "--robot", out / "identified.urdf", "--friction", out / "friction.yaml")
+    again = CliRunner().invoke(make_app(), ["audit", "--json", *map(str, words)])
+    assert again.exit_code == 0, again.output
+    found = json.loads(again.stdout)
+    assert found["largest_unaccounted"]["value"] < 0.01 * found["gross"]
+    # The belief is the prior of another identification.
+    done = typed(file, "--identify", "payload", "--prior", out / "belief.json", "--json")
+    mass = json.loads(done.stdout)["identified"]["payload_mass"]
+    assert mass["low"] <= truth.values["payload_mass"] <= mass["high"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--identify", "colour"), "colour cannot be identified; choose from payload, friction"),
+        (("--identify", "gains,inertia"), "fix each other's scale only"),
+        (("--identify", "payload", "--payload-frame", "tray"), "tray"),
+        (("--identify", "friction", "--friction", "none"), "leave one of them out"),
+        (("--identify", "payload", "--prior", __file__), "is no belief of an identification"),
+        (("--identify", "payload", "--prior", "nowhere.json"), "cannot be read"),
+        (("--prior", "nowhere.json"), "need --identify"),
+    ],
+)
+def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], said: str) -> None:
+    done = typed(file, *words)
+    assert done.exit_code != 0
+    assert isinstance(done.exception, VmsPhError)
+    assert said in str(done.exception)

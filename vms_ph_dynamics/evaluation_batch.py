@@ -1,0 +1,251 @@
+"""The terms of the equations of motion at many states at once."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from .arrays import Array, frozen
+from .errors import OptionError, StateError
+from .evaluation import Evaluation
+from .momentum import momenta
+from .robot.joints import NORM_TOLERANCE
+
+if TYPE_CHECKING:
+    from .model import VMSModel
+
+# Those that C++ writes; the blocks below are views of them.
+_WRITTEN = (
+    "M",
+    "M_b_inverse",
+    "A",
+    "M_hat_m",
+    "C",
+    "g",
+    "momentum",
+    "v_hat",
+    "pi_hat",
+    "kinetic_energy",
+    "potential_energy",
+    "J_end_effector",
+    "centre_of_mass",
+    "centroidal_momentum",
+    "spatial_momentum",
+    "kinetic_regressor",
+    "potential_regressor",
+)
+_BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
+
+TERMS = (*_WRITTEN, *_BLOCKS)
+"""Names of the terms of a batch."""
+
+
+class EvaluationBatch:
+    """The terms of :class:`.Evaluation` at N states, as read-only arrays with a first axis of N.
+
+    Every term is computed on first use; those that are named together are computed in one pass.
+    Beside the terms of an evaluation there are ``centre_of_mass`` (N,3), ``centroidal_momentum``
+    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.structure.momenta`, and the rows of
+    the energies in the inertial parameters of the bodies, ``kinetic_regressor`` and
+    ``potential_regressor`` (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with
+    ten parameters for each of Pinocchio's bodies, the base first where it moves: mass, mass times
+    centre (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of the body. Armature and fluid are
+    no part of them.
+
+    Attributes:
+        model: the robot.
+        Q: (N,nq) configurations.
+        V: (N,nv) velocities.
+        M, M_b, M_bm, M_m, M_b_inverse, A, M_hat_m, C, g, momentum, p, pi, v_hat, pi_hat,
+            kinetic_energy, potential_energy, J_end_effector: as of :class:`.Evaluation`.
+    """
+
+    def __init__(self, model: "VMSModel", Q: Array, V: Array, threads: int | None = None) -> None:
+        """Store checked arrays; see :meth:`.VMSModel.evaluate_batch`."""
+        self.model = model
+        self.Q, self.V = Q, V
+        self._threads = threads_of(threads)
+        self._known: dict[str, Array] = {}
+
+    def __len__(self) -> int:
+        """Return the number of states."""
+        return len(self.Q)
+
+    def __getattr__(self, name: str) -> Array:
+        """Return a term."""
+        if name not in TERMS:
+            raise AttributeError(f"there is no term '{name}'; there are {', '.join(TERMS)}")
+        self.compute((name,))
+        return self._known[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *TERMS})
+
+    def compute(self, terms: Iterable[str]) -> None:
+        """Compute terms in one pass, unless they are known already.
+
+        Raises:
+            OptionError: there is no such term.
+        """
+        asked = dict.fromkeys(terms)
+        if unknown := [name for name in asked if name not in TERMS]:
+            raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
+        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in asked)
+        names = [name for name in missing if name not in self._known]
+        if names:
+            in_cpp = self.model.tree.in_cpp if self.model.fluid is None else None
+            found = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
+            self._known.update({name: frozen(array) for name, array in found.items()})
+        self._known.update({name: self._block(name) for name in asked if name in _BLOCKS})
+
+    def _block(self, name: str) -> Array:
+        whole, b = self._known[_BLOCKS[name]], self.model.b
+        base, joints = slice(None, b), slice(b, None)
+        rows = base if name in ("M_b", "M_bm", "p") else joints
+        if whole.ndim == 2:
+            return whole[:, rows]
+        return whole[:, rows, base if name == "M_b" else joints]
+
+    def _in_cpp(self, core: Any, names: list[str]) -> Mapping[str, Array]:
+        model, tree = self.model, self.model.tree
+        found: dict[str, Array] = core.batch(self._threads).evaluate(
+            tree.full_configuration(self.Q),
+            tree.full_velocity(self.V),
+            names,
+            model.end_effector_id,
+        )
+        if tree.projection is None:
+            return found
+        p, inner = tree.projection, tree.projection[model.b :, model.b :]
+        project: dict[str, Callable[[Array], Array]] = {
+            "M": lambda x: p.T @ x @ p,
+            "C": lambda x: p.T @ x @ p,
+            "M_hat_m": lambda x: inner.T @ x @ inner,
+            "A": lambda x: x @ inner,
+            "J_end_effector": lambda x: x @ p,
+            "g": lambda x: x @ p,
+            "momentum": lambda x: x @ p,
+            "pi_hat": lambda x: x @ inner,
+        }
+        return {name: project[name](x) if name in project else x for name, x in found.items()}
+
+    def _by_states(self, names: list[str]) -> Mapping[str, Array]:
+        rows: dict[str, list[Any]] = {name: [] for name in names}
+        for q, v in zip(self.Q, self.V, strict=True):
+            d = Evaluation(self.model, q, v)
+            for name in names:
+                rows[name].append(_of_state(d, name))
+        shapes = _shapes(self.model)
+        count = len(self)
+        return {
+            name: np.array(values, dtype=np.float64).reshape(count, *shapes[name])
+            for name, values in rows.items()
+        }
+
+
+def checked_rows(
+    model: "VMSModel", Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
+) -> tuple[Array, Array]:
+    """Return configurations (N,nq) and as many vectors (N,nv) as contiguous arrays.
+
+    Args:
+        model: the robot.
+        Q: the configurations.
+        X: the vectors.
+        name: of the vectors, for errors.
+        copy: whether the arrays are to be read-only copies.
+
+    Raises:
+        StateError: a shape is wrong, or an entry; the message names the first such state.
+    """
+    q, x = (
+        _table(value, size, what) for value, size, what in ((Q, model.nq, "Q"), (X, model.nv, name))
+    )
+    if len(q) != len(x):
+        raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
+    off = np.zeros(len(q), dtype=bool)
+    # A sum is finite only if all entries are, and takes a fraction of the time.
+    if not (isfinite(q.sum()) and isfinite(x.sum())):
+        off |= ~(np.isfinite(q).all(axis=1) & np.isfinite(x).all(axis=1))
+    for rotation in model.tree.rotations:
+        unit = q[:, rotation.entries]
+        off |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", unit, unit)) - 1.0) <= NORM_TOLERANCE)
+    if off.any():
+        first = int(np.argmax(off))
+        try:
+            model.evaluate(q[first], x[first])
+        except StateError as error:
+            raise StateError(f"state {first}: {error}") from None
+    return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
+
+
+def _table(value: npt.ArrayLike, size: int, what: str) -> Array:
+    try:
+        x = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"{what} must be numbers, one row for each state") from None
+    if x.ndim != 2 or x.shape[1] != size:
+        raise StateError(f"{what} must have shape (N,{size}); given: shape {np.shape(value)}")
+    return x
+
+
+def threads_of(threads: int | None) -> int:
+    """Return a number of threads: that of the processors this process may use when None.
+
+    Raises:
+        OptionError: it is not positive.
+    """
+    if threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if threads < 1:
+        raise OptionError(f"the number of threads must be at least 1; given: {threads}")
+    return threads
+
+
+def _of_state(d: Evaluation, name: str) -> Any:
+    if name == "kinetic_regressor":
+        tree = d.tree
+        return pin.computeKineticEnergyRegressor(
+            tree.pinocchio, tree.data(), d.q_full, d.v_full
+        ).copy()
+    if name == "potential_regressor":
+        tree = d.tree
+        return pin.computePotentialEnergyRegressor(tree.pinocchio, tree.data(), d.q_full).copy()
+    if name in ("centre_of_mass", "centroidal_momentum", "spatial_momentum"):
+        found = momenta(d)
+        return {
+            "centre_of_mass": found.centre_of_mass,
+            "centroidal_momentum": found.centroidal,
+            "spatial_momentum": found.spatial,
+        }[name]
+    return getattr(d, name)
+
+
+def _shapes(model: "VMSModel") -> dict[str, tuple[int, ...]]:
+    b, n, nv = model.b, model.n, model.nv
+    bodies = 10 * (model.tree.pinocchio.njoints - 1)
+    return {
+        "M": (nv, nv),
+        "M_b_inverse": (b, b),
+        "A": (b, n),
+        "M_hat_m": (n, n),
+        "C": (nv, nv),
+        "g": (nv,),
+        "momentum": (nv,),
+        "v_hat": (b,),
+        "pi_hat": (n,),
+        "kinetic_energy": (),
+        "potential_energy": (),
+        "J_end_effector": (6, nv),
+        "centre_of_mass": (3,),
+        "centroidal_momentum": (6,),
+        "spatial_momentum": (6,),
+        "kinetic_regressor": (bodies,),
+        "potential_regressor": (bodies,),
+    }

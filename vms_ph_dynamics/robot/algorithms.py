@@ -1,0 +1,135 @@
+"""The recursions over the joints of a tree: those of Pinocchio."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+
+
+class Motion(Protocol):
+    """A state of a tree; see :class:`.Kinematics`."""
+
+    tree: Any
+    q: Array
+    q_full: Array
+    v_full: Array
+
+    @property
+    def q_origin(self) -> Array:
+        """Pinocchio's configuration with the base moved to the origin."""
+
+
+class CentroidalMomentum(NamedTuple):
+    """The momentum of all bodies in inertial axes, linear first.
+
+    Attributes:
+        centre: (3,) of mass, in the inertial frame, m.
+        momentum: (6,) the angular part about the centre of mass.
+    """
+
+    centre: Array
+    momentum: Array
+
+
+class TreeAlgorithms(Protocol):
+    """What the terms of the equations of motion are computed with.
+
+    Sizes are those of all joints of the tree, with those that mimic others. Arrays belong to the
+    caller; those of the C++ core are read-only.
+    """
+
+    def mass(self, d: Motion) -> Array:
+        """Return the mass matrix, (nv_full,nv_full)."""
+
+    def locked_inverse(self, d: Motion) -> Array | None:
+        """Return the inverse of the locked inertia, (b,b); None if it has no closed form."""
+
+    def coriolis(self, d: Motion) -> Array:
+        """Return the Coriolis matrix, (nv_full,nv_full)."""
+
+    def gravity(self, d: Motion) -> Array:
+        """Return the generalised gravity, (nv_full,)."""
+
+    def potential_energy(self, d: Motion) -> float:
+        """Return the potential of gravity with the base at the origin, J."""
+
+    def centroidal(self, d: Motion) -> CentroidalMomentum:
+        """Return the centre of mass and the momentum."""
+
+    def mass_rates(self, d: Motion, velocities: Array) -> Array:
+        """Return the rates of the mass matrix along velocities (k,nv_full), as (k,...)."""
+
+    def placement(self, d: Motion, frame_id: int) -> Array:
+        """Return the pose of a frame in the inertial frame, (4,4)."""
+
+    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the Jacobian of a frame, (6,nv_full)."""
+
+    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the derivative of the Jacobian of a frame along the velocity, (6,nv_full)."""
+
+
+class PinocchioAlgorithms:
+    """The algorithms in Python, by way of Pinocchio."""
+
+    def mass(self, d: Motion) -> Array:
+        """Return the mass matrix; see :class:`TreeAlgorithms`."""
+        tree = d.tree
+        return tree.symmetric(pin.crba(tree.pinocchio, tree.data(), d.q_origin))
+
+    def locked_inverse(self, d: Motion) -> Array | None:
+        """Return the inverse of the locked inertia; see :class:`TreeAlgorithms`."""
+        tree, data = d.tree, d.tree.data()
+        pin.crba(tree.pinocchio, data, d.q_origin)
+        return tree.locked_inverse(data)
+
+    def coriolis(self, d: Motion) -> Array:
+        """Return the Coriolis matrix; see :class:`TreeAlgorithms`."""
+        tree = d.tree
+        c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), d.q_origin, d.v_full)
+        return c.copy()
+
+    def gravity(self, d: Motion) -> Array:
+        """Return the generalised gravity; see :class:`TreeAlgorithms`."""
+        tree = d.tree
+        return pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), d.q_origin).copy()
+
+    def potential_energy(self, d: Motion) -> float:
+        """Return the potential of gravity; see :class:`TreeAlgorithms`."""
+        tree = d.tree
+        return float(pin.computePotentialEnergy(tree.pinocchio, tree.data(), d.q_origin))
+
+    def centroidal(self, d: Motion) -> CentroidalMomentum:
+        """Return centre of mass and momentum; see :class:`TreeAlgorithms`."""
+        tree, data = d.tree, d.tree.data()
+        found = pin.computeCentroidalMomentum(tree.pinocchio, data, d.q_origin, d.v_full)
+        centre = np.array(data.com[0]) + tree.base_displacement(d.q)
+        return CentroidalMomentum(centre, np.array(found.vector))
+
+    def mass_rates(self, d: Motion, velocities: Array) -> Array:
+        """Return rates of the mass matrix; see :class:`TreeAlgorithms`."""
+        tree, data, rates = d.tree, d.tree.data(), []
+        for v in velocities:
+            c = pin.computeCoriolisMatrix(tree.pinocchio, data, d.q_origin, v)
+            rates.append(c + c.T)
+        return np.array(rates).reshape(-1, tree.pinocchio.nv, tree.pinocchio.nv)
+
+    def placement(self, d: Motion, frame_id: int) -> Array:
+        """Return the pose of a frame; see :class:`TreeAlgorithms`."""
+        tree, data = d.tree, d.tree.data()
+        pin.forwardKinematics(tree.pinocchio, data, d.q_full)
+        return pin.updateFramePlacement(tree.pinocchio, data, frame_id).homogeneous
+
+    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the Jacobian of a frame; see :class:`TreeAlgorithms`."""
+        tree = d.tree
+        return pin.computeFrameJacobian(tree.pinocchio, tree.data(), d.q_origin, frame_id, axes)
+
+    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the derivative of a Jacobian; see :class:`TreeAlgorithms`."""
+        tree, data = d.tree, d.tree.data()
+        pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, d.q_origin, d.v_full)
+        pin.updateFramePlacement(tree.pinocchio, data, frame_id)
+        return pin.getFrameJacobianTimeVariation(tree.pinocchio, data, frame_id, axes)

@@ -1,0 +1,205 @@
+"""Identification in an audit: what is asked for, what is printed, and the files it leaves."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.identification import (
+    Belief,
+    Identification,
+    Settings,
+    findings,
+    identify,
+)
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.recordings.motion import RecordedMotion
+from vms_ph_io.urdf.identified_urdf import identified_urdf
+
+from .audit import Audit
+
+_LEAST = 20  # samples of a part without gaps
+
+FILES = ("identified.urdf", "friction.yaml", "belief.json")
+"""What an identification leaves besides the report, where there is something to write."""
+
+
+def with_identification(
+    audit: Audit,
+    motions: Sequence[RecordedMotion],
+    what: Sequence[str],
+    *,
+    frame: str = "",
+    friction: JointFriction | None = None,
+    prior: Belief | None = None,
+    load_friction: bool = False,
+) -> tuple[Audit, Identification]:
+    """Return an audit with what its recording, and further ones, tell of the robot.
+
+    Args:
+        audit: of the first motion.
+        motions: the motion of the audit first, and others of the same robot.
+        what: of payload, friction, gains, armature, inertia.
+        frame: at which a payload is fixed; the end effector if empty.
+        friction: what is known of friction; None: it is estimated.
+        prior: what an earlier identification found.
+        load_friction: whether friction may grow with the load of the gears; it may in any case
+            where gains are unknown.
+
+    Raises:
+        VmsPhError: what is asked for cannot be identified.
+    """
+    samples = [part for motion in motions for part in _parts(motion)]
+    if not samples:
+        raise VmsPhError(f"no part of the recording without a gap has {_LEAST} samples")
+    law = None if friction is None else (lambda rate: -friction.force(rate))
+    found = identify(
+        audit.model,
+        samples,
+        what,
+        frame=frame or None,
+        friction=law,
+        prior=prior,
+        settings=Settings(load_friction=True if load_friction else None),
+    )
+    told = [one for part in _parts(motions[0]) for one in findings(audit.model, part, found, law)]
+    identified = {
+        **found.as_dictionary(),
+        "windows": found.windows,
+        "largest_unaccounted_before": found.unaccounted_before,
+        "largest_unaccounted": found.unaccounted,
+    }
+    sayings = tuple(one.as_dictionary() for one in told)
+    return replace(audit, identified=identified, findings=sayings), found
+
+
+def _parts(motion: RecordedMotion) -> list[MotionSamples]:
+    """Return the parts of a motion without gaps, those that are long enough."""
+    parts: list[list[MotionSamples]] = []
+    for block in motion.blocks():
+        if not block.continues or not parts:
+            parts.append([])
+        parts[-1].append(block.samples)
+    return [whole for part in parts if len(whole := _joined(part)) >= _LEAST]
+
+
+def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
+    first = blocks[0]
+
+    def rows(of: Callable[[MotionSamples], Array]) -> Array:
+        # A block that continues another begins with its last sample.
+        return np.concatenate([of(b)[0 if b is first else 1 :] for b in blocks])
+
+    ports = {port: rows(lambda b, port=port: b.wrenches[port]) for port in first.wrenches}  # type: ignore[misc]
+    return replace(
+        first,
+        t=rows(lambda b: b.t),
+        q=rows(lambda b: b.q),
+        v=rows(lambda b: b.v),
+        torque=rows(lambda b: b.torque),
+        wrenches=ports,
+    )
+
+
+def identified_lines(audit: Audit, found: Identification) -> Iterator[str]:
+    """Return the lines of an identification for a terminal."""
+    yield (
+        f"identified from {found.windows} windows of {found.length:g} s; the largest unaccounted "
+        f"energy falls from {found.unaccounted_before:.4g} J to {found.unaccounted:.4g} J"
+    )
+    for p in found.claimed:
+        unit = "" if p.unit == "1" else f" {p.unit}"
+        bound = ", at the bound" if p.at_bound else ""
+        other = found.torque.get(p.name)
+        beside = ""
+        if other is not None and other.low is not None:
+            beside = f"; torque regressor {other.low:.4g} to {other.high:.4g}"
+            if not p.overlaps(other):
+                beside += ", which disagrees: what is assumed does not fit"
+        yield (
+            f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{beside})"
+        )
+        if p.meaning:
+            yield f"    {p.meaning}"
+    if found.not_excited:
+        yield "  not excited: " + ", ".join(p.name for p in found.not_excited)
+    for one in audit.findings:
+        yield f"finding    {one['text']}"
+
+
+def write_identified(
+    audit: Audit, found: Identification, description: str, folder: Path
+) -> list[Path]:
+    """Write the URDF with what was identified, the friction, and the belief for a later prior.
+
+    Raises:
+        VmsPhError: the folder cannot be written.
+    """
+    belief = {
+        "names": found.belief.names,
+        "mean": found.belief.mean.tolist(),
+        "covariance": found.belief.covariance.tolist(),
+    }
+    texts = {"belief.json": json.dumps(belief) + "\n"}
+    if any(p.kind in ("friction", "payload", "inertia") for p in found.claimed):
+        texts["identified.urdf"] = identified_urdf(description, audit.model, found)
+    rows = friction_rows(audit.model.joint_names, found)
+    if rows:
+        texts["friction.yaml"] = "\n".join(
+            ["# Identified from a recording; vms-ph audit --friction takes it.", "friction:", *rows]
+        )
+        texts["friction.yaml"] += "\n"
+    written = []
+    try:
+        for name in FILES:
+            if name in texts:
+                (folder / name).write_text(texts[name], encoding="utf-8")
+                written.append(folder / name)
+    except OSError as error:
+        raise VmsPhError(f"{folder} cannot be written: {error.strerror or error}") from None
+    return written
+
+
+def friction_rows(joints: Sequence[str], found: Identification) -> list[str]:
+    """Return the lines of a friction file, one for each joint with friction that is claimed."""
+    rows = []
+    for joint in joints:
+        terms = {
+            term: p.value
+            for p in found.claimed
+            for term in ("viscous", "coulomb", "offset")
+            if p.name == f"friction.{joint}.{term}"
+        }
+        if terms:
+            numbers = ", ".join(f"{term}: {value:.6g}" for term, value in terms.items())
+            rows.append(f"  {json.dumps(joint)}: {{{numbers}}}")
+    return rows
+
+
+def read_belief(path: Path) -> Belief:
+    """Return the belief in a file that an identification wrote.
+
+    Raises:
+        VmsPhError: the file cannot be read or is no such file.
+    """
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        names = tuple(str(name) for name in content["names"])
+        mean = np.array(content["mean"], dtype=np.float64)
+        covariance = np.array(content["covariance"], dtype=np.float64)
+    except OSError as error:
+        raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError):
+        raise VmsPhError(
+            f"{path} is no belief of an identification; give a belief.json that --out wrote"
+        ) from None
+    size = len(names)
+    if mean.shape != (size,) or covariance.shape != (size, size):
+        raise VmsPhError(f"{path} has {size} names, but numbers of shape {covariance.shape}")
+    return Belief(names, mean, covariance)

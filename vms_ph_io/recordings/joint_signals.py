@@ -1,0 +1,88 @@
+"""Positions, velocities and efforts of the joints of a model, as they were recorded."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .base_states import LARGEST
+from .clock_order import ClockOrder
+from .companions import Companion
+from .matching import JointSource
+from .recording import Series
+
+_PARTS = 16  # of a long recording, of which the liveliest is studied
+_LOOKS = 40  # samples looked at in each
+
+
+class Signals(NamedTuple):
+    """Signals of the joints, each (N, n), NaN where nothing plausible is recorded."""
+
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+class JointSignals:
+    """Reads the joints of a model at the samples of one series, interpolating the others.
+
+    Args:
+        sources: of the joints, in the order of the model.
+        main: the series whose samples are used.
+        order: of its samples.
+    """
+
+    def __init__(self, sources: list[JointSource], main: Series, order: ClockOrder) -> None:
+        self._sources, self._main, self._order = sources, main, order
+        series = {id(s.series): s.series for s in sources if s.series is not main}
+        self._others = {key: Companion(other, order.stamps) for key, other in series.items()}
+
+    @property
+    def companions(self) -> list[Companion]:
+        """The other series."""
+        return list(self._others.values())
+
+    def retake(self, order: ClockOrder) -> None:
+        """Take the samples of another order."""
+        self._order = order
+        for companion in self._others.values():
+            companion.retake(order.stamps)
+
+    def at(self, low: int, high: int) -> Signals:
+        """Return the signals at samples low..high."""
+        rows = {key: other.at(low, high) for key, other in self._others.items()}
+        if self._sources:
+            rows[id(self._main)] = self._main.table.at(self._order.index[low:high])[:, 1:]
+        found = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
+        for joint, source in enumerate(self._sources):
+            width = len(source.series.names)
+            for k, values in enumerate(found):
+                values[:, joint] = rows[id(source.series)][:, k * width + source.place]
+        for values in found:
+            values[~(np.abs(values) <= LARGEST)] = np.nan
+        return found
+
+    def liveliest(self, first: int, behind: int, count: int) -> tuple[int, int]:
+        """Return ``count`` samples among first..behind in which the joints move most."""
+        if behind - first <= count or not self._sources:
+            return first, min(behind, first + count)
+        n = len(self._main.names)
+        best, most = first, -1.0
+        for low in np.linspace(first, behind - count, _PARTS).astype(int).tolist():
+            places = self._order.index[np.linspace(low, low + count - 1, _LOOKS).astype(int)]
+            looks = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
+            spread = float(np.nan_to_num(np.ptp(np.array(looks), axis=0)).sum())
+            if spread > most:
+                best, most = low, spread
+        return best, best + count
+
+
+def filled(values: Array, t: Array) -> Array:
+    """Return values interpolated where they are not known, zero where none is."""
+    result = values.copy()
+    for column in result.T:
+        known = np.isfinite(column)
+        if not known.all():
+            column[~known] = np.interp(t[~known], t[known], column[known]) if known.any() else 0.0
+    return result

@@ -1,0 +1,98 @@
+"""Whether recorded velocities are those of the recorded positions, and when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.clock import velocity_lag
+from vms_ph_dynamics.energy.path import smoothed_velocity
+
+STANDING = 1e-3
+"""Root mean square of the velocity of a joint that does not move, rad/s or m/s."""
+
+MARGIN = 64
+"""Further samples at either side of those that are smoothed or shifted."""
+
+_SMOOTHED = 0.025  # s before and after a sample, over which positions are smoothed
+_LEAST = 64  # samples from which a lag is found
+_SURE = 0.8  # share of the misfit that a shift must leave at most
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Velocities from positions by local cubics.
+
+    Attributes:
+        rate: Hz, of the samples.
+    """
+
+    rate: float
+
+    def of(self, t: Array, position: Array) -> tuple[Array, Array]:
+        """Return velocities of positions (N, k), and their standard deviations."""
+        half = int(np.clip(round(_SMOOTHED * self.rate), 3, MARGIN // 2))
+        return smoothed_velocity(t, position, (half,))
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a velocity is not taken as it is, and its factor where it is one of scale (else one)."""
+
+    reason: str
+    factor: float = 1.0
+
+
+def doubts(slopes: Slopes, t: Array, position: Array, recorded: Array) -> dict[int, Doubt]:
+    """Return the joints whose recorded velocities are no use, by index.
+
+    Args:
+        slopes: estimates velocities.
+        t: (N,) s.
+        position: (N, n).
+        recorded: (N, n) velocities, NaN where there are none.
+    """
+    slope, spread = slopes.of(t, position)
+    found: dict[int, Doubt] = {}
+    for joint in range(position.shape[1]):
+        own, v = slope[:, joint], recorded[:, joint]
+        error = float(np.sqrt(np.mean(spread[:, joint] ** 2)))
+        moves = float(np.sqrt(np.mean(own**2))) > max(STANDING, 5.0 * error)
+        known = np.isfinite(v)
+        within = f"; its standard deviation is {error:.2g}"
+        if known.mean() < 0.5:
+            found[joint] = Doubt("none is recorded" + within)
+        elif moves and not v[known].any():
+            found[joint] = Doubt("it is recorded as zero while the joint moves" + within)
+        elif moves:
+            factor = float(v[known] @ own[known] / (own[known] @ own[known]))
+            rest = v[known] - factor * own[known]
+            explained = 1.0 - float(rest @ rest) / max(float(v[known] @ v[known]), 1e-300)
+            if explained < 0.5:
+                found[joint] = Doubt("what is recorded does not follow the positions" + within)
+            elif not 0.8 < factor < 1.25:
+                reason = f"what is recorded is {factor:.4g} times its slope"
+                found[joint] = Doubt(reason + within, factor)
+    return found
+
+
+def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
+    """Return the lag of velocities, s, and whether it is certain enough to be corrected."""
+    if not position.shape[1] or len(t) < _LEAST:
+        return 0.0, False
+    period = float(np.median(np.diff(t)))
+    lag = velocity_lag(t, position, velocity)
+    if abs(lag) < max(0.3 * period, 2e-4):
+        return lag, False
+    slope = slopes.of(t, position)[0]
+    inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
+    before, after = (
+        float(((moved - slope)[inner] ** 2).sum())
+        for moved in (velocity, shifted(t, velocity, lag))
+    )
+    return lag, after < _SURE * before
+
+
+def shifted(t: Array, velocity: Array, lag: float) -> Array:
+    """Return velocities (N, k) as they were before they lagged."""
+    return np.stack([np.interp(t + lag, t, column) for column in velocity.T], axis=1)

@@ -1,0 +1,196 @@
+"""The C++ core against Pinocchio: terms and rates in C++ and from Python, batches, closed loops.
+
+The calls in C++ are timed by ``native/benchmark``, a program without Python, in the same run.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.evaluation_batch import threads_of
+from vms_ph_dynamics.native import native_module
+from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.structure import DecoupledForm, Ports, StandardForm
+from vms_ph_io import native_build, robots
+
+from . import Benchmark
+from .native import output
+from .timing import Case, Timing, measure
+
+_ABA = "C++: Pinocchio aba"
+_TERMS = "C++: Pinocchio crba + computeCoriolisMatrix"
+_ENERGIES = "C++: Pinocchio both energies"
+_PYTHON_ABA = "Python: pin.aba"
+_POOLED = "batch: pin.abaInParallel"
+_UPDATES = 2_000  # of 64 states each
+_STATES = 100_000
+_PERIOD, _STEPS = 1e-3, 200  # of closed loops: period, s, and steps of one measurement
+
+# Names of the program, with the case that each is compared with and the largest ratio accepted.
+_LIMITS = {
+    "StandardForm rate": (_ABA, 0.75),
+    "DecoupledForm rate": (_ABA, 1.0),
+    "all terms of evaluate": (_TERMS, 1.3),
+    "both energies": (_ENERGIES, None),
+    "a step of projected_rk4": (_ABA, None),
+}
+
+
+def _run(robot: str, base: str, seconds: float) -> list[Timing]:
+    known = robots.get(robot)
+    model = known.model(known.description(), base)
+    found = _in_cpp(model, known.description(), base)
+    found += measure(_in_python(model), seconds / 3)
+    found += measure(_batches(model), seconds / 3)
+    loops = [known.model(known.description(), each) for each in ("fixed", "floating")]
+    cases = [case for each in loops for case in _closed_loops(each, known.home)]
+    return found + measure(cases, seconds / 3)
+
+
+def _in_cpp(model: VMSModel, description: str, base: str) -> list[Timing]:
+    program = native_build.build(tests=True, targets=("vms_ph_benchmark",))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.urdf"
+        file.write_text(description)
+        lines = output(
+            program / "benchmark/vms_ph_benchmark",
+            *(file, base, model.end_effector, _UPDATES, "terms"),
+        )
+    timings = []
+    for line in lines:
+        name, *numbers = line.split("\t")
+        median, lower, upper = (1e-9 * float(x) for x in numbers[:3])
+        reference, limit = _LIMITS.get(name, (None, None))
+        case = Case(f"C++: {name}", lambda: None, reference=reference, limit=limit)
+        timings.append(Timing(case, median, lower, upper))
+    return timings
+
+
+def _in_python(model: VMSModel) -> list[Case]:
+    rng = np.random.default_rng(0)
+    m = model.pinocchio
+    data = m.createData()
+    q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
+    force = rng.uniform(-10, 10, model.nv)
+    ports = Ports(torque=force[model.b :], wrench_base=force[: model.b])
+    cases = [Case(_PYTHON_ABA, lambda: pin.aba(m, data, q, v, force))]
+    for where, native in _languages():
+        robot = model.with_native(native)
+        limit = 2.5 if native else None
+        for form in (StandardForm(robot), DecoupledForm(robot)):
+            x = form.state(q, v)
+            cases.append(
+                Case(
+                    f"Python: {type(form).__name__}.rate, {where}",
+                    lambda form=form, x=x: form.rate(x, ports),  # type: ignore[misc]
+                    limit=limit,
+                    reference=_PYTHON_ABA,
+                )
+            )
+        cases.append(
+            Case(
+                f"Python: evaluate, M, C and g, {where}",
+                lambda robot=robot: _terms(robot, q, v),  # type: ignore[misc]
+                reference=_PYTHON_ABA,
+            )
+        )
+    return cases
+
+
+def _terms(robot: VMSModel, q: object, v: object) -> object:
+    d = robot.evaluate(q, v)  # type: ignore[arg-type]
+    return d.M, d.C, d.g
+
+
+def _batches(model: VMSModel) -> list[Case]:
+    rng, threads = np.random.default_rng(0), threads_of(None)
+    some = np.array([model.random_configuration(rng) for _ in range(1000)])
+    configurations = np.tile(some, (_STATES // 1000, 1))
+    velocities = rng.uniform(-1, 1, (_STATES, model.nv))
+    force = rng.uniform(-10, 10, (_STATES, model.nv))
+    pool = pin.ModelPool(model.pinocchio, threads)
+    columns = [np.asfortranarray(x.T) for x in (configurations, velocities, force)]
+    ports = Ports(torque=force[:, model.b :], wrench_base=force[:, : model.b])
+    cases = []
+    if hasattr(pin, "abaInParallel"):
+        cases.append(Case(_POOLED, lambda: pin.abaInParallel(threads, pool, *columns), per=_STATES))
+    reference = _POOLED if cases else None
+    if native_module() is None:
+        return cases
+    robot = model.with_native(True)
+    energies = ("kinetic_energy", "potential_energy")
+    for form in (StandardForm(robot), DecoupledForm(robot)):
+        cases.append(
+            Case(
+                f"batch: {type(form).__name__}.rate_batch",
+                lambda form=form: form.rate_batch(configurations, velocities, ports),  # type: ignore[misc]
+                per=_STATES,
+                limit=1.0 if reference else None,
+                reference=reference,
+            )
+        )
+    cases.append(
+        Case(
+            "batch: evaluate_batch, energies",
+            lambda: robot.evaluate_batch(configurations, velocities, terms=energies),
+            per=_STATES,
+            limit=1 / 3 if reference else None,
+            reference=reference,
+        )
+    )
+    return cases
+
+
+def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
+    """Return closed loops at 1 kHz; times are those of a step of 1 ms with its control."""
+    kind = TaskSpaceIDAPBC if model.base == "fixed" else DecoupledVMSController
+    cases = []
+    for where, native in _languages():
+        robot = model.with_native(native)
+        start = robot.configuration(home)
+        for language in ("C++", "Python") if native else ("Python",):
+            guard = make_guard(kind(robot), native=language == "C++")
+            guard.reset(RobotState(start, np.zeros(robot.nv)))
+            control = HeldReference(guard, Reference())
+            simulation = Simulation(StandardForm(robot), start, _PERIOD, control, native=native)
+            cases.append(
+                Case(
+                    f"1 ms of loop: {kind.__name__} in {language}, {where}",
+                    lambda simulation=simulation: simulation.advance(_STEPS, External()),  # type: ignore[misc]
+                    per=_STEPS,
+                    seconds=_PERIOD / (200 if language == "C++" else 20) if native else None,
+                )
+            )
+    return cases
+
+
+def _languages() -> list[tuple[str, bool]]:
+    both = [("core", True), ("no core", False)]
+    return both if native_module() is not None else both[1:]
+
+
+def _note() -> str:
+    if native_module() is None:
+        return "not installed: the C++ core (./vms native); its cases from Python are left out"
+    return ""
+
+
+BENCHMARK = Benchmark(
+    id="kernel",
+    title="the C++ core against Pinocchio: terms, rates, batches, closed loops",
+    reference=_ABA,
+    cases=lambda robot, base: [],
+    run=_run,
+    note=_note,
+)

@@ -1,0 +1,59 @@
+"""A limit of the time that a function may take."""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+# How long an interrupt that was sent is awaited, s.
+_UNDER_WAY = 0.2
+
+
+class TimeLimitError(BaseException):
+    """A function took too long; no ``except Exception`` in it stops this error."""
+
+
+def within(seconds: float, function: Callable[[], Result]) -> Result:
+    """Return what a function returns.
+
+    The thread is interrupted between two instructions of Python: a call in another language ends
+    first.
+
+    Raises:
+        TimeLimitError: it takes longer than the limit.
+    """
+    thread = ctypes.c_ulong(threading.get_ident())
+    lock, ended, late = threading.Lock(), False, False
+
+    def interrupt() -> None:
+        nonlocal late
+        with lock:
+            if not ended:
+                late = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeLimitError))
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        result = function()
+    except TimeLimitError:
+        raise TimeLimitError(_words(seconds)) from None
+    finally:
+        timer.cancel()
+        with lock:
+            ended = True
+    if late:
+        # The interrupt is under way, or the function has stopped it.
+        end = time.monotonic() + _UNDER_WAY
+        while time.monotonic() < end:
+            time.sleep(0.001)
+        raise TimeLimitError(_words(seconds))
+    return result
+
+
+def _words(seconds: float) -> str:
+    return f"the evaluation takes longer than the limit of {seconds:g} s"
