@@ -110,7 +110,7 @@ def test_its_joints_follow_a_trajectory_and_its_base_the_topic(robot: Robot) -> 
         JointState, "/joint_states", lambda m: list(m.position) == pytest.approx(goal, abs=2e-3)
     )
     session.until_topic(
-        Odometry, "/odom", lambda m: place(m) == pytest.approx((p.x, p.y, p.z), abs=2e-2)
+        Odometry, "/odom", lambda m: place(m) == pytest.approx((p.x, p.y, p.z), abs=3e-4)
     )
     assert session.one(ControllerState, f"/{OURS}/state").header.frame_id == "odom"
     assert session.switch([], ["chained_trajectory_controller"])

@@ -1,4 +1,4 @@
-"""Trajectories of the Panda from a JointTrajectoryController, in a namespace of its own."""
+"""A trajectory of the Panda from a JointTrajectoryController, in a namespace of its own."""
 
 from collections.abc import Iterator
 
@@ -20,8 +20,6 @@ def session() -> Iterator[Session]:
             robot_broadcaster="active",
             python_controller="active",
             joint_trajectory_controller="inactive",
-            chained_trajectory_controller="inactive",
-            joint_impedance="inactive",
         )
         yield started
     finally:
@@ -39,30 +37,19 @@ def test_the_servos_of_the_hardware_follow_a_trajectory(session: Session) -> Non
     session.until_topic(
         JointState, "joint_states", lambda m: positions(m) == pytest.approx(GOAL, abs=1e-4)
     )
-
-
-def test_a_law_that_compensates_gravity_follows_a_chained_trajectory(session: Session) -> None:
-    law, chained = "joint_impedance", "chained_trajectory_controller"
-    assert session.switch([law, chained], ["joint_trajectory_controller"])
-    back = [0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.0]
-    session.follow(chained, JOINTS, back, 2.0)
-    session.until_topic(
-        JointState, "joint_states", lambda m: positions(m) == pytest.approx(back, abs=1e-4)
-    )
-    assert session.one(ControllerState, f"{law}/state").status == ControllerState.OK
     assert abs(session.one(Power, "vms_ph/power").unaccounted_energy) < 1e-6
+    assert session.switch(["python_controller"], ["joint_trajectory_controller"])
 
 
 def test_its_frames_have_the_prefix(session: Session) -> None:
     edges = session.one(TFMessage, "/tf").transforms
     assert {edge.child_frame_id for edge in edges} >= {f"left/panda_link{i}" for i in range(1, 8)}
-    state = session.one(ControllerState, "joint_impedance/state")
+    state = session.one(ControllerState, "python_controller/state")
     assert state.header.frame_id == "left/panda_link0"
 
 
-def test_it_takes_commands_in_the_namespace_only(session: Session) -> None:
+def test_its_topics_are_in_the_namespace(session: Session) -> None:
     names = {name for name, _ in session.node.get_topic_names_and_types()}
-    assert "/left/joint_impedance/reference_pose" in names
-    assert "/left/vms_ph/markers" in names
+    assert {"/left/python_controller/reference_pose", "/left/vms_ph/markers"} <= names
     ours = {name for name in names if not name.startswith("/left/")}
     assert ours <= {"/tf", "/tf_static", "/rosout", "/parameter_events", "/diagnostics"}
