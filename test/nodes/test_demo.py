@@ -15,6 +15,7 @@ import yaml
 from mcap.reader import make_reader
 from rosbags.rosbag2 import Reader
 from std_srvs.srv import SetBool, Trigger
+from vms_ph.msg import Energy
 from vms_ph.srv import StepSimulation
 
 from vms_ph_io import robots
@@ -208,8 +209,10 @@ def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, observer: Ob
     assert "a new energy audit begins" in reset.message
 
 
-def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo) -> None:
-    # This is the last test of the module, since it ends the demo.
+def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: Observer) -> None:
+    # This is the last test of the module, since it ends the demo. The energies of the monitor begin
+    # anew at the reset of the test before.
+    observer.receive(Energy, "/vms_ph/energy", 150)
     assert demo.program.interrupt() == 0
     output = demo.program.output
     assert "Traceback" not in output
