@@ -44,6 +44,8 @@ def test_a_library_that_is_missing_is_skipped_by_name(monkeypatch: pytest.Monkey
     assert "MuJoCo is not installed (pip install mujoco)" in absent
     assert "CasADi is not installed (pip install 'vms-ph[casadi]')" in absent
     assert not {"MuJoCo", "vms_ph in CasADi"} & {contender.name for contender in found}
+    printed = CliRunner().invoke(make_app(), ["bench", "libraries", "--seconds", "0"]).output
+    assert "vms-ph[casadi]" in printed.replace("\n", "")  # the console takes it for no markup
 
 
 def test_a_library_with_another_robot_is_not_compared() -> None:

@@ -217,7 +217,7 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
         to += f", of {those} to {own}"
     console.print(f"ratios to {to}; {machine}", highlight=False)
     if chosen.note and (note := chosen.note()):
-        console.print(note, highlight=False)
+        console.print(note, highlight=False, markup=False)
 
 
 def _versions(chosen: "Benchmark") -> dict[str, str]:

@@ -162,7 +162,7 @@ class Demo:
         try:
             run = read_run(self._bag)
         except VmsPhError as error:
-            self._console.print(f"[red]no summary: {error}[/red]")
+            self._console.print(f"no summary: {error}", style="red", markup=False)
             return
         plot = self._options.folder / "energy.png"
         plot_run(run, plot)

@@ -121,6 +121,7 @@ def _list(known: "list[Study]", as_json: bool) -> None:
 def _print(study: "Study", outcome: "Outcome") -> None:
     from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=study.title, box=box.SIMPLE_HEAD, title_justify="left")
@@ -143,9 +144,9 @@ def _print(study: "Study", outcome: "Outcome") -> None:
     console.print(table)
     for check in outcome.checks:
         if check.why:
-            console.print(f"[bold]{check.name}[/bold]: {check.why}", highlight=False)
+            console.print(f"[bold]{check.name}[/bold]: {escape(check.why)}", highlight=False)
     for file in outcome.files:
-        console.print(f"written: {file}", highlight=False, soft_wrap=True)
+        console.print(f"written: {file}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _text(value: float | str, tolerance: float | None) -> str:
