@@ -70,7 +70,7 @@ void bind_energy_guard(py::module_& module) {
       .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
            py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
-           py::arg("period") = 0.0)
+           py::arg("period") = 1e-3)
       .def("set", &set, py::arg("settings"))
       .def(
           "engage",

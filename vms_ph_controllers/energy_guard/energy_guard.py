@@ -69,7 +69,7 @@ class EnergyGuard:
         effort_carries_weight: bool = True,
         base_actuated: bool = True,
         bounds: PlausibilityBounds | None = None,
-        period: float = 0.0,
+        period: float = 1e-3,
     ) -> None:
         """Guard a robot.
 
@@ -85,11 +85,14 @@ class EnergyGuard:
             period: nominal duration of a sample, s; shorter ones are predicted with it.
 
         Raises:
-            OptionError: the delay is not a number of samples from 0 to 3.
+            OptionError: the delay is not a number of samples from 0 to 3, or the period is not
+                between 0 and 1 s.
             ModelError: the robot is in a fluid, and its hardware carries the weight.
         """
         if delay not in range(MOST_DELAY + 1):
             raise OptionError(f"the delay must be 0, 1, 2 or 3 samples; given: {delay!r}")
+        if not 0.0 < period <= LONGEST_STEP:
+            raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
         self.settings = EnergyGuardSettings() if settings is None else settings
         self.delay, self.carries_weight = int(delay), effort_carries_weight
         # Efforts that do not carry the weight act as if there was none.
@@ -260,7 +263,7 @@ class EnergyGuard:
         if why or limited.reason:
             force = np.concatenate([wanted[:b], limited.torque])
         why = "; ".join(filter(None, (why, limited.reason)))
-        if not is_limited(s) or step <= 0.0:
+        if not is_limited(s):
             return force, why
         brake = self._budget.strongest_brake(d, step)
         v = self._budget.velocity_ahead(d, self._under_way.queue[1:], step)

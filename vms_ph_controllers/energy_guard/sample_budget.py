@@ -19,6 +19,11 @@ from .debt_ceiling import ROUNDING, DebtCeiling
 # way, which it leaves out.
 _CLEAR = 2.0
 
+# Number of shares of the strongest brake that are tried, and what the first one exceeds the estimate
+# by: the margin of a prediction is part of it.
+_TRIALS = 5
+_MORE = 1.05
+
 # Longest way for which the quick check is made, rad or m.
 _NEAR = 0.2
 
@@ -95,7 +100,7 @@ class SampleBudget:
             ceiling: bounds what may be risked while there is a debt.
             dt: duration of a sample, s.
         """
-        if dt <= 0.0 or self._is_clear(d, wanted, under_way, level, dt):
+        if self._is_clear(d, wanted, under_way, level, dt):
             return GrantedEffort(wanted, "", False)
         ahead, spent = d, 0.0
         for effort in under_way:
@@ -112,7 +117,7 @@ class SampleBudget:
         granted = self._grant.grant(ahead, wanted, resting, budget, dt)
         force = granted.force
         if not granted.is_covered:
-            force = self._grant.brake(granted, resting, self.strongest_brake(ahead, dt))
+            force = self._brake(ahead, force, resting, budget, dt)
         reason = granted.reason
         if level < -ROUNDING:
             share = ceiling.share(force - resting, (e - ahead.g for e in under_way))
@@ -123,6 +128,29 @@ class SampleBudget:
                 force = resting + share * (force - resting)
                 reason = reason or "the energy tank has a debt"
         return GrantedEffort(force, reason, not granted.is_covered)
+
+    def _brake(
+        self, d: Evaluation, granted: Array, resting: Array, budget: float, dt: float
+    ) -> Array:
+        """Return the least brake that meets the budget, or what comes next to it."""
+        strongest = self.strongest_brake(d, dt)
+        self._prediction.begin(d, self.unheld(d), budget, dt)
+        whole = self._prediction.of(strongest)
+        if whole.lack > 0.0:
+            return strongest if whole.lack < self._prediction.of(granted).lack else granted
+        rest = self._prediction.of(resting)
+        if not np.isfinite(rest.energy) or not rest.energy > whole.energy:
+            return strongest
+        # The energy is a convex function of the share: it lies below its chord.
+        share = _MORE * (rest.energy - budget) / (rest.energy - whole.energy)
+        for _ in range(_TRIALS):
+            if not 0.0 < share < 1.0:
+                break
+            force = resting + share * (strongest - resting)
+            if self._prediction.of(force).lack <= 0.0:
+                return force
+            share *= 2.0
+        return strongest
 
     def _is_clear(
         self, d: Evaluation, wanted: Array, under_way: Sequence[Array], level: float, dt: float

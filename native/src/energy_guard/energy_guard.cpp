@@ -26,6 +26,14 @@ int checked(int delay) {
   return delay;
 }
 
+double checked_period(double period) {
+  if (!(0.0 < period && period <= kLongestStep)) {
+    throw ModelError("the period must be above 0 s and at most 1 s; given: " +
+                     std::to_string(period));
+  }
+  return period;
+}
+
 }  // namespace
 
 const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
@@ -63,7 +71,7 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
       b_(model.b()),
       n_(model.n()),
       delay_(checked(options.delay)),
-      period_(options.period),
+      period_(checked_period(options.period)),
       nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       states_(model, options.bounds),
@@ -246,7 +254,7 @@ void EnergyGuard::limit(const VectorV& resting, double step, double dt) noexcept
                                         settings.torque_rate, 0.0, dt);
   force_.tail(n_) = torque;
   if (!limits_.reason().empty()) tell(limits_.reason().text());
-  if (!MotionLimits::is_limited(settings) || step <= 0.0) return;
+  if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, step, brake_);
   budget_.velocity_ahead(d_, under_way_, step, ahead_);
   const double share = motion_.share(d_, ahead_, force_, brake_, resting, settings, step);

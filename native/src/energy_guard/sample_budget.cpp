@@ -10,6 +10,11 @@ namespace {
 // way, which it leaves out.
 constexpr double kClear = 2.0;
 
+// Number of shares of the strongest brake that are tried, and what the first one exceeds the estimate
+// by: the margin of a prediction is part of it.
+constexpr int kTrials = 5;
+constexpr double kMore = 1.05;
+
 // Longest way for which the quick check is made, rad or m.
 constexpr double kNear = 0.2;
 
@@ -81,7 +86,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (dt <= 0.0 || is_clear(d, force, under_way, level, dt)) return;
+  if (is_clear(d, force, under_way, level, dt)) return;
   Evaluation* ahead = &d;
   double spent = 0.0;
   for (int k = 0; k < under_way.waiting(); ++k) {
@@ -103,8 +108,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   is_brake_ = !covered;
   reason_ = grant_.reason().text();
   if (!covered) {
-    strongest_brake(*ahead, dt, brake_);
-    grant_.brake(force, resting_, brake_);
+    brake(*ahead, force, budget, dt);
   }
   if (!(level < -DebtCeiling::kRounding)) return;
   double room = ceiling.room();
@@ -121,6 +125,35 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   const double share = std::max(room / risk, neutral(force));
   force = resting_ + share * active_;
   if (reason_[0] == '\0') reason_ = "the energy tank has a debt";
+}
+
+/// Replace a granted effort by the least brake that meets the budget, or what comes next to it.
+void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept {
+  strongest_brake(d, dt, brake_);
+  unheld(d, unheld_);
+  prediction_.begin(d, unheld_, budget, dt);
+  prediction_.predict(brake_, found_);
+  const double lack = found_.lack, least = prediction_.energy();
+  if (lack > 0.0) {
+    prediction_.predict(force, found_);
+    if (lack < found_.lack) force = brake_;
+    return;
+  }
+  prediction_.predict(resting_, found_);
+  const double rest = prediction_.energy();
+  force = brake_;
+  if (!std::isfinite(rest) || !(rest > least)) return;
+  // The energy is a convex function of the share: it lies below its chord.
+  double share = kMore * (rest - budget) / (rest - least);
+  for (int k = 0; k < kTrials && 0.0 < share && share < 1.0; ++k) {
+    active_ = resting_ + share * (brake_ - resting_);
+    prediction_.predict(active_, found_);
+    if (found_.lack <= 0.0) {
+      force = active_;
+      return;
+    }
+    share *= 2.0;
+  }
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.

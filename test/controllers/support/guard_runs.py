@@ -287,3 +287,47 @@ def run(
     found.level = guard.level
     found.speed = float(np.abs(plant.v).max())
     return found
+
+
+def saturating(model: VMSModel, home: np.ndarray, parameters: np.ndarray) -> Policy:
+    """Return a controller at its limits: the signs of weighted sums of what every joint does.
+
+    ``parameters`` are (5,nv) weights of velocity, displacement, a constant, an alternation from
+    sample to sample, and the velocity of the sample before.
+    """
+    effort = np.concatenate([np.full(model.b, 40.0), np.minimum(model.joints.effort, 100.0)])
+    data, last = model.pinocchio.createData(), [np.zeros(model.nv)]
+
+    def wanted(q: np.ndarray, v: np.ndarray, k: int) -> np.ndarray:
+        seen = np.array([v, model.difference(home, q), np.ones(model.nv), v, last[0]])
+        seen[3] = 0.1 if k % 2 else -0.1
+        last[0] = v
+        weight = np.array(pin.computeGeneralizedGravity(model.pinocchio, data, q))
+        total: np.ndarray = weight + effort * np.tanh(10.0 * (parameters * seen).sum(axis=0))
+        return total
+
+    return wanted
+
+
+def search(given: Scene, rng: Rng, generations: int, children: int) -> tuple[Outcome, np.ndarray]:
+    """Search for the saturating controller that takes the most energy beyond the budget.
+
+    An evolution strategy: the best of the children, by the energy taken, becomes their mean, and
+    the step shrinks where none was better.
+    """
+
+    def of(parameters: np.ndarray) -> Outcome:
+        return run(given, saturating(given.model, given.q, parameters))
+
+    best = rng.standard_normal((5, given.model.nv))
+    found, step = of(best), 1.0
+    for _ in range(generations):
+        tried = [best + step * rng.standard_normal(best.shape) for _ in range(children)]
+        outcomes = [of(each) for each in tried]
+        k = int(np.argmax([each.excess for each in outcomes]))
+        if outcomes[k].excess > found.excess:
+            best, found = tried[k], outcomes[k]
+            step *= 1.3
+        else:
+            step *= 0.6
+    return found, best

@@ -55,7 +55,7 @@ struct EnergyGuardOptions {
   bool effort_carries_weight = true;  ///< false for hardware that compensates gravity itself
   bool base_actuated = true;          ///< whether a moving base has actuators
   PlausibilityBounds bounds;          ///< of states
-  double period = 0.0;  ///< nominal duration of a sample, s; shorter ones are predicted with it
+  double period = 1e-3;  ///< nominal duration of a sample, s; shorter ones are predicted with it
 };
 
 /// Bounds the energy that any controller gives to a robot through its ports; see
@@ -64,7 +64,8 @@ class EnergyGuard {
  public:
   /// Guard a robot; the model must outlive the guard.
   ///
-  /// @throws ModelError  a delay that is not 0 to 3 samples, or a bound out of its range.
+  /// @throws ModelError  a delay that is not 0 to 3 samples, a period that is not within 0 and 1 s,
+  ///                     or a bound out of its range.
   EnergyGuard(const Model& model, const EnergyGuardSettings& settings,
               const EnergyGuardOptions& options);
 
