@@ -47,6 +47,13 @@ struct Certificate {
 #define VMS_PH_FIELD(name) double name = 0.0;
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
+
+  /// "kept" within the budget, "excess" within the bound, or "broken".
+  const char* verdict() const noexcept {
+    constexpr double kRounding = 1e-9;
+    if (margin >= -kRounding) return "kept";
+    return -margin <= largest_unseen + kRounding ? "excess" : "broken";
+  }
 };
 
 /// How an energy guard is placed between controller and robot.
