@@ -73,7 +73,7 @@ def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
         one, two = ours.update(seen, moved, wanted, step), theirs.update(seen, moved, wanted, step)
         size = max(1.0, float(np.abs(one.effort).max()))
         np.testing.assert_allclose(two.effort, one.effort, rtol=0, atol=PARITY * size)
-        assert (two.status, two.reason) == (int(one.status), one.reason)
+        assert (two.status, two.reason) == (int(one.status), one.reason), (k, one, two.reason)
         assert two.level == pytest.approx(one.level, abs=PARITY * size)
         said.add(one.reason.split(" ")[0])
         # The robot moves as it is driven, and is pushed now and then.

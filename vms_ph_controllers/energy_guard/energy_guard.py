@@ -152,12 +152,14 @@ class EnergyGuard:
         counts.time += dt
         step = max(dt, self._period)
         resting = self._budget.resting(d)
-        reason = ""
+        reason, is_fading = "", False
         if not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
             wanted = self._safe_effort(seen.q, seen.v, step)
         else:
-            wanted = self._bumpless(np.asarray(effort, float), dt)
+            given = np.asarray(effort, float)
+            wanted = self._bumpless(given, dt)
+            is_fading = wanted is not given
         is_reflex = bool(reason)
         force, why = self._limited(d, wanted, resting, step, dt)
         granted = self._budget.grant(
@@ -166,7 +168,7 @@ class EnergyGuard:
         if granted.reason:
             force = granted.force
             self._limits.replace(force[self._b :])
-        if self._offset is not None:
+        if is_fading:
             why = f"{why}; fading in" if why else "fading in"
         reason = "; ".join(filter(None, (reason, why, granted.reason)))
         self._count(is_reflex, bool(reason), granted.is_brake)

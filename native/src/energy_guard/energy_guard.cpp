@@ -144,16 +144,16 @@ const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
   budget_.resting(d_, resting_);
   reason_.clear();
   const bool is_reflex = !is_effort(effort);
+  bool is_fading = false;
   if (is_reflex) {
     reason_.set("reflex: the effort is not finite or not that of this robot");
     safe_effort(seen.q, seen.v, step);
   } else {
     force_ = effort;
-    bumpless(dt);
+    is_fading = bumpless(dt);
   }
   limit(resting_, step, dt);
   const double level = settings.freeze ? std::min(ledger_.level, 0.0) : ledger_.level;
-  const bool is_fading = has_offset_ && !is_reflex;
   if (is_fading) tell("fading in");
   budget_.grant(d_, force_, under_way_, level, ceiling_, step);
   if (budget_.reason()[0] != '\0') {
@@ -224,19 +224,20 @@ void EnergyGuard::settle(double dt) noexcept {
   has_potential_ = true;
 }
 
-/// Add what is left of the jump at engagement to the wanted effort in force_.
-void EnergyGuard::bumpless(double dt) noexcept {
+/// Add what is left of the jump at engagement to the wanted effort in force_; return whether any is.
+bool EnergyGuard::bumpless(double dt) noexcept {
   if (has_acting_) {
     offset_ = acting_ - force_;
     has_offset_ = (offset_.array() != 0.0).any();
     has_acting_ = false;
     fading_ = 1.0;
   }
-  if (!has_offset_) return;
+  if (!has_offset_) return false;
   force_ += fading_ * offset_;
   const double time = settings.engagement_time;
   fading_ = time > 0.0 ? fading_ - dt / time : 0.0;
   if (fading_ <= 0.0) has_offset_ = false;
+  return true;
 }
 
 /// Reduce the effort in force_ to the limits of joints and motion.

@@ -110,7 +110,7 @@ class EnergyGuard {
   void limit(const VectorV& resting, double step, double dt) noexcept;
   const Guarded& blind(const ConstVector& q, const ConstVector& v, double dt,
                        const char* why) noexcept;
-  void bumpless(double dt) noexcept;
+  bool bumpless(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
   void count(bool is_reflex, bool is_changed, bool is_brake) noexcept;
