@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from .arrays import Array, frozen, vector
 from .effects.fluid import Fluid
-from .errors import InertiaWarning, StateError
+from .errors import InertiaWarning, ModelError, StateError
 from .evaluation import Evaluation
 from .evaluation_batch import EvaluationBatch, checked_rows
 from .robot.building import build

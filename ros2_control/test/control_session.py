@@ -71,9 +71,7 @@ class Session:
         self.node.destroy_node()
         rclpy.shutdown()
 
-    def call(
-        self, kind: Any, name: str, /, of: str = "controller_manager", **fields: Any
-    ) -> Any:
+    def call(self, kind: Any, name: str, /, of: str = "controller_manager", **fields: Any) -> Any:
         """Call a service of the controller manager, or of another node."""
         name = f"{of}/{name}"
         client = self._services.setdefault(name, self.node.create_client(kind, name))

@@ -16,7 +16,7 @@ HOME = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]
 GOAL = [0.3, -0.2, 0.2, -1.3, 0.1, 1.4, 0.2]
 CHAIN = ["energy_guard", "guarded_trajectory_controller"]
 
-# A constant torque about the first joint, which no weight acts on: a controller that has gone wrong.
+# A constant torque about the first joint, on which no weight acts: a controller gone wrong.
 WRONG = Float64MultiArray(data=[20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
@@ -131,9 +131,7 @@ def test_a_drained_tank_brakes_and_a_refilled_one_lets_go(guarded: Session) -> N
     parameter = Parameter("refill_power", value=0.0).to_parameter_msg()
     guarded.call(SetParameters, "set_parameters", of="energy_guard", parameters=[parameter])
     assert change(guarded, -1000.0).success
-    guarded.until_topic(
-        EnergyCertificate, "/energy_guard/certificate", lambda m: m.level < 1e-3
-    )
+    guarded.until_topic(EnergyCertificate, "/energy_guard/certificate", lambda m: m.level < 1e-3)
     guarded.follow("guarded_trajectory_controller", JOINTS, GOAL, 1.0)
     held = guarded.collect(2.0, it=(EnergyCertificate, "/energy_guard/certificate"))["it"]
     assert any("tank" in message.reason for message in held)

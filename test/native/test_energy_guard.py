@@ -92,7 +92,7 @@ def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> N
     panda = native_model(native, robots.load("panda"))
     wrong: list[dict[str, Any]] = [{"delay": 4}, {"period": 0.0}, {"settings": {"torque": 2.0}}]
     for each in wrong:
-        with pytest.raises(ValueError, match="must be|no setting"):
+        with pytest.raises(ValueError, match=r"must be|no setting"):
             native.EnergyGuard(panda, **each)
     guard = native.EnergyGuard(panda)
     assert not guard.engage(np.zeros(3), np.zeros(7))

@@ -103,8 +103,8 @@ class Certificate:
         """What a guard at these ports cannot see, in sentences."""
         samples = self.delay + 1
         said = [
-            f"the work of efforts over the last {samples} sample{'s' * (samples > 1)}, which is not "
-            f"measured yet; it was at most {self.largest_unseen:.4g} J",
+            f"the work of efforts over the last {samples} sample{'s' * (samples > 1)}, which is "
+            f"not measured yet; it was at most {self.largest_unseen:.4g} J",
             "energy at other ports: contacts, people, springs, other actuators",
             "efforts that differ from those sent: friction in the drives, wrong gains, saturation",
             "peaks between two samples",

@@ -105,7 +105,10 @@ class EnergyGuard:
         self._under_way = EffortsUnderWay(self._model, self.delay)
         self._still = np.zeros(model.nv)
         self._nowhere = np.full(model.nq, np.nan)
-        self._restart(model.neutral_configuration())
+        self._acting: Array | None = None  # from which the effort departs without a jump
+        self._offset: Array | None = None  # that fades out
+        self._weight_of: float | None = None  # potential of gravity at the last state, J
+        self._restart()
 
     @property
     def level(self) -> float:
@@ -126,7 +129,7 @@ class EnergyGuard:
         """
         d = self._weighed.evaluate(q, v)
         self._states.restart(d.q, d.v)
-        self._restart(d.q)
+        self._restart()
         here = Evaluation(self._model, d.q, d.v)
         known = acting is not None and self._is_effort(acting)
         held = np.array(acting, float) if known else self._budget.resting(here)
@@ -198,16 +201,15 @@ class EnergyGuard:
             self._weighed, self.ledger, self._counts, self.delay, self.carries_weight
         )
 
-    def _restart(self, q: Array) -> None:
+    def _restart(self) -> None:
         s = self.settings
         self.ledger = TankLedger(s.tank_capacity, s.tank_initial)
         self._ceiling = DebtCeiling(self._weighed.nv, self.delay)
         self._counts = Counts(self.delay)
         self._limits.restart()
-        self._acting: Array | None = None
-        self._offset: Array | None = None
+        self._acting = self._offset = None
         self._fading = 0.0
-        self._weight_of: float | None = None
+        self._weight_of = None
 
     def _settle(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""

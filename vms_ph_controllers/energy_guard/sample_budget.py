@@ -19,8 +19,8 @@ from .debt_ceiling import ROUNDING, DebtCeiling
 # way, which it leaves out.
 _CLEAR = 2.0
 
-# Number of shares of the strongest brake that are tried, and what the first one exceeds the estimate
-# by: the margin of a prediction is part of it.
+# Number of shares of the strongest brake that are tried, and what the first one exceeds the
+# estimate by: the margin of a prediction is part of it.
 _TRIALS = 5
 _MORE = 1.05
 

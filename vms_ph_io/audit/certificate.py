@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers.energy_guard.certificate import ports_of
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.recorded_energies import RESETS
@@ -128,7 +127,7 @@ class _Sums:
         self._lowest = self._coarse = self.doubt = 0.0
 
     def add(self, block: Block) -> None:
-        samples, model = block.samples, self._model
+        samples = block.samples
         if len(samples) < 2:
             return
         potential = np.diff(self._path.stored(samples.q, samples.v).potential)
@@ -208,7 +207,7 @@ def certify(
         has_exact, is_held = has_exact or exact, block.samples.held
         sums.add(block)
         progress(count / max(len(motion), 1), "certifying")
-    names = [name for name in ports_of(model) if name != "wrench_base" or has_base]
+    names = [*(["wrench_base"] if has_base else []), *model.joint_names]
     method = "trapezoidal rule over measured efforts"
     if has_exact:
         method = "port energies that the simulation has integrated"

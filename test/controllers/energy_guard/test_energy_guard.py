@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
-from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_io import robots
 
 from ..support.guard_runs import ContactPlant
@@ -253,3 +253,14 @@ def test_a_robot_whose_base_has_no_actuators_is_guarded(rng: np.random.Generator
         unheld = -np.concatenate([d.g[:6], d.A.T @ d.g[:6]])
         plant.hold(sent.effort, unheld, DT, np.zeros(model.nv))
         assert plant.given <= 1e-9
+
+
+def test_a_robot_in_a_fluid_carries_its_weight_itself() -> None:
+    with pytest.raises(ModelError, match="buoyancy acts without gravity too"):
+        EnergyGuard(robots.load("bluerov2_alpha5"), effort_carries_weight=False)
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, 2.0, np.nan])
+def test_a_period_out_of_range_is_refused_in_a_sentence(panda: VMSModel, period: float) -> None:
+    with pytest.raises(OptionError, match="period must be above 0 s"):
+        EnergyGuard(panda, period=period)

@@ -193,9 +193,7 @@ def scene(model: VMSModel, home: np.ndarray, rng: Rng, seed: int, with_contacts:
                 mass = 1.0 / float((side @ row) @ np.linalg.solve(d.M, side @ row))
                 place, joint = float(side @ tool) + gap, -1
             k = mass * frequency**2
-            contacts.append(
-                Contact(joint, side, place, k, 2 * ratio * mass * frequency, frequency)
-            )
+            contacts.append(Contact(joint, side, place, k, 2 * ratio * mass * frequency, frequency))
     return Scene(
         model,
         q,
@@ -240,9 +238,7 @@ def adversary(model: VMSModel, rng: Rng, dt: float) -> Policy:
     return wanted
 
 
-def run(
-    given: Scene, policy: Policy, is_guarded: bool = True, rng: Rng | None = None
-) -> Outcome:
+def run(given: Scene, policy: Policy, is_guarded: bool = True, rng: Rng | None = None) -> Outcome:
     """Run a policy in a scene, with a delay of samples from measurement to effort."""
     model, dt, d = given.model, given.dt, given.delay
     rng = np.random.default_rng(given.seed) if rng is None else rng
