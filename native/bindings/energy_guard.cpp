@@ -81,8 +81,8 @@ void bind_energy_guard(py::module_& module) {
           py::arg("q"), py::arg("v"), py::arg("acting") = py::none())
       .def(
           "update",
-          [](EnergyGuard& guard, const Vector& q, const Vector& v, const Vector& effort, double dt)
-              -> const vms_ph::Guarded& { return guard.update(q, v, effort, dt); },
+          [](EnergyGuard& guard, const Vector& q, const Vector& v, const Vector& effort,
+             double dt) -> const vms_ph::Guarded& { return guard.update(q, v, effort, dt); },
           py::return_value_policy::reference_internal)
       .def(
           "hold",

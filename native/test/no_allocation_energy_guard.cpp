@@ -1,5 +1,5 @@
-// An energy guard takes no memory from the heap and sends finite efforts, whatever it is given; with
-// budget left it passes them on bit for bit. Prints the time that it adds.
+// An energy guard takes no memory from the heap and sends finite efforts, whatever it is given;
+// with budget left it passes them on bit for bit. Prints the time that it adds.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,8 +28,8 @@ void survives_everything(Base base, int delay, bool carries_weight) {
   EnergyGuard guard(model, settings, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v, unknown;
-  const double values[] = {std::nan(""), std::numeric_limits<double>::infinity(), 1e155, 50.0,
-                           3.0, -20.0, 0.0, 1.0};
+  const double values[] = {
+      std::nan(""), std::numeric_limits<double>::infinity(), 1e155, 50.0, 3.0, -20.0, 0.0, 1.0};
   int statuses[4] = {0, 0, 0, 0};
   CHECK(guard.engage(q, v, unknown));
   const long before = allocations();
@@ -74,14 +74,14 @@ void passes_bit_for_bit(int delay) {
     }
     const auto begin = std::chrono::steady_clock::now();
     const Guarded& sent = guard.update(q, v, effort, 1e-3);
-    times[k] = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
-                   .count();
+    times[k] =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     CHECK(sent.status == Status::ok);
     CHECK((sent.effort.array() == effort.array()).all());
   }
   std::sort(times.begin(), times.end());
-  std::printf("delay %d: median %.2f us, 99th percentile %.2f us\n", delay,
-              times[times.size() / 2], times[times.size() * 99 / 100]);
+  std::printf("delay %d: median %.2f us, 99th percentile %.2f us\n", delay, times[times.size() / 2],
+              times[times.size() * 99 / 100]);
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     guard_.reset();  // before the model that it refers to
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-      guard_ = std::make_unique<vms_ph::EnergyGuard>(*model_, vms_ph::EnergyGuardSettings(),
-                                                     options);
+      guard_ =
+          std::make_unique<vms_ph::EnergyGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
       const auto set = [this](const std::string& name, double value) {
         return vms_ph::EnergyGuardSettings::table().set(guard_->settings, name, value);
       };
@@ -248,7 +248,8 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     using ChangeBudget = vms_ph::srv::ChangeBudget;
     budget_ = std::make_shared<BudgetInbox>();
     topic_ = get_node()->create_subscription<std_msgs::msg::Float64>(
-        "~/budget", 10, [to = budget_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
+        "~/budget", 10,
+        [to = budget_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
           if (std::isfinite(m.data)) {
             to->add(m.data);
           } else {
@@ -266,8 +267,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
           }
           const auto node = owner.lock();
           if (node && request->freezing != ChangeBudget::Request::KEEP) {
-            node->set_parameter(
-                {"freeze", request->freezing == ChangeBudget::Request::FREEZE});
+            node->set_parameter({"freeze", request->freezing == ChangeBudget::Request::FREEZE});
           }
           to->add(request->energy);
           response->success = true;

@@ -27,10 +27,9 @@ double number(const rclcpp::Parameter& parameter) {
 
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                vms_ph::Controller& law)
-    : GainParameters(std::move(node), law.gains(),
-                     [&law](const std::string& name, double value) {
-                       return law.set_gain(name, value);
-                     }) {}
+    : GainParameters(std::move(node), law.gains(), [&law](const std::string& name, double value) {
+        return law.set_gain(name, value);
+      }) {}
 
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const std::vector<vms_ph::Gain>& gains,

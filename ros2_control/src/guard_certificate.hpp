@@ -23,8 +23,8 @@ class GuardCertificate {
   GuardCertificate(rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
                    const vms_ph::EnergyGuard& guard, const std::string& frame, double rate)
       : sampling_(rate),
-        publisher_(std::make_unique<Publisher>(
-            rclcpp::create_publisher<Message>(node, "~/certificate", rclcpp::QoS(1).transient_local()))) {
+        publisher_(std::make_unique<Publisher>(rclcpp::create_publisher<Message>(
+            node, "~/certificate", rclcpp::QoS(1).transient_local()))) {
     if (model.b() > 0) message_.ports.emplace_back("wrench_base");
     for (const auto& name : model.joint_names()) message_.ports.push_back(name);
     message_.header.frame_id = frame;

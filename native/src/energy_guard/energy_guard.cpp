@@ -171,9 +171,7 @@ const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
     has_offset_ = false;
   }
   guarded_.effort = force_;
-  guarded_.status = is_reflex           ? Status::holding
-                    : !reason_.empty() ? Status::saturated
-                                       : Status::ok;
+  guarded_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
   guarded_.reason = reason_.text();
   guarded_.level = ledger_.level;
   return guarded_;
@@ -224,7 +222,8 @@ void EnergyGuard::settle(double dt) noexcept {
   has_potential_ = true;
 }
 
-/// Add what is left of the jump at engagement to the wanted effort in force_; return whether any is.
+/// Add what is left of the jump at engagement to the wanted effort in force_; return whether any
+/// is.
 bool EnergyGuard::bumpless(double dt) noexcept {
   if (has_acting_) {
     offset_ = acting_ - force_;
@@ -246,9 +245,9 @@ void EnergyGuard::limit(const VectorV& resting, double step, double dt) noexcept
     const auto bound = (settings.torque * weighed_.effort()).array();
     if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
       force_.tail(n_) = force_.tail(n_).array().min(bound).max(-bound).matrix();
-      reason_.add(reason_.empty() ? "torque at %.0f%% of its limit"
-                                  : "; torque at %.0f%% of its limit",
-                  100.0 * settings.torque);
+      reason_.add(
+          reason_.empty() ? "torque at %.0f%% of its limit" : "; torque at %.0f%% of its limit",
+          100.0 * settings.torque);
     }
   }
   const VectorV& torque = limits_.apply(force_.tail(n_), resting.tail(n_), d_.v().tail(n_),

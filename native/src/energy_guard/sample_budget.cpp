@@ -10,8 +10,8 @@ namespace {
 // way, which it leaves out.
 constexpr double kClear = 2.0;
 
-// Number of shares of the strongest brake that are tried, and what the first one exceeds the estimate
-// by: the margin of a prediction is part of it.
+// Number of shares of the strongest brake that are tried, and what the first one exceeds the
+// estimate by: the margin of a prediction is part of it.
 constexpr int kTrials = 5;
 constexpr double kMore = 1.05;
 

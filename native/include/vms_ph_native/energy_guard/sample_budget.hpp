@@ -45,8 +45,8 @@ class SampleBudget {
   bool is_brake() const noexcept { return is_brake_; }
 
  private:
-  bool is_clear(Evaluation& d, const VectorV& force, const EffortsUnderWay& under_way,
-                double level, double dt) noexcept;
+  bool is_clear(Evaluation& d, const VectorV& force, const EffortsUnderWay& under_way, double level,
+                double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
   void apply_to_joints(Evaluation& d, VectorV& effort) noexcept;

@@ -14,10 +14,7 @@ struct TankLedger {
   double given = 0.0, most_given = 0.0, discarded = 0.0;
 
   TankLedger(double most, double initial) noexcept
-      : capacity(most),
-        level(std::min(initial, most)),
-        budget(level),
-        margin(level) {}
+      : capacity(most), level(std::min(initial, most)), budget(level), margin(level) {}
 
   /// Count energy given over a sample; negative for energy that was taken out.
   void give(double energy) noexcept {
