@@ -44,7 +44,7 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${interfaces_target}
-  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${sensor_msgs_TARGETS} ${tf2_msgs_TARGETS}
+  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${tf2_msgs_TARGETS}
   vms_ph_native vms_ph_python_host vms_ph_gravity_compensating_fallback)
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
