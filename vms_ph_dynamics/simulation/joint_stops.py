@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..arrays import Array
-from ..structure import Form, PHState, Ports
+from ..structure import Form
 
 # Sweeps over the joints for the torques of several stops, and the change of speed at which they
 # end, rad/s or m/s.
@@ -44,28 +44,20 @@ class JointStops:
             (above - np.maximum(way, 0.0) < 0.0).any()
         )
 
-    def torque(self, q: Array, v: Array, ports: Ports, dt: float) -> Array:
+    def torque(self, before: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
         """Return the torques of the stops for a step, (n,), N m or N.
 
         Args:
-            q: (nq,) configuration at its start.
-            v: (nv,) velocity at its start.
-            ports: the other efforts during the step.
+            before: q (nq,) and v (nv,) at its start.
+            free: q and v at its end without stops.
             dt: the step, s.
-
-        Raises:
-            StateError: the state at the end of the step is not finite.
         """
-        form, model = self._form, self._form.model
-        x = form.state(q, v)
-        rate = form.rate(x, ports)
-        at_end = PHState(model.integrate(q, dt * v), x.z + dt * rate.zdot)
-        free = form.velocity(at_end)
-        mobility = np.linalg.inv(model.evaluate(at_end.q, free).M)[model.b :, model.b :]
-        (below, above), half = self._distances(q), 0.5 * v[model.b :]
+        model, still = self._form.model, np.zeros(self._form.model.nv)
+        mobility = np.linalg.inv(model.evaluate(free[0], still).M)[model.b :, model.b :]
+        (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
         least = np.minimum(0.0, -below / dt - half)
         most = np.maximum(0.0, above / dt - half)
-        return stop_impulses(mobility, free[model.b :], least, most) / dt
+        return stop_impulses(mobility, free[1][model.b :], least, most) / dt
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
         """Return the distances from the lower and from the upper limits, (n,) each."""

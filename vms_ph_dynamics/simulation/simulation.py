@@ -164,7 +164,6 @@ class Simulation:
             self._friction = None
         stops = JointStops(form)
         self._stops = stops if joint_stops and stops.exist else None
-        self._at_stop = False
         self._loop: tuple[Any, Any] | None = None
         self.resets = -1
         self.reset()
@@ -177,7 +176,6 @@ class Simulation:
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
         self._steps, self.failures, self.failure = 0, 0, ""
-        self._at_stop = False
         self._port_energy = dict.fromkeys(port_names(model), 0.0)
         self._dissipated = 0.0
         self.resets += 1
@@ -352,23 +350,19 @@ class Simulation:
 
     def _step(self, ports: _Acting) -> tuple[RetriedStep, Array | None]:
         """Return a step, and the torques of the joint stops that act in it, or None."""
-        stops = self._stops
-        if stops is None or not self._at_stop:
-            retried = self._step_with(ports)
-            if stops is None or not stops.passed(*self._motion_after(retried), self.dt):
-                return retried, None
-        now = ports(self.time, self._form.state(self._q, self._v)) if callable(ports) else ports
-        pushing = stops.torque(self._q, self._v, now, self.dt)
-        self._at_stop = bool(pushing.any())
+        retried, stops = self._step_with(ports), self._stops
+        if stops is None:
+            return retried, None
+        free = self._stepper.motion(retried.result.solver_state)
+        if not stops.passed(*free, self.dt):
+            return retried, None
+        pushing = stops.torque((self._q, self._v), free, self.dt)
         return self._step_with(_with_torque(ports, pushing)), pushing
 
     def _step_with(self, ports: _Acting) -> RetriedStep:
         return step_with_retry(
             self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
         )
-
-    def _motion_after(self, retried: RetriedStep) -> tuple[Array, Array]:
-        return self._stepper.motion(retried.result.solver_state)
 
     def _with_held_friction(self, ports: _Acting) -> tuple[Array | None, _Acting]:
         """Return the torques of held friction and the ports with them; None without it."""

@@ -79,6 +79,35 @@ def test_stops_only_take_energy_and_the_balance_closes(base: str, scheme: str) -
     assert gained == pytest.approx(sum(now.port_energy.values()) - taken, abs=1e-5 * taken)
 
 
+@pytest.mark.parametrize(
+    ("base", "joints", "torque", "dissipated"),
+    [
+        (
+            "fixed",
+            (0.30000009217258705, 0.010028707714541344),
+            0.5899714761450837,
+            1.77886151901376,
+        ),
+        ("floating", (0.29999998723138, -0.2000076646710313), 0.8000076391105452, 1.17706963223951),
+    ],
+)
+def test_the_twin_in_cpp_has_these_numbers(
+    base: str, joints: tuple[float, float], torque: float, dissipated: float
+) -> None:
+    """native/test/joint_stops.cpp asserts the same ones of simulated hardware."""
+    model = VMSModel.from_urdf(ARM, base=base)  # type: ignore[arg-type]
+    wrench = None if base == "fixed" else np.array([0.0, 0.0, 40.0, 0.0, 0.5, 0.0])
+    acting = External(np.array([2.0, -1.0]), wrench)
+    start = model.neutral_configuration()
+    arm = Simulation(StandardForm(model), start, 1e-3, None, native=False, joint_stops=True)
+    arm.hold(acting)
+    arm.advance(400, acting)
+    now = arm.sample()
+    assert now.q[-2:] == pytest.approx(joints, abs=1e-9)
+    assert now.port_energy["torque"] == pytest.approx(torque, abs=1e-9)
+    assert now.dissipated == pytest.approx(dissipated, abs=1e-9)
+
+
 def test_a_joint_leaves_its_stop_without_being_held_back(panda: VMSModel) -> None:
     upper = panda.joints.upper[0]
     q = panda.configuration({"panda_joint1": upper, "panda_joint4": -1.5, "panda_joint6": 1.5})
