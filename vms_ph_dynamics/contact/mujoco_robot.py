@@ -89,6 +89,25 @@ def build(
         ModelError: MuJoCo cannot represent the robot.
     """
     mujoco = import_mujoco()
+    spec = specify(robot, scene, dt, friction, stops, shapes)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    return _found(model, robot, scene)
+
+
+def specify(
+    robot: VMSModel,
+    scene: Scene,
+    dt: float,
+    friction: Friction | None,
+    stops: bool,
+    shapes: Sequence[RobotShape] = (),
+) -> Any:
+    """Return a ``mujoco.MjSpec`` of a robot in a scene; as :func:`build`."""
+    mujoco = import_mujoco()
     if robot.fluid is not None:
         raise ModelError(
             f"engine mujoco does not simulate the fluid around '{robot.name}': its added mass, "
@@ -113,30 +132,27 @@ def build(
         _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, at, scene, _ROBOT)
     for body in scene.bodies:
         _add_body(mujoco, spec, body, scene)
-    try:
-        model = spec.compile()
-    except ValueError as error:
-        raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    return _found(mujoco, model, robot, friction, scene)
+    if friction is not None:
+        for i, name in enumerate(robot.joint_names):
+            _rub(spec.joint(name), friction.viscous[i], friction.coulomb[i], dt)
+    return spec
 
 
-def _found(
-    mujoco: Any, model: Any, robot: VMSModel, friction: Friction | None, scene: Scene
-) -> MujocoRobot:
+def _rub(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
+    if np.ndim(joint.damping):
+        # In later versions of MuJoCo the coefficients of a polynomial in the speed.
+        joint.damping = [viscous, *[0.0] * (len(joint.damping) - 1)]
+    else:
+        joint.damping = viscous
+    joint.frictionloss = coulomb
+    # As hard as MuJoCo's friction can be: a joint under a load below it creeps.
+    joint.solref_friction = [2.0 * dt, 1.0]
+    joint.solimp_friction = [0.999, 0.9999, *joint.solimp_friction[2:]]
+
+
+def _found(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     names = robot.tree.pinocchio.names
     joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
-    if friction is not None:
-        model.dof_damping[joints_v] = friction.viscous
-        model.dof_frictionloss[joints_v] = friction.coulomb
-        # As hard as MuJoCo's friction can be: a joint under a load below it creeps.
-        model.dof_solref[joints_v] = 2.0 * model.opt.timestep, 1.0
-        model.dof_solimp[joints_v, :2] = 0.999, 0.9999
-    armature = np.asarray(robot.tree.pinocchio.armature)
-    first = 1 if robot.base == "fixed" else 2
-    for i in range(first, robot.tree.pinocchio.njoints):
-        joint = robot.tree.pinocchio.joints[i]
-        model.dof_armature[model.joint(names[i]).dofadr[0]] = armature[joint.idx_v]
     free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
     own = np.ones(model.nv, dtype=bool)
     for body in free:
@@ -174,6 +190,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
             raise ModelError(f"MuJoCo has no helical joints such as '{name}'; lock it")
         kind = kinds.mjJNT_HINGE if angular.any() else kinds.mjJNT_SLIDE
         joint = body.add_joint(name=name, type=kind, axis=angular + linear)
+        joint.armature = m.armature[m.joints[i].idx_v]
         joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if name in tree.mimics:
             _follow(mujoco, spec, name, tree.mimics[name])
