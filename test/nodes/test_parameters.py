@@ -35,6 +35,7 @@ PARTS = {
     "simulator": (
         "simulator",
         "robot/effort_bounds",
+        "robot/engine",
         "robot/external_efforts",
         "robot/disturbances",
         "robot/robot_publishers",
