@@ -74,6 +74,7 @@ def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated() -> None:
     model, dt, stated = robots.load("panda"), 1e-2, 10.0
     rng, period = np.random.default_rng(2), list(_motion("panda", dt, 10.0))
