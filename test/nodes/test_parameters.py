@@ -42,6 +42,7 @@ PARTS = {
         "node/managed",
     ),
     "controller": ("controller", "node/managed"),
+    "energy_guard": ("energy_guard",),
     "energy_monitor": ("energy_monitor",),
     "marker_publisher": ("marker_publisher",),
     "web_viewer": ("web_viewer",),
