@@ -43,6 +43,7 @@ PARTS = {
     "controller": ("controller", "node/managed"),
     "energy_monitor": ("energy_monitor",),
     "marker_publisher": ("marker_publisher",),
+    "reference_marker": ("reference_marker",),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("joint_heat",),
     "robot": (),

@@ -167,6 +167,20 @@ def test_without_a_scale_what_is_drawn_fits_the_robot_at_any_speed(name: str, sp
     assert 0.03 * drawn.size < task.half.max() <= 0.125 * drawn.size
 
 
+def test_the_kinetic_energy_of_a_moving_base_is_split_in_two(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d = drawn[0]
+    heights = {s.name: s.height for s in drawn[2].values() if isinstance(s, Bar)}
+    whole = heights.pop("kinetic energy")
+    assert whole == pytest.approx(FAR.energy * d.kinetic_energy)
+    if d.model.b == 0:
+        assert not heights
+        return
+    assert heights.keys() == {"kinetic energy, base", "kinetic energy, shape"}
+    assert sum(heights.values()) == pytest.approx(whole, abs=2e-3)
+
+
 def test_a_fitted_scale_is_kept_while_the_motion_dies_away_slowly_and_follows_in_the_end() -> None:
     fitted = FittedRange(1e-6)
     assert fitted.include(3.0, -1.0) == 5.0

@@ -16,6 +16,7 @@ EXECUTABLES = (
     "controller",
     "energy_monitor",
     "marker_publisher",
+    "reference_marker",
     "joint_heat",
     "model_server",
     "bag_recorder",

@@ -94,7 +94,7 @@ Shape = Arrow | Ellipsoid | Bar
 
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
-_BARS = np.array([-0.4, -0.95, 0.0])
+BAR_OFFSET = np.array([-0.4, -0.95, 0.0])
 _APART = np.array([0.22, 0.22, 0.0])
 
 
@@ -119,11 +119,21 @@ def reach(model: VMSModel) -> float:
     away = [float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names]
     pin_model, data = d.tree.pinocchio, d.tree.data()
     pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
-    for body, pose in zip(pin_model.inertias, data.oMi, strict=True):
-        if body.mass > 0.0:
-            longest = float(_half_axes(np.linalg.eigvalsh(body.inertia), body.mass).max())
-            away.append(float(np.linalg.norm(pose.act(body.lever) - root)) + longest)
+    for centre, axes in body_ellipsoids(pin_model, data):
+        longest = float(np.linalg.norm(axes, axis=0).max())
+        away.append(float(np.linalg.norm(centre - root)) + longest)
     return float(np.clip(max(away), *_SIZES))
+
+
+def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
+    """Yield the homogeneous ellipsoid of each body: centre (3,) and semi-axes, columns of (3,3), m.
+
+    The bodies are where the joint placements of ``data`` have them.
+    """
+    for body, pose in zip(model.inertias, data.oMi, strict=True):
+        if body.mass > 0.0:
+            moments, axes = np.linalg.eigh(body.inertia)
+            yield pose.act(body.lever), pose.rotation @ axes * _half_axes(moments, body.mass)
 
 
 def up_axes(gravity: Array) -> Array:
@@ -222,13 +232,13 @@ class Shapes:
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         upright = self._upright
-        first = d.placement(self._root)[:3, 3] + self.size * upright @ _BARS
-        base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
-        energies = (
-            ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
-            ("kinetic energy, base", "base", base, _LOCKED),
-            ("kinetic energy, shape", "shape", d.kinetic_energy - base, _TASK),
-        )
+        first = d.placement(self._root)[:3, 3] + self.size * upright @ BAR_OFFSET
+        energies = [("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR)]
+        if d.model.b:
+            base = 0.5 * float(d.p @ d.v_hat)
+            energies.append(("kinetic energy, base", "base", base, _LOCKED))
+            rest = d.kinetic_energy - base
+            energies.append(("kinetic energy, shape", "shape", rest, _TASK))
         values = np.array([value for *_, value, _ in energies])
         scale = self._scale("energy", self._scales.energy, values)
         for k, (name, word, value, colour) in enumerate(energies):
