@@ -21,7 +21,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.yaml_text import read_yaml
 
-from .shapes import BAR_OFFSET, body_ellipsoids, reach, up_axes
+from .shapes import bar_offset, body_ellipsoids, reach, up_axes
 
 # RViz has a vertical angle of 45 degrees; a view from here is filled by three quarters.
 _DISTANCE = 1.3
@@ -39,7 +39,10 @@ def robot_box(model: VMSModel, q: Array) -> Array:
     d = model.evaluate(q, np.zeros(model.nv))
     places = [d.placement(name)[:3, 3] for name in model.link_names]
     root, size = places[0], reach(model)
-    places.append(root + size * up_axes(model.gravity) @ BAR_OFFSET)
+    away = size * up_axes(model.gravity) @ bar_offset(model)
+    places.append(root + away)
+    if model.base == "floating":  # it is as wide on the other side
+        places.append(root - away)
     data = d.tree.data()
     pin.forwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(q))
     for centre, axes in body_ellipsoids(d.tree.pinocchio, data):

@@ -94,7 +94,10 @@ Shape = Arrow | Ellipsoid | Bar
 
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
-BAR_OFFSET = np.array([-0.4, -0.95, 0.0])
+_BARS = np.array([-0.4, -0.95, 0.0])
+
+# Thin rotor arms and panels reach farther than the ellipsoid of the inertia of a floating base.
+_WIDER = 1.4
 _APART = np.array([0.22, 0.22, 0.0])
 
 
@@ -123,6 +126,11 @@ def reach(model: VMSModel) -> float:
         longest = float(np.linalg.norm(axes, axis=0).max())
         away.append(float(np.linalg.norm(centre - root)) + longest)
     return float(np.clip(max(away), *_SIZES))
+
+
+def bar_offset(model: VMSModel) -> Array:
+    """Return where the first bar is from the root, for a reach of 1 m: (3,), the vertical last."""
+    return _BARS * (_WIDER if model.base == "floating" else 1.0)
 
 
 def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
@@ -232,7 +240,7 @@ class Shapes:
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         upright = self._upright
-        first = d.placement(self._root)[:3, 3] + self.size * upright @ BAR_OFFSET
+        first = d.placement(self._root)[:3, 3] + self.size * upright @ bar_offset(d.model)
         energies = [("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR)]
         if d.model.b:
             base = 0.5 * float(d.p @ d.v_hat)
