@@ -51,6 +51,10 @@ class ReferenceTopics:
         self._joints: Array | None = None
         self._twist: tuple[int, Array, bool] | None = None
 
+    def set_joints(self, positions: Array) -> None:
+        """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
+        self._joints = positions
+
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, and the last twist until its timeout.
 
