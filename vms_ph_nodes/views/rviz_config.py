@@ -114,10 +114,10 @@ def main() -> None:
     except (VmsPhError, OSError, KeyError, TypeError) as error:
         # RViz then opens the file as it is.
         print(f"RViz shows {given.template} as it is: {error}", file=sys.stderr)
-        print(given.template)
+        print(given.template, end="")
         return
     label = "_".join(filter(str.isidentifier, [given.namespace.strip("/"), model.name])) or "robot"
-    print(write(content, label))
+    print(write(content, label), end="")  # a launch file takes the output as it is
 
 
 if __name__ == "__main__":
