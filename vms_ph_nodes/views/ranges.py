@@ -2,8 +2,8 @@
 
 import math
 
-# Of one drawn value to the next: the peak halves in 5 s at 25 values a second.
-_DECAY = 0.5 ** (1 / 125)
+# Of one drawn value to the next: the peak halves in 1.6 s at 25 values a second.
+_DECAY = 0.5 ** (1 / 40)
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 

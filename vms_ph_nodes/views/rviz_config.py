@@ -24,7 +24,7 @@ from vms_ph_io.yaml_text import read_yaml
 from .shapes import bar_offset, body_ellipsoids, reach, up_axes
 
 # RViz has a vertical angle of 45 degrees; a view from here is filled by three quarters.
-_DISTANCE = 1.3
+_DISTANCE = 1.25
 
 # Height of the view in an orthographic projection, pixels.
 _PIXELS = 500.0
