@@ -45,6 +45,7 @@ PARTS = {
     "energy_guard": ("energy_guard",),
     "energy_monitor": ("energy_monitor",),
     "marker_publisher": ("marker_publisher",),
+    "reference_marker": ("reference_marker",),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("joint_heat",),
     "robot": (),
