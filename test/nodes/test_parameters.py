@@ -41,7 +41,7 @@ PARTS = {
         "node/managed",
     ),
     "controller": ("controller", "node/managed"),
-    "energy_monitor": ("energy_monitor",),
+    "energy_monitor": ("energy_monitor", "robot/live_identification"),
     "marker_publisher": ("marker_publisher",),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("joint_heat",),
