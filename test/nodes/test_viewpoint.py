@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vms_ph.msg import Energy, Power
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_io.energy_split import LawSplit
 from vms_ph_io.robot_settings import RobotSettings
 
 # An optional dependency.
@@ -19,7 +17,6 @@ viser = pytest.importorskip("viser")
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 from vms_ph_nodes.views.strip import Strip  # noqa: E402
 from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
-from vms_ph_nodes.web_viewer import summary  # noqa: E402
 
 DRONE = str(Path(__file__).parent / "own_drone.urdf")
 
@@ -106,15 +103,14 @@ def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> Non
         np.testing.assert_array_equal(strip._plot.data[1], [0.0, 1.0, 2.0])
 
 
-def test_the_summary_of_the_page_has_the_base_port_and_the_parts_of_the_energy() -> None:
-    law = LawSplit()
-    energy = Energy(total=4.0, potential=1.0, kinetic_base=2.0, kinetic_shape=1.0)
-    power = Power(torque_energy=0.5, stored=0.5)
-    assert "wrench_base" not in summary(power, energy, law)
-    law.moving = True
-    text = summary(power, energy, law)
-    assert "torque +0.5000 + wrench_base +0.0000" in text
-    assert "4.0000 J = potential 1.0000 + kinetic, base 2.0000 + kinetic, shape 1.0000 J" in text
+def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
+    strip = Strip(server, "power", "W")
+    for k in range(50):
+        strip.add(0.01 * k, {"push": 40.0 if k == 23 else 0.0, "other": 1.0})
+    strip.draw()
+    assert len(strip._plot.data[0]) < 10
+    assert strip._plot.data[1].max() == 40.0
+    assert set(strip._plot.data[2]) == {1.0}
 
 
 @pytest.mark.parametrize(
