@@ -1,6 +1,5 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
-import logging
 from functools import partial
 from typing import Any
 
@@ -32,7 +31,7 @@ with errors_in_one_sentence():
         from .views.controls import Controls
         from .views.marker_scene import MarkerScene
         from .views.overview import Overview
-        from .views.page_server import HOST, serve_page
+        from .views.page_server import HOST, serve_page, stop_page
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
         from .views.viewpoint import Chase, viewpoint
@@ -47,9 +46,6 @@ _PICTURES_HZ = 5.0
 
 # Width of the panel, pixels.
 _PANEL = 400.0
-
-# Browsers open and drop spare connections, for each of which websockets logs a traceback.
-logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 
 class WebViewer(Node):
@@ -91,7 +87,7 @@ class WebViewer(Node):
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
-        self._server.stop()
+        stop_page(self._server)
         super().destroy_node()
 
     def _build_page(self) -> None:

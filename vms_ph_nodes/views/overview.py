@@ -17,6 +17,8 @@ from .sankey import Sankey, quantity
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL, _LARGE = 1e-3, 5e-2
 
+_NOTHING = 1e-12  # J
+
 _GOOD, _FAIR, _BAD = "#007a53", "#9a6200", "#b3261e"
 _STATUS = {
     ControllerState.OK: "in control",
@@ -94,16 +96,6 @@ def verdict(power: Power) -> str:
     """Return as HTML whether energy is conserved, by the energy balance of a message."""
     energies = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
     moved = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
-    lost = abs(power.unaccounted_energy)
-    share = lost / moved if moved > 1e-12 else 0.0
-    if not moved > 1e-12:
-        colour, said = _GOOD, "Energy is conserved: nothing has moved yet"
-    elif share <= _SMALL:
-        colour, said = _GOOD, "Energy is conserved"
-    elif share <= _LARGE:
-        colour, said = _FAIR, "Energy is nearly conserved"
-    else:
-        colour, said = _BAD, "Energy is not accounted for"
     supplied = sum(energies)
     title = (
         "stored = supplied − dissipated + unaccounted, since the start or the last reset; "
@@ -113,10 +105,33 @@ def verdict(power: Power) -> str:
         f"{quantity(power.stored, 'J')} stored = {quantity(supplied, 'J')} supplied "
         f"− {quantity(power.dissipated_energy, 'J')} dissipated; "
         f"<b>{quantity(power.unaccounted_energy, 'J')} unaccounted</b>"
-        + (f" ({share:.0e} of what moved)" if moved > 1e-12 else "")
+        + share_of(power.unaccounted_energy, moved)
         + ("" if power.exact_energies else ", from samples")
     )
-    return f'{_badge(said, colour)}<div title="{title}" style="{_SMALL_TEXT}">{sums}</div>'
+    badge = conservation(power.unaccounted_energy, moved)
+    return f'{badge}<div title="{title}" style="{_SMALL_TEXT}">{sums}</div>'
+
+
+def conservation(unaccounted: float, moved: float) -> str:
+    """Return as HTML whether energy is conserved.
+
+    Args:
+        unaccounted: J.
+        moved: energy that was moved, J.
+    """
+    if not moved > _NOTHING:
+        return _badge("Energy is conserved: nothing has moved yet", _GOOD)
+    share = abs(unaccounted) / moved
+    if share <= _SMALL:
+        return _badge("Energy is conserved", _GOOD)
+    if share <= _LARGE:
+        return _badge("Energy is nearly conserved", _FAIR)
+    return _badge("Energy is not accounted for", _BAD)
+
+
+def share_of(unaccounted: float, moved: float) -> str:
+    """Return the share of the energy that was moved (J) in words; empty where nothing has."""
+    return f" ({abs(unaccounted) / moved:.0e} of what moved)" if moved > _NOTHING else ""
 
 
 def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStatus]) -> str:

@@ -6,6 +6,7 @@ A browser lets any web page open a connection to 127.0.0.1 and names the page in
 import contextlib
 import gzip
 import io
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,6 +21,9 @@ from vms_ph_dynamics import VmsPhError
 
 HOST = "127.0.0.1"  # reachable from this machine only
 
+
+# Browsers open and drop spare connections, for each of which websockets logs a traceback.
+logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 _TITLE = b"<title>Viser</title>"
 
@@ -66,6 +70,12 @@ def serve_page(
             "checked; install another version"
         )
     return server
+
+
+def stop_page(server: viser.ViserServer) -> None:
+    """Stop the server of a page, without its message about that."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
 
 
 @contextlib.contextmanager

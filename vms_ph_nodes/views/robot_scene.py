@@ -28,10 +28,27 @@ class RobotScene:
         missing: what cannot be drawn, with the reasons.
     """
 
-    def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        model: VMSModel,
+        description: str,
+        root: str = "/world/robot",
+        ghost: tuple[int, int, int] | None = None,
+    ) -> None:
+        """Add the robot to the scene.
+
+        Args:
+            server: of the page.
+            model: the robot.
+            description: its URDF.
+            root: name of the robot in the scene.
+            ghost: colour (red, green, blue) in which it is drawn transparent; None: its own.
+        """
+        self._root_frame = server.scene.add_frame(root, show_axes=False)
         tree = LinkTree(model.tree)
         self.root, self.end_effector = tree.root, model.end_effector
-        paths = {tree.root: f"/world/robot/{tree.root}"}
+        paths = {tree.root: f"{root}/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
         for edge in tree.edges:
@@ -51,15 +68,37 @@ class RobotScene:
                 corner = np.array([*itertools.product(*mesh.bounds.T)])
                 corners.setdefault(visual.link, []).append(_transformed(visual.pose, corner))
             quaternion = pin.Quaternion(visual.pose[:3, :3]).coeffs()
-            server.scene.add_mesh_trimesh(
-                f"{paths[visual.link]}/visual_{i}",
-                mesh,
-                position=visual.pose[:3, 3],
-                wxyz=np.roll(quaternion, 1),
-            )
+            name = f"{paths[visual.link]}/visual_{i}"
+            pose: dict[str, Any] = {
+                "position": visual.pose[:3, 3],
+                "wxyz": np.roll(quaternion, 1),
+            }
+            if ghost is None:
+                server.scene.add_mesh_trimesh(name, mesh, **pose)
+            else:
+                vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
+                server.scene.add_mesh_simple(
+                    name, vertices, faces, color=ghost, opacity=0.3, cast_shadow=False, **pose
+                )
 
         self._model, self._corners = model, corners
         self._parents = {edge.child: edge.parent for edge in tree.edges}
+
+    def remove(self) -> None:
+        """Take the robot from the scene."""
+        self._root_frame.remove()
+
+    def configure(self, q: Array) -> None:
+        """Place all links as in a configuration (nq,)."""
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        placements = {link: d.placement(link) for link in self._frames}
+        for link, handle in self._frames.items():
+            above = self._parents.get(link)
+            pose = pin.SE3(placements[link])
+            if above is not None:
+                pose = pin.SE3(placements[above]).actInv(pose)
+            handle.position = pose.translation
+            handle.wxyz = np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
 
     def root_place(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""

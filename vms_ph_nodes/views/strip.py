@@ -12,7 +12,7 @@ _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
 
 # The palette of Okabe and Ito, which colour-blind readers tell apart.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _INK = {False: "#333333", True: "#dddddd"}
 _GRID = {False: "#e5e5e5", True: "#444444"}
 
@@ -98,7 +98,7 @@ class Strip:
             viser.uplot.Series(label="t"),
             *(
                 viser.uplot.Series(label=label, stroke=colour, width=2)
-                for label, colour in zip(self._labels, cycle(_COLOURS), strict=False)
+                for label, colour in zip(self._labels, cycle(COLOURS), strict=False)
             ),
         )
 
