@@ -1,6 +1,7 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .node.health import TOPIC, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
 from .robot.commands import Commands
+from .robot.recording import Recording
 from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
@@ -32,6 +34,7 @@ with errors_in_one_sentence():
         from .views.marker_scene import MarkerScene
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
+        from .views.pull import Pull
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
         from .views.viewpoint import Chase, viewpoint
@@ -65,7 +68,9 @@ class WebViewer(Node):
         self._name_of_robot = ""
         self._server = serve_page(port, declare(self, "allowed_origins"), self._title)
         self._commands = None if declare(self, "view_only") else Commands(self)
+        self._recording = Recording(Path(declare(self, "recordings")))
         self._controls: Controls | None = None
+        self._pull: Pull | None = None
         self._has_gains = False
         self._scene: RobotScene | None = None
         self._chase: Chase | None = None
@@ -87,6 +92,7 @@ class WebViewer(Node):
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
+        self._recording.end()
         stop_page(self._server)
         super().destroy_node()
 
@@ -183,9 +189,21 @@ class WebViewer(Node):
             self._controls.remove()
         frame = inertial_frame(model, LinkTree(model.tree).root)
         self._controls = Controls(
-            self._server, self._control_tab, self._commands, model, frame, self._target
+            self._server,
+            self._control_tab,
+            self._commands,
+            model,
+            frame,
+            self._target,
+            self._recording,
         )
         self._has_gains = False
+        assert self._scene is not None
+        self._pull = Pull(self._server, model, self._scene, self._commands, self._shift)
+
+    def _shift(self) -> Array:
+        """Return by how much the world is moved in the view, (3,) m."""
+        return np.zeros(3) if self._chase is None else self._chase.shift
 
     def _target(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
@@ -246,6 +264,8 @@ class WebViewer(Node):
             self._follow()
             for link, pose in poses.items():
                 self._scene.place(link, pose)
+            if self._pull is not None:
+                self._pull.draw()
             if self._markers is not None:
                 self._marker_scene.show(self._markers)
                 self._markers = None

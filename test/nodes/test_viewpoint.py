@@ -14,6 +14,7 @@ from vms_ph_io.robot_settings import RobotSettings
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
+from vms_ph_nodes.views.pull import point_efforts  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 from vms_ph_nodes.views.strip import Strip  # noqa: E402
 from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
@@ -90,6 +91,32 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
     # The robot is at most the free distance away from the middle.
     np.testing.assert_allclose(chase.shift, [0.4 * view.size - 10.0, 0.0, 0.0])
     assert not chase.step(np.array([np.nan, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("robot", ["panda", "hextilt"])
+def test_dragging_a_link_acts_like_a_force_at_the_point_that_is_held(
+    robot: str, server: Any
+) -> None:
+    settings = RobotSettings(robot)
+    description = settings.description()
+    model = settings.model(description)
+    scene = RobotScene(server, model, description, "/pulled")
+    q = model.random_configuration(np.random.default_rng(3))
+    scene.configure(q)
+    d = model.evaluate(q, np.zeros(model.nv))
+    force = np.array([3.0, -2.0, 5.0])
+    for link in (scene.links[-1], scene.links[len(scene.links) // 2], scene.root):
+        pose = d.placement(link)
+        point = pose[:3, 3] + pose[:3, :3] @ [0.1, 0.02, -0.05]
+        found = point_efforts(model, scene, link, point, force)
+        jacobian = d.jacobian(link)
+        local = pose[:3, :3].T @ force
+        wrench = np.concatenate([local, np.cross([0.1, 0.02, -0.05], local)])
+        expected = jacobian.T @ wrench
+        torques = [found.torques.get(name, 0.0) for name in model.joint_names]
+        base = () if found.base is None else found.base
+        np.testing.assert_allclose([*base, *torques], expected, atol=1e-6)
+    scene.remove()
 
 
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:

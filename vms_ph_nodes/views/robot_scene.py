@@ -26,6 +26,7 @@ class RobotScene:
         root: the root link.
         end_effector: the frame of the end effector.
         missing: what cannot be drawn, with the reasons.
+        meshes: what is drawn of every link.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class RobotScene:
             paths[edge.child] = f"{paths[edge.parent]}/{edge.child}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
         self.missing: list[str] = []
+        self.meshes: dict[str, list[Any]] = {}
         corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
             if visual.link not in paths:  # it carries the joint of the base
@@ -74,7 +76,8 @@ class RobotScene:
                 "wxyz": np.roll(quaternion, 1),
             }
             if ghost is None:
-                server.scene.add_mesh_trimesh(name, mesh, **pose)
+                drawn = server.scene.add_mesh_trimesh(name, mesh, **pose)
+                self.meshes.setdefault(visual.link, []).append(drawn)
             else:
                 vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
                 server.scene.add_mesh_simple(
@@ -131,13 +134,23 @@ class RobotScene:
         link = next((name for name in self._frames if joint(name) == joint(frame)), link)
         d = self._model.evaluate(self._model.neutral_configuration(), np.zeros(self._model.nv))
         pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
-        above: str | None = link
-        while above is not None:
+        pose = self.world_pose(link) * pose
+        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of the links."""
+        return tuple(self._frames)
+
+    def world_pose(self, link: str) -> pin.SE3:
+        """Return the pose of a link in the inertial frame as it is drawn."""
+        pose, above = pin.SE3.Identity(), link
+        while above:
             handle = self._frames[above]
             turn = pin.Quaternion(*handle.wxyz.tolist()).matrix()
             pose = pin.SE3(turn, np.array(handle.position)) * pose
-            above = self._parents.get(above)
-        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+            above = self._parents.get(above, "")
+        return pose
 
     def place(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""
