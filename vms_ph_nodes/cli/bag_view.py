@@ -11,7 +11,11 @@ _SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
 def view(
-    given: list[Path], robot: dict[str, str], port: int, allowed: str, seconds: float = float("inf")
+    given: list[Path],
+    robot: dict[str, str],
+    port: int,
+    allowed: str,
+    speed: str,
 ) -> None:
     """Serve the page until Ctrl-C.
 
@@ -20,14 +24,14 @@ def view(
         robot: settings of the robot that was recorded; empty: that of the recording.
         port: on 127.0.0.1.
         allowed: origins besides the page's own.
-        seconds: after which it ends.
+        speed: in times of real time.
 
     Raises:
         VmsPhError: there is no recording, or the port is in use.
     """
     try:
         from ..views.page_server import HOST, serve_page, stop_page
-        from ..views.replay import Replay
+        from ..views.replay import SPEEDS, Replay
     except ModuleNotFoundError as error:
         raise VmsPhError(f"the web page requires {error.name}: pip install 'vms-ph[web]'") from None
     from vms_ph_io.audit import audit_recording
@@ -41,19 +45,21 @@ def view(
         model, description = recorded_robot(recording, robot)
         return RecordedRun(path, audit_recording(recording, model), description)
 
+    if speed not in SPEEDS:
+        raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
     runs = recordings(given)
     server = serve_page(port, allowed, lambda: "replay – vms_ph")
     with tempfile.TemporaryDirectory(prefix="vms_ph_uploads_") as folder:
         try:
-            replay = Replay(
-                server, runs, load, Path(folder), compare=runs == given and len(runs) == 2
-            )
+            compare = runs == given and len(runs) == 2
+            replay = Replay(server, runs, load, Path(folder), compare, speed)
             print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
-            begin = last = time.monotonic()
-            while last - begin < seconds:
+            last = time.monotonic()
+            while True:
                 time.sleep(1.0 / _HZ)
                 now = time.monotonic()
-                replay.step(now - last)
+                if server.get_clients():
+                    replay.step(now - last)
                 last = now
         except KeyboardInterrupt:
             pass

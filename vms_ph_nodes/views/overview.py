@@ -19,7 +19,7 @@ _SMALL, _LARGE = 1e-3, 5e-2
 
 _NOTHING = 1e-12  # J
 
-_GOOD, _FAIR, _BAD = "#007a53", "#9a6200", "#b3261e"
+_GOOD, _FAIR, _BAD = "#007a53", "#b86200", "#c62f26"
 _STATUS = {
     ControllerState.OK: "in control",
     ControllerState.SATURATED: "at a limit",

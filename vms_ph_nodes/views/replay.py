@@ -22,7 +22,7 @@ from .viewpoint import Chase, viewpoint
 
 _GHOST = (213, 94, 0)
 _NONE = "none"
-_SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _PICTURES_HZ = 5.0
 _PANEL = 400.0
@@ -44,6 +44,7 @@ class Replay:
         load: Load,
         uploads: Path,
         compare: bool = False,
+        speed: str = "1",
     ) -> None:
         """Build the page, with the first of the runs.
 
@@ -53,6 +54,7 @@ class Replay:
             load: reads and audits one of them.
             uploads: folder for recordings that are sent to the page.
             compare: show the second of the runs as a ghost.
+            speed: of SPEEDS, in times of real time.
         """
         self._server, self._load, self._uploads = server, load, uploads
         self._files = {_label(path): path for path in runs}
@@ -67,6 +69,7 @@ class Replay:
         self._lock = threading.RLock()
         self._world = server.scene.add_frame("/world", show_axes=False)
         self._build()
+        self._speed.value = speed
         server.on_client_connect(self._face)
         self._open(next(iter(self._files), ""))
         if compare:
@@ -111,7 +114,7 @@ class Replay:
         self._compared = gui.add_dropdown("compare with", (_NONE, *names))
         self._playing = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
-        self._speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
+        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
         self._loop = gui.add_checkbox("loop", initial_value=True)
         self._jump = gui.add_dropdown("jump to", (_NONE,))
         self._picture = gui.add_html("")
@@ -203,6 +206,8 @@ class Replay:
             if self._ghost is not None:
                 self._ghost.remove()
                 self._ghost = None
+            if self._run is None:
+                return  # the page says why there is none
             self._other = None if name == _NONE else self._read(name)
             if self._other is not None:
                 self._ghost = RobotScene(
@@ -210,7 +215,7 @@ class Replay:
                     "/world/ghost", _GHOST,
                 )  # fmt: skip
             self._drawn = -1.0
-            if self._run is not None and (name == _NONE or self._other is not None):
+            if name == _NONE or self._other is not None:
                 self._tell()
                 self._plot()
 
