@@ -17,6 +17,7 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.structure import PORTS
+from vms_ph_io import robots
 from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law
 
 from .messages.conversions import NANOSECONDS, from_stamp
@@ -46,6 +47,7 @@ with errors_in_one_sentence():
 
 _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
+_PLOTS_EVERY = 2  # pictures
 
 # Width of the panel, pixels.
 _PANEL = 400.0
@@ -72,6 +74,7 @@ class WebViewer(Node):
         self._controls: Controls | None = None
         self._pull: Pull | None = None
         self._has_gains = False
+        self._pictures = 0
         self._scene: RobotScene | None = None
         self._chase: Chase | None = None
         self._root_place = (0.0, 0.0, 0.0)
@@ -216,6 +219,12 @@ class WebViewer(Node):
         if controls is not None and self._commands is not None and not self._has_gains:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
 
+    def _show_robots(self) -> None:
+        controls = self._controls
+        if controls is None or self._commands is None or not self._commands.robot_can_be_chosen:
+            return
+        controls.offer_robots(robots.names(), str(self.get_parameter("robot").value))
+
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
@@ -288,9 +297,12 @@ class WebViewer(Node):
         if not self._server.get_clients():
             return
         self._show_gains()
+        self._show_robots()
         self._overview.draw(self._health.disagreement)
-        for strip in (self._energy, self._power, self._error):
-            strip.draw()
+        self._pictures += 1
+        if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
+            for strip in (self._energy, self._power, self._error):
+                strip.draw()
 
 
 def main() -> None:

@@ -135,8 +135,9 @@ def record(folder: str, name: str, *words: str, seconds: float = 8.0, flight: st
 
 def of_replay(out: Path, folder: str) -> None:
     """Make the pictures of recorded runs."""
-    record(folder, "first", "panda", "push_period:=1.0")
-    record(folder, "second", "panda", "push_period:=1.5")
+    record(folder, "first", "panda", "push_period:=1.0", seconds=16.0)
+    aside = "{pose: {position: {x: 0.45, y: 0.25, z: 0.6}, orientation: {x: 1.0, w: 0.0}}}"
+    record(folder, "second", "panda", flight=aside, seconds=16.0)
     flight = "{header: {frame_id: odom}, pose: {position: {x: 0.4, z: 0.3}}}"
     record(folder, "flight", "hextilt", flight=flight)
     with page(folder, "bag", "view", "first", "second") as shown:

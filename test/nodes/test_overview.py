@@ -93,10 +93,10 @@ def _bands(svg: str) -> list[tuple[float, float]]:
 
 def test_bands_are_as_wide_as_the_power_and_begin_where_they_were() -> None:
     sankey = Sankey()
-    assert _bands(sankey.draw(_flow(10.0), "robot"))[0][1] == 70.0
+    assert _bands(sankey.draw(_flow(10.0), "robot"))[0][1] == 52.0
     before, now = _bands(sankey.draw(_flow(5.0), "robot"))[0]
-    assert before == 70.0
-    assert 35.0 <= now < 40.0  # the scale falls slowly
+    assert before == 52.0
+    assert 26.0 <= now < 30.0  # the scale falls slowly
 
 
 @pytest.mark.parametrize(("watts", "sign"), [(3.0, -1.0), (-3.0, 1.0)])

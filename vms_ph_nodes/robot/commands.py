@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
@@ -19,6 +20,9 @@ from vms_ph_dynamics.arrays import Array
 
 from ..messages.conversions import NANOSECONDS
 from ..messages.frames import tool_topic
+
+ROBOT_TOPIC = "/vms_ph/robot"
+"""Topic on which ``vms-ph page`` is told another bundled robot."""
 
 Reply = Callable[[str], None]
 """Receives what became of a command: a sentence, empty where it succeeded."""
@@ -72,6 +76,7 @@ class Commands:
             for topic in (wrench_topic(""), wrench_topic("base"))
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
+        self._robot = node.create_publisher(String, ROBOT_TOPIC, 10)
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
         self._pulling: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
@@ -153,6 +158,15 @@ class Commands:
     def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
         self._pulling = efforts
+
+    @property
+    def robot_can_be_chosen(self) -> bool:
+        """Whether somebody waits for the choice of a robot."""
+        return bool(self._robot.get_subscription_count())
+
+    def choose_robot(self, name: str) -> None:
+        """Choose another bundled robot."""
+        self._todo.put(lambda: self._robot.publish(String(data=name)))
 
     def set_speed(self, factor: float, reply: Reply) -> None:
         """Set the ratio of simulated to real time."""

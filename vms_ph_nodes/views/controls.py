@@ -9,7 +9,7 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..robot.commands import Commands, Gain, Reply, wrench_topic
+from ..robot.commands import ROBOT_TOPIC, Commands, Gain, Reply, wrench_topic
 from ..robot.recording import Recording
 
 _END_EFFECTOR, _BASE = "end effector", "base"
@@ -48,6 +48,7 @@ class Controls:
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
         self._recording = recording
+        self._offers_robots = False
         self._handle: Any = None
         with tab:
             self._folders = [
@@ -206,6 +207,28 @@ class Controls:
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
             )
             self._commands.refer(handle.position, handle.wxyz, self._frame)
+
+    def offer_robots(self, names: tuple[str, ...], present: str) -> None:
+        """Add a list of robots to choose from; called again, it does nothing."""
+        if self._offers_robots:
+            return
+        self._offers_robots = True
+        gui = self._server.gui
+        with self._tab, gui.add_folder("Robot", order=-1.0) as folder:
+            chosen = gui.add_dropdown(
+                "robot", names, initial_value=present if present in names else names[0]
+            )
+            said = gui.add_markdown("The page begins anew with another robot.")
+        self._folders.append(folder)
+
+        @chosen.on_update
+        def _(_: Any) -> None:
+            self._say(
+                said,
+                f"ros2 topic pub --once {ROBOT_TOPIC} std_msgs/msg/String "
+                f"'{{data: {chosen.value}}}'",
+            )
+            self._commands.choose_robot(chosen.value)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""

@@ -9,11 +9,11 @@ from math import isfinite
 
 from .energy_flow import Flow, Stream
 
-_WIDTH, _ROW, _TOP = 380.0, 31.0, 16.0
+_WIDTH, _ROW, _TOP = 380.0, 31.0, 24.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 
 # Width of all bands of a side at full scale, and least width of a band, pixels.
-_FULL, _LEAST = 70.0, 0.6
+_FULL, _LEAST = 52.0, 0.6
 
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
 _SPEED, _PERIOD = 90.0, 16.0
