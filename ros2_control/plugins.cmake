@@ -1,5 +1,6 @@
 # The plugins of ros2_control over native/; included by the package where ros2_control is found.
 find_package(nav_msgs REQUIRED)
+find_package(rosgraph_msgs REQUIRED)
 find_package(tf2_msgs REQUIRED)
 
 # A Pinocchio from a Python wheel is named by its prefix. It is searched after the packages of ROS,
@@ -44,7 +45,8 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${interfaces_target}
-  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${tf2_msgs_TARGETS}
+  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${rosgraph_msgs_TARGETS}
+  ${sensor_msgs_TARGETS} ${std_msgs_TARGETS} ${tf2_msgs_TARGETS}
   vms_ph_native vms_ph_python_host vms_ph_gravity_compensating_fallback)
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
@@ -77,7 +79,7 @@ if(BUILD_TESTING)
     ament_add_gmock(robot_broadcaster ros2_control/test/robot_broadcaster_test.cpp TIMEOUT 120)
     if(TARGET robot_broadcaster)
       target_link_libraries(robot_broadcaster controller_interface::controller_interface
-        pluginlib::pluginlib ${interfaces_target})
+        pluginlib::pluginlib ${interfaces_target} ${rosgraph_msgs_TARGETS})
     endif()
   endif()
   find_package(ament_cmake_pytest QUIET)

@@ -58,6 +58,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_decoupled_vms(module);
   bind_task_space(module);
   bind_guard(module);
+  bind_held_impedance(module);
   bind_integrators(module);
   bind_closed_loop(module);
 }

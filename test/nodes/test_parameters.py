@@ -35,6 +35,7 @@ PARTS = {
     "simulator": (
         "simulator",
         "robot/effort_bounds",
+        "robot/engine",
         "robot/external_efforts",
         "robot/disturbances",
         "robot/robot_publishers",
@@ -42,8 +43,9 @@ PARTS = {
     ),
     "controller": ("controller", "node/managed"),
     "energy_guard": ("energy_guard",),
-    "energy_monitor": ("energy_monitor",),
+    "energy_monitor": ("energy_monitor", "robot/live_identification"),
     "marker_publisher": ("marker_publisher",),
+    "reference_marker": ("reference_marker",),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("joint_heat",),
     "robot": (),

@@ -82,7 +82,7 @@ def audit(
         read = read_recording(recording, columns=columns, topics=topics, progress=bar.show)
         given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
                  "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
-        model, description = _model(read, given)
+        model, description = recorded_robot(read, given)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -152,7 +152,7 @@ def _tell_certificate(found: "RecordedCertificate", out: Path | None, as_json: b
         raise typer.Exit(1)
 
 
-def _model(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
+def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
     """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
     from vms_ph_io.robot_settings import RobotSettings

@@ -17,6 +17,7 @@ EXECUTABLES = (
     "energy_guard",
     "energy_monitor",
     "marker_publisher",
+    "reference_marker",
     "joint_heat",
     "model_server",
     "bag_recorder",
