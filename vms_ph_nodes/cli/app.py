@@ -20,6 +20,7 @@ from . import (
     plot,
     reproduce,
     run,
+    scene,
     service,
     sweep,
     topic,
@@ -82,5 +83,6 @@ def make_app() -> typer.Typer:
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
     app.command("sweep")(sweep.sweep)
+    app.command("scene")(scene.scene)
     app.command("native")(native.native)
     return app
