@@ -116,7 +116,7 @@ class Chromium:
         self._calls += 1
         self._socket.send(json.dumps({"id": self._calls, "method": method, "params": arguments}))
         while True:
-            message = json.loads(self._socket.recv(timeout=60.0))
+            message = json.loads(self._socket.recv(timeout=180.0))
             entry = message.get("params", {}).get("entry", {})
             if entry.get("level") == "error":
                 self.errors.append(entry["text"])

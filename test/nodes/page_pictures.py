@@ -22,11 +22,10 @@ from chromium import Chromium
 from PIL import Image
 
 from vms_ph_io import robots
+from vms_ph_io.bag import bag_info
 
 _COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()"]
 _PANEL = 402  # width of the panel, pixels
-_COLOURS = 128  # of a picture
-_BEGUN = 200_000  # size of a bag that has begun, bytes
 
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
@@ -39,7 +38,7 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
         port = probe.getsockname()[1]
     place = ["--port", str(port)] if words[0] == "bag" else ["web:=true", f"port:={port}"]
     # A domain of its own: nothing else that runs here is seen.
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(100, 200))}
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(1, 99))}
     program = subprocess.Popen(
         [*_COMMAND, *words, *place], env=environment, cwd=folder, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -68,9 +67,14 @@ def picture(shown: Chromium) -> Image.Image:
     return Image.fromarray(np.round(255 * shown.picture()).astype(np.uint8))
 
 
+def few(image: Image.Image, colours: int) -> Image.Image:
+    """Return a picture with few colours, among which those of small areas are kept."""
+    return image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
 def save(image: Image.Image, file: Path) -> None:
     """Write a picture with few colours."""
-    image.quantize(_COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    few(image, 256).save(file, optimize=True)
     print(file, f"{file.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
@@ -82,7 +86,7 @@ def moving(shown: Chromium, file: Path, begin: float, end: float, pictures: int 
         shown.fill(_TIME, f"{time_shown:.2f}")
         time.sleep(0.5)
         whole = Image.fromarray(np.round(255 * shown.picture()).astype(np.uint8))
-        frames.append(whole.resize((720, 432)).quantize(64, dither=Image.Dither.NONE))
+        frames.append(few(whole.resize((720, 432)), 128))
     length = max(20, round(1000.0 * (end - begin) / pictures))
     frames[0].save(
         file, save_all=True, append_images=frames[1:], duration=length, loop=0, optimize=True
@@ -115,31 +119,40 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
     save(whole, out / "page-robots.png")
 
 
-def record(folder: str, name: str, *words: str, seconds: float = 8.0, flight: str = "") -> None:
-    """Record a run; ``flight`` is a reference pose that is commanded after a while."""
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(100, 200))}
+def record(folder: str, name: str, *words: str, seconds: float, flight: str = "") -> None:
+    """Record a run; ``flight`` is a reference pose that is commanded early in it."""
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(1, 99))}
     run = subprocess.Popen(
         [*_COMMAND, "launch", *words, "record:=true", f"bag:={name}"],
         cwd=folder, env=environment, start_new_session=True,
     )  # fmt: skip
-    bag = Path(folder, name)
-    while not any(file.stat().st_size > _BEGUN for file in bag.glob("*.mcap")):
-        time.sleep(0.5)
+    await_samples(Path(folder, name), 50)
     if flight:
         pose = ["/controller/reference_pose", "geometry_msgs/msg/PoseStamped", flight]
         subprocess.run([*_COMMAND, "topic", "pub", "--once", *pose], env=environment, check=True)
-    time.sleep(seconds)
+    await_samples(Path(folder, name), round(100 * seconds))
     os.killpg(run.pid, signal.SIGINT)
     run.wait(60.0)
 
 
+def await_samples(bag: Path, count: int) -> None:
+    """Wait until a bag has so many joint states, of which there are 100 a second."""
+    while True:
+        time.sleep(1.0)
+        if not any(bag.glob("*.mcap")):
+            continue
+        numbers = {each.topic.name: each.message_count for each in bag_info(bag).topics}
+        if numbers.get("/joint_states", 0) >= count:
+            return
+
+
 def of_replay(out: Path, folder: str) -> None:
     """Make the pictures of recorded runs."""
-    record(folder, "first", "panda", "push_period:=1.0", seconds=16.0)
+    record(folder, "first", "panda", "push_period:=1.0", seconds=3.0)
     aside = "{pose: {position: {x: 0.45, y: 0.25, z: 0.6}, orientation: {x: 1.0, w: 0.0}}}"
-    record(folder, "second", "panda", flight=aside, seconds=16.0)
+    record(folder, "second", "panda", flight=aside, seconds=3.0)
     flight = "{header: {frame_id: odom}, pose: {position: {x: 0.4, z: 0.3}}}"
-    record(folder, "flight", "hextilt", flight=flight)
+    record(folder, "flight", "hextilt", flight=flight, seconds=4.5)
     with page(folder, "bag", "view", "first", "second") as shown:
         shown.await_text("Energies over the run", 120.0)
         time.sleep(10.0)
@@ -147,8 +160,8 @@ def of_replay(out: Path, folder: str) -> None:
         time.sleep(3.0)
         save(picture(shown), out / "page-replay.png")
     for run, name, (begin, end) in (
-        ("first", "push", (1.0, 2.4)),
-        ("flight", "flight", (0.5, 5.0)),
+        ("first", "push", (0.9, 1.9)),
+        ("flight", "flight", (0.4, 4.4)),
     ):
         with page(folder, "bag", "view", run) as shown:
             shown.resize(900, 540)
