@@ -76,6 +76,12 @@ def test_a_load_in_the_hand_is_published_with_its_interval(monitored: Monitored)
     end = time.monotonic() + 20.0
     while monitored.driver.count_subscribers("joint_states") == 0 and time.monotonic() < end:
         monitored.spin(0.05)
+    # A driver without efforts tells nothing: no effort is not zero effort.
+    mute = JointState(name=list(model.joint_names), position=samples.q[0].tolist())
+    mute.header.stamp = to_stamp(begin - 1_000_000_000)
+    monitored.joints.publish(mute)
+    monitored.spin(0.6)
+    assert "no efforts" in monitored.told[-1]["identification"]
     for k in range(int(SECONDS * 250)):
         message = JointState(
             name=list(model.joint_names),

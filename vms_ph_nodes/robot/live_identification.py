@@ -26,7 +26,7 @@ class LiveIdentifier:
     ends with the process.
 
     Attributes:
-        disabled: why nothing is identified, or empty.
+        disabled: why nothing is identified now, or empty.
         result: what is believed, with the stamp in ns of the last motion that was used; None while
             too little has moved.
     """
@@ -43,6 +43,7 @@ class LiveIdentifier:
         self._estimator: LiveIdentification | None = None
         self._origin: int | None = None
         self._ended = threading.Event()
+        self._failed = ""
 
     def begin(self, model: VMSModel) -> None:
         """Begin for a robot; one whose energy the estimator does not know disables it."""
@@ -62,6 +63,9 @@ class LiveIdentifier:
         """Keep a motion."""
         if self._estimator is None:
             return
+        self.disabled = self._missing(motion)
+        if self.disabled:
+            return
         stamp = from_stamp(motion.stamp)
         if self._origin is None:
             self._origin = stamp
@@ -76,6 +80,16 @@ class LiveIdentifier:
         t = (stamp - self._origin) / NANOSECONDS
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
 
+    def _missing(self, motion: RobotMotion) -> str:
+        """Return which works are unknown, without which nothing must be claimed; or empty."""
+        if self._failed:
+            return self._failed
+        if not motion.torque.any():
+            return "the joint states have no efforts"
+        if self._model.b and motion.wrench_base is None:
+            return "no vms_ph/wrench_base: what the base exchanges is unknown"
+        return ""
+
     def end(self) -> None:
         """End the thread."""
         self._ended.set()
@@ -87,7 +101,7 @@ class LiveIdentifier:
             try:
                 found = estimator.update()
             except np.linalg.LinAlgError as error:
-                self.disabled = f"the estimator failed: {error}"
+                self._failed = f"the estimator failed: {error}"
                 return
             if found is not None and self._origin is not None:
                 self.result = self._origin + round(found.t * NANOSECONDS), found

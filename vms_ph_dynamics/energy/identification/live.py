@@ -101,6 +101,7 @@ class LiveIdentification:
         # The estimates of the latest updates: a change is seen as their error of prediction.
         self._earlier: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
+        self._usual = 1.0
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; its quantities are those of the model, efforts as they were measured."""
@@ -156,8 +157,11 @@ class LiveIdentification:
         if new.size < 10:
             return
         friction = [k for name, at in self._groups.items() if name != PAYLOAD for k in at]
-        change = change_of(windows.chosen(new), found, size, {**self._groups, FRICTION: friction})
+        change, misfit = change_of(
+            windows.chosen(new), found, size, {**self._groups, FRICTION: friction}, self._usual
+        )
         if change is None:
+            self._usual += 0.3 * (misfit - self._usual)
             return
         name, at = change
         begin = int(new[0]) + at

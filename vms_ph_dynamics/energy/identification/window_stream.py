@@ -2,17 +2,19 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ...arrays import Array
 from ...model import VMSModel
-from ..path import smoothed_velocity, steps
+from ..clock import clock_of
+from ..path import steps
 from ..regressor import EnergyRegressor
 from ..samples import MotionSamples
 from .unknowns import Unknown
-from .windows import Motion, Windows, balance, window_edges
+from .windows import Motion, Windows, balance, motion_of, window_edges
 
 _MARGIN = 24  # samples on either side of the windows, for velocities from positions
 _GAP = 0.2  # s without a sample, after which the balance begins anew
@@ -89,9 +91,10 @@ class WindowStream:
         last = len(kept) - _MARGIN
         if first == 0:
             first = _MARGIN
-        if last - first < 10:
+        if last - first < 20:
             return []
-        motion = self._motion()
+        motion, places = self._motion()
+        first, last = (int(k) for k in np.searchsorted(places, (first, last)))
         edges = first + window_edges(motion.samples.t[first:last], self._length)
         if len(edges) < 2:
             return []
@@ -107,14 +110,22 @@ class WindowStream:
         )
         self.effort = np.sqrt(np.mean(motion.effort**2, axis=0))
         self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))
-        start = max(int(edges[-1]) - _MARGIN, 0)
-        self._kept, self._first = kept[start:], int(edges[-1]) - start
+        ends = places[edges]
+        start = max(int(ends[-1]) - _MARGIN, 0)
+        self._kept, self._first = kept[start:], int(ends[-1]) - start
+        # The stamps, by which windows with an end in common know each other.
+        stamps = np.array([kept[k].t for k in ends])
+        windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
         begins = edges[:-1].astype(np.intp)
         moved = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
         moves = moved > _SLOWEST * (windows.end - windows.begin)
         return [windows.chosen(moves)] if moves.any() else []
 
-    def _motion(self) -> Motion:
+    def _motion(self) -> tuple[Motion, npt.NDArray[np.intp]]:
+        """Return the motion of the samples that are kept, and the indices of those it has.
+
+        Samples that repeat the one before are left out.
+        """
         kept, model = self._kept, self._model
         samples = MotionSamples(
             np.array([s.t for s in kept]),
@@ -123,8 +134,9 @@ class WindowStream:
             np.array([s.torque for s in kept]),
             {port: np.array([s.wrenches[port] for s in kept]) for port in kept[0].wrenches},
         )
+        motion = motion_of(model, samples)
+        if len(motion.samples) == len(samples):
+            return motion, np.arange(len(samples))
         step = steps(model, samples.q)
-        place = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
-        v = smoothed_velocity(samples.t, place)[0]
-        effort = 0.5 * (samples.torque[1:] + samples.torque[:-1])
-        return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :])
+        clock = clock_of(samples.t, step, samples.v)
+        return motion, np.flatnonzero(np.concatenate([[True], np.diff(clock.t) > 0.0]))

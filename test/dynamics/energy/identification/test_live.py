@@ -125,6 +125,24 @@ def test_it_is_the_identification_of_the_whole_recording_where_nothing_changes()
     assert live.changed is None
 
 
+def test_a_logger_that_repeats_samples_does_no_harm() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    samples = recording(model, truth, np.random.default_rng(4))
+    # Every twelfth period the logger writes the state of the one before, as on a real Panda.
+    index = np.arange(2000)
+    index[::12] = np.maximum(index[::12] - 1, 0)
+    stamps = 0.004 * np.arange(2000)
+    repeated = MotionSamples(
+        stamps, samples.q[index], samples.v[index], samples.torque[index], samples.wrenches
+    )
+    found = _feed(LiveIdentification(model), repeated, 0.0, 8.0)[-1]
+    mass = found["payload_mass"]
+    assert mass.contains(truth.values["payload_mass"])
+    assert mass.high - mass.low < 0.3  # type: ignore[operator]
+    assert found.changed is None
+
+
 def test_what_does_not_move_is_not_claimed() -> None:
     model = robots.load("panda")
     truth = random_truth(model, np.random.default_rng(4), 1.5)
