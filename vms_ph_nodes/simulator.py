@@ -3,9 +3,11 @@
 from typing import Protocol
 
 from builtin_interfaces.msg import Time
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
@@ -91,6 +93,7 @@ class Simulator(ManagedNode):
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
+        self.add_on_set_parameters_callback(self._on_parameters)
         # A group of its own: a request that waits for its steps must not keep others waiting.
         group = ReentrantCallbackGroup()
         self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
@@ -227,6 +230,13 @@ class Simulator(ManagedNode):
         now = self._steady.now().nanoseconds
         self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
         self._ticks = self.simulation.steps // self._steps_per_tick
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name == "real_time_factor":
+                self._speed = float(parameter.value)
+                self._resume_time()
+        return SetParametersResult(successful=True)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite
 from typing import Any, Protocol
 
@@ -164,7 +165,7 @@ class Simulation:
             self._friction = None
         stops = JointStops(form)
         self._stops = stops if joint_stops and stops.exist else None
-        self._loop: tuple[Any, Any] | None = None
+        self._loop: Any = None
         self.resets = -1
         self.reset()
 
@@ -232,30 +233,35 @@ class Simulation:
             self._acting = self._efforts()
 
     def _advance_in_cpp(self, steps: int, external: External) -> int:
-        """Integrate steps with the law in C++ and return their number, zero where it cannot be.
+        """Integrate steps in C++ and return their number, zero where it cannot be.
 
-        The loop ends before a step that fails, which is left to the schemes in Python.
+        A control with a law in C++ is not called meanwhile, any other one after every step. The
+        loop ends before a step that fails, which is left to the schemes in Python.
         """
-        law = getattr(self._control, "in_cpp", None)
-        stepper, wrench = self._stepper, self._external.wrench_end_effector
+        control, stepper = self._control, self._stepper
+        wrench = self._external.wrench_end_effector
         if (
-            law is None
+            control is None
             or steps < 2
             or not isinstance(stepper, CompiledStepper)
             or self._held_friction is not None
             or (self._stops is not None and self._stops.near(self._q, self._v, steps * self.dt))
             or self._external.wrench_tools
             or not (wrench is None or self._external.in_tool_axes)
-            or (found := law()) is None
         ):
             return 0
-        guard, reference = found
-        if self._loop is None or self._loop[0] is not guard:
-            self._loop = guard, stepper.closed_loop(guard)
+        if self._loop is None:
+            self._loop = stepper.closed_loop()
+        law = getattr(control, "in_cpp", None)
+        found = None if law is None else law()
+        if found is None:
+            run = partial(self._loop.run_function, control)
+        else:
+            run = partial(self._loop.run, found[0], *found[1])
         outside = self._external
         b = self._form.model.b
         done = stepper.run_loop(
-            self._loop[1],
+            run,
             self._solver_state,
             Ports(
                 outside.torque,
@@ -264,7 +270,6 @@ class Simulation:
                 friction=self._friction,
             ),
             self._command,
-            reference,
             (0.0, self.dt, self._steps, steps),
         )
         if done.steps == 0:
@@ -275,6 +280,8 @@ class Simulation:
         for name, energy in done.result.supplied.items():
             self._port_energy[name] += energy
         self._dissipated += done.result.dissipated
+        if done.error is not None:
+            raise done.error
         self._before = self._with_external(*done.before)
         if done.steps == steps:
             self._external = external

@@ -15,6 +15,7 @@ from . import (
     native,
     new,
     node,
+    page,
     param,
     plot,
     reproduce,
@@ -73,6 +74,7 @@ def make_app() -> typer.Typer:
         ("ephs", ephs),
     ):
         app.add_typer(module.app, name=name)
+    app.command("page")(page.page)
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)
