@@ -1,7 +1,8 @@
 """The ROS nodes and the vms-ph command line.
 
 Every module at this level is an executable: a node, two nodes in one process (closed_loop), or a
-program for launch files (describe, check_settings). The folders hold what the executables share:
+program for launch files (describe, check_settings, scene_model). The folders hold what the
+executables share:
 
 - ``messages``: conversion between ROS messages and arrays, energies and text;
 - ``node``: parts of every node: process, life cycle, parameters, diagnostics;

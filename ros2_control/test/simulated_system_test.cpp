@@ -1,6 +1,7 @@
 // SimulatedSystem through the resource manager, as the controller manager drives it.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -148,6 +149,19 @@ TEST_F(SimulatedSystem, FallsWithoutAWrenchOnItsBase) {
     cycle(1);
   }
   EXPECT_NEAR(state("base/position.z") - height, -0.5 * 9.81 * 0.25, 0.05);
+}
+
+TEST_F(SimulatedSystem, StopsAJointWithoutEffortAtItsLimit) {
+  begin("fixed");
+  ASSERT_TRUE(claim(kEfforts));
+  double farthest = 0.0;
+  for (int i = 0; i < 2500; ++i) {
+    for (const auto& name : kEfforts) command(name, 0.0);
+    cycle(1);
+    farthest = std::max(farthest, state("shoulder/position"));
+  }
+  EXPECT_GT(farthest, 2.499);
+  EXPECT_LT(farthest, 2.501);
 }
 
 TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {

@@ -1,6 +1,5 @@
 """The MJCF of a robot in a scene, for the MuJoCo hardware of ros2_control."""
 
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -16,7 +15,7 @@ from vms_ph_io import scenes
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_io.robot_shapes import robot_shapes
 from vms_ph_nodes.describe import describe
-from vms_ph_nodes.scene_model import scene_model
+from vms_ph_nodes.scene_model import main, scene_model
 
 HARDWARE = Path(__file__).parents[2] / "urdf/panda_mujoco_hardware.xacro"
 
@@ -65,8 +64,7 @@ def test_the_tag_of_the_hardware_has_the_model_and_every_joint() -> None:
     assert joints == list(RobotSettings("panda").model(describe("panda")).joint_names)
 
 
-def test_the_command_prints_the_path_of_the_file() -> None:
-    words = [sys.executable, "-m", "vms_ph_nodes.scene_model", "panda", "--scene", "moon"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith("scene_model: there is no scene 'moon'")
+def test_an_unknown_scene_ends_the_command_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["scene_model", "panda", "--scene", "moon"])
+    with pytest.raises(SystemExit, match="scene_model: there is no scene 'moon'; there are box"):
+        main()

@@ -65,9 +65,7 @@ def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
     ("parameters", "said"),
     [
         (("scene:=wall",), "set engine:=mujoco"),
-        (("engine:=mujoco", "scene:=moon"), "there is no scene 'moon'; there are box, drone_wall"),
         (("engine:=mujoco", "robot:=bluerov2_alpha5"), "does not simulate the fluid around"),
-        (("engine:=bullet",), "vms_ph"),
     ],
 )
 def test_an_engine_that_cannot_is_answered_in_one_line(

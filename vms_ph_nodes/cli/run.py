@@ -12,6 +12,7 @@ EXECUTABLES = (
     "closed_loop",
     "describe",
     "check_settings",
+    "scene_model",
     "simulator",
     "controller",
     "energy_guard",
