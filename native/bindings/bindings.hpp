@@ -8,6 +8,7 @@ void bind_closed_loop(pybind11::module_& module);
 void bind_controller(pybind11::module_& module);
 void bind_decoupled_vms(pybind11::module_& module);
 void bind_dynamics(pybind11::module_& module);
+void bind_energy_guard(pybind11::module_& module);
 void bind_energy_split(pybind11::module_& module);
 void bind_evaluation(pybind11::module_& module);
 void bind_guard(pybind11::module_& module);

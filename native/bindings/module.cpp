@@ -51,6 +51,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_dynamics(module);
   bind_batch(module);
+  bind_energy_guard(module);
   bind_energy_split(module);
   bind_evaluation(module);
   bind_controller(module);

@@ -72,6 +72,7 @@ class DecoupledVMSController(Controller):
         )
 
     gains: Gains
+    FOLLOWS_JOINTS = True
 
     def __init__(
         self,
