@@ -101,7 +101,8 @@ void bind_held_impedance(py::module_& module) {
   py::class_<Algebra>(module, "LawAlgebra",
                       "The algebra of sampled laws; a workspace of one thread.")
       .def(py::init([](const vms_ph::Model& model) {
-             return std::unique_ptr<Algebra>(new Algebra{HeldImpedance(model), {}, {}, {}, {}, {}, {}});
+             return std::unique_ptr<Algebra>(
+                 new Algebra{HeldImpedance(model), {}, {}, {}, {}, {}, {}});
            }),
            py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest",

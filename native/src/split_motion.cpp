@@ -17,8 +17,8 @@ MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
 }
 
 void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
-                          const ConstVector& momentum, const Matrix3V& jacobian,
-                          const TaskSvd& svd, double singular_below) noexcept {
+                          const ConstVector& momentum, const Matrix3V& jacobian, const TaskSvd& svd,
+                          double singular_below) noexcept {
   smallest = svd.smallest();
   is_regular = smallest >= singular_below;
   singular_below_ = singular_below;

@@ -262,8 +262,7 @@ double Tree::coriolis_power(const double* x, const double* y) noexcept {
     const Vector3d second((half - inertia.xx) * a.x() - inertia.xy * a.y() - inertia.xz * a.z(),
                           (half - inertia.yy) * a.y() - inertia.xy * a.x() - inertia.yz * a.z(),
                           (half - inertia.zz) * a.z() - inertia.xz * a.x() - inertia.yz * a.y());
-    const Vector3d turned =
-        inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
+    const Vector3d turned = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
     return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
   };
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);

@@ -195,3 +195,8 @@ def test_what_it_is_not_for_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(native.ModelError, match=sentence):
         make(native, lambda model: native_model(native, model))
+
+
+def test_an_eigenvalue_of_zero_up_to_rounding_is_accepted(native: ModuleType) -> None:
+    weight = np.diag([30.0] * 6 + [-1e-17])
+    native.TaskSpaceIDAPBC(native_model(native, robots.load("panda")), weight=weight)

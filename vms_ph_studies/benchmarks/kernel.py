@@ -4,19 +4,23 @@ The calls in C++ are timed by ``native/benchmark``, a program without Python, in
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import (
+    Command,
+    Controller,
     DecoupledVMSController,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
+from vms_ph_controllers.interface import gain
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.evaluation_batch import threads_of
 from vms_ph_dynamics.native import native_module
@@ -159,20 +163,50 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
     for where, native in _languages():
         robot = model.with_native(native)
         start = robot.configuration(home)
-        for language in ("C++", "Python") if native else ("Python",):
-            guard = make_guard(kind(robot), native=language == "C++")
+        laws: list[tuple[str, str, Callable[[VMSModel], Controller]]] = [
+            (kind.__name__, "Python", kind),
+            ("springs", "Python", _Springs),
+        ]
+        if native:
+            laws.insert(0, (kind.__name__, "C++", kind))
+        for law, language, make in laws:
+            guard = make_guard(make(robot), native=language == "C++")
             guard.reset(RobotState(start, np.zeros(robot.nv)))
             control = HeldReference(guard, Reference())
             simulation = Simulation(StandardForm(robot), start, _PERIOD, control, native=native)
             cases.append(
                 Case(
-                    f"1 ms of loop: {kind.__name__} in {language}, {where}",
+                    f"1 ms of loop: {law} in {language}, {where}",
                     lambda simulation=simulation: simulation.advance(_STEPS, External()),  # type: ignore[misc]
                     per=_STEPS,
                     seconds=_PERIOD / (200 if language == "C++" else 20) if native else None,
                 )
             )
     return cases
+
+
+class _Springs(Controller):
+    """Springs at the joints and the compensation of gravity, as a user would write them."""
+
+    @dataclass(frozen=True)
+    class Gains:
+        """Stiffness and damping."""
+
+        stiffness: float = gain(20.0, "stiffness, N m/rad", 0.0, 100.0)
+        damping: float = gain(5.0, "damping, N m s/rad", 0.0, 100.0)
+
+    gains = Gains()
+
+    def reset(self, state: RobotState) -> None:
+        self._home = self.model.joint_positions(state.q)
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        model, b, gains = self.model, self.model.b, self.gains
+        d = model.evaluate(state.q, state.v)
+        spring = gains.stiffness * (model.joint_positions(state.q) - self._home)
+        return Command(
+            d.g[:b] - gains.damping * d.p, d.g[b:] - spring - gains.damping * state.v[b:]
+        )
 
 
 def _languages() -> list[tuple[str, bool]]:

@@ -7,8 +7,8 @@
 
 namespace vms_ph {
 
-/// The lower factor of a symmetric positive definite matrix. At the sizes of robots plain loops take
-/// half the time of Eigen's LLT, which works in blocks.
+/// The lower factor of a symmetric positive definite matrix. At the sizes of robots plain loops
+/// take half the time of Eigen's LLT, which works in blocks.
 class Cholesky {
  public:
   /// Replace the lower triangle of a matrix by its factor; it must outlive this object.

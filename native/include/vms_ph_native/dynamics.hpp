@@ -72,7 +72,7 @@ class Dynamics {
   void jacobian(int frame, bool aligned, double* out) const noexcept;
 
   // Of the velocity:
-  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }        ///< C, (nv,nv)
+  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }  ///< C, (nv,nv)
   double coriolis_power(const double* x, const double* y) noexcept {
     return tree_.coriolis_power(x, y);
   }  ///< x^T C y, W

@@ -198,3 +198,10 @@ def test_rate_and_power_of_the_torques_are_bounded_where_that_is_asked_for(panda
     told = law.update(moving, HOLD, 1e-3)
     assert float(told.torque @ moving.v) == pytest.approx(8.0)
     assert "power at its limit" in told.reason
+
+
+def test_an_eigenvalue_of_zero_up_to_rounding_is_accepted(panda: VMSModel) -> None:
+    weight = np.diag([30.0] * 6 + [-1e-17])
+    TaskSpaceIDAPBC(panda, weight=weight)
+    with pytest.raises(ModelError, match="weight must not have negative eigenvalues"):
+        TaskSpaceIDAPBC(panda, weight=weight - 1e-3 * np.eye(7))
