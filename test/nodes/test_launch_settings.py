@@ -21,6 +21,7 @@ OF_A_ROBOT = {
     "locked_joints": "elbow=0.3",
     "inertia": "repair",
     "gravity": "0 0 -1.62",
+    "friction": (Path(__file__).parent / "own_friction.yaml").as_posix(),
 }
 OF_A_RUN = {"controller": "DecoupledVMSController", "initial_positions": "shoulder=0.5"}
 

@@ -248,7 +248,7 @@ class DecoupledVMSController(Controller):
         damping[b:, :b] = damping[:b, b:].T
         damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
         stiffness = np.diag(shaped.stiffness)
-        return HeldImpedance.of(d.M, damping, stiffness, shaped.gradient, e, h)
+        return HeldImpedance.at(d, damping, stiffness, shaped.gradient, e, h)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""

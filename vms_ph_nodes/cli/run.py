@@ -14,6 +14,7 @@ EXECUTABLES = (
     "check_settings",
     "simulator",
     "controller",
+    "energy_guard",
     "energy_monitor",
     "marker_publisher",
     "reference_marker",
