@@ -11,7 +11,12 @@ if(VMS_PH_PINOCCHIO_PREFIX)
   list(APPEND CMAKE_PREFIX_PATH ${VMS_PH_PINOCCHIO_PREFIX})
 endif()
 find_package(pinocchio REQUIRED)  # here, so that its targets are visible here and in native/
-set(VMS_PH_BINDINGS OFF)  # the Python module is built by ./vms native
+# The nodes use the compiled laws and integrators by the Python module.
+set(VMS_PH_BINDINGS ON)
+set(VMS_PH_PYTHON_DESTINATION ${PYTHON_INSTALL_DIR})
+if(NOT Python_EXECUTABLE)
+  set(Python_EXECUTABLE ${Python3_EXECUTABLE})
+endif()
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
@@ -52,6 +57,10 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
 pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
 pluginlib_export_plugin_description_file(hardware_interface ros2_control/hardware_plugins.xml)
 install(TARGETS vms_ph_ros2_control vms_ph_native vms_ph_python_host DESTINATION lib)
+install(TARGETS vms_ph_native_module DESTINATION ${PYTHON_INSTALL_DIR})
+file(RELATIVE_PATH to_libraries /${PYTHON_INSTALL_DIR} /lib)
+set_target_properties(vms_ph_native_module PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${to_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
 # The libraries are in one folder, and Pinocchio is where it was found.
 set_target_properties(vms_ph_ros2_control vms_ph_native vms_ph_python_host PROPERTIES
   INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
