@@ -42,6 +42,7 @@ PARTS = {
     ),
     "controller": ("controller", "node/managed"),
     "energy_monitor": ("energy_monitor",),
+    "force_observer": ("force_observer",),
     "marker_publisher": ("marker_publisher",),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("joint_heat",),

@@ -15,6 +15,7 @@ EXECUTABLES = (
     "simulator",
     "controller",
     "energy_monitor",
+    "force_observer",
     "marker_publisher",
     "joint_heat",
     "model_server",
