@@ -14,12 +14,13 @@ def test_the_wrench_of_a_push_is_published_as_the_simulators_sensor_has_it(
 ) -> None:
     start("launch", "panda", "markers:=false")
     start("run", "force_observer", "--ros-args", "-p", "robot:=panda")
+    echo = start("topic", "echo", "/vms_ph/estimated_wrench")
+    echo.await_output(r"force:", 90.0)
     start(
         *("topic", "pub", "-r", "20", "/simulator/wrench_end_effector"),
         "geometry_msgs/msg/WrenchStamped",
         "{wrench: {force: {x: 3.0, y: -4.0, z: 6.0}}}",
     )
-    echo = start("topic", "echo", "/vms_ph/estimated_wrench")
     # It settles within a few tenths of a second from the beginning of the push.
     x, y, z = r"(2\.9|3\.0)\d*", r"-(3\.9|4\.0)\d*", r"(5\.9|6\.0)\d*"
     echo.await_output(rf"force:\s+x: {x}\s+y: {y}\s+z: {z}", 90.0)
