@@ -38,12 +38,12 @@ class PayloadCompensation(Controller):
         super().__init__(law.model)
         self.law = law
         self.payload: Payload | None = None
-        self.Gains = law.Gains
+        self.Gains = law.Gains  # type: ignore[misc]
         self._rate = rate
         self._held = np.zeros(4)
 
     @property
-    def gains(self) -> Any:  # type: ignore[override]
+    def gains(self) -> Any:
         """The gains of the law."""
         return self.law.gains
 

@@ -31,7 +31,7 @@ def test_an_arm_that_a_kilogram_pulls_down_returns_once_the_payload_is_known() -
         return law.update(RobotState(q, v), Reference(), dt).torque
 
     none = np.zeros(7)
-    for moment in samples(heavy, q, effort, lambda t, q, v: none, dt, 600, fine=1):
+    for moment in samples(heavy, q, effort, lambda t, q, v: none, dt, 480, fine=1):
         impulse = balance.add(*measured(model, noise, moment, rng), dt)
         if impulse is not None:
             law.payload = observer.add(impulse)
