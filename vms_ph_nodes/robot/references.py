@@ -54,6 +54,10 @@ class ReferenceTopics:
         self._twist: tuple[int, Array, bool] | None = None
         self._wrench: tuple[int, Array] | None = None
 
+    def set_joints(self, positions: Array) -> None:
+        """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
+        self._joints = positions
+
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, twist and wrench until their timeout.
 
