@@ -65,12 +65,12 @@ class LayoutReader {
 
 struct InputLayout {
   Eigen::Index size = 0;
-  Part q, v, dt, position, velocity, pose, twist, joints;
+  Part q, v, dt, position, velocity, pose, twist, joints, wrench;
 };
 
 struct FlagLayout {
   Eigen::Index size = 0;
-  Part position, velocity, pose, twist, joints, missed_updates;
+  Part position, velocity, pose, twist, joints, wrench, missed_updates;
 };
 
 struct OutputLayout {
@@ -83,14 +83,20 @@ InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
   const LayoutReader in(hosted, "inputs");
   return {in.size(),           in.part("q", robot.nq), in.part("v", robot.nv),
           in.part("dt", 1),    in.part("position", 3), in.part("velocity", 3),
-          in.part("pose", 16), in.part("twist", 6),    in.part("joints", robot.n)};
+          in.part("pose", 16), in.part("twist", 6),    in.part("joints", robot.n),
+          in.part("wrench", 6)};
 }
 
 FlagLayout read_flags(const py::object& hosted) {
   const LayoutReader in(hosted, "given");
-  return {
-      in.size(),           in.part("position", 1), in.part("velocity", 1),      in.part("pose", 1),
-      in.part("twist", 1), in.part("joints", 1),   in.part("missed_updates", 1)};
+  return {in.size(),
+          in.part("position", 1),
+          in.part("velocity", 1),
+          in.part("pose", 1),
+          in.part("twist", 1),
+          in.part("joints", 1),
+          in.part("wrench", 1),
+          in.part("missed_updates", 1)};
 }
 
 OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {

@@ -44,6 +44,7 @@ PARTS = {
     "controller": ("controller", "node/managed"),
     "energy_guard": ("energy_guard",),
     "energy_monitor": ("energy_monitor", "robot/live_identification"),
+    "force_observer": ("force_observer",),
     "marker_publisher": ("marker_publisher",),
     "reference_marker": ("reference_marker",),
     "web_viewer": ("web_viewer",),

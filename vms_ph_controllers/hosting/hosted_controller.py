@@ -135,6 +135,7 @@ class HostedController:
             None if pose is None else pose.reshape(4, 4),
             given("twist"),
             given("joints"),
+            given("wrench"),
         )
         state = RobotState(inputs[layout["q"]], inputs[layout["v"]])
         return state, reference, float(inputs[layout["dt"]][0])

@@ -46,12 +46,12 @@ def input_layout(n: int, nq: int, nv: int) -> Layout:
         nq: size of a configuration.
         nv: size of a velocity.
     """
-    return Layout(q=nq, v=nv, dt=1, position=3, velocity=3, pose=16, twist=6, joints=n)
+    return Layout(q=nq, v=nv, dt=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6)
 
 
 def flag_layout() -> Layout:
     """Return the layout of the flags: the given parts of the reference, and missed updates."""
-    return Layout(position=1, velocity=1, pose=1, twist=1, joints=1, missed_updates=1)
+    return Layout(position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1)
 
 
 def output_layout(b: int, n: int) -> Layout:

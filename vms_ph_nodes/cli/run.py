@@ -17,6 +17,7 @@ EXECUTABLES = (
     "controller",
     "energy_guard",
     "energy_monitor",
+    "force_observer",
     "marker_publisher",
     "reference_marker",
     "joint_heat",

@@ -93,3 +93,23 @@ def test_a_direction_that_no_joint_feels_keeps_the_deviation_of_the_prior() -> N
     deviation = estimate.deviation
     assert deviation[:3] == pytest.approx(300.0)
     assert deviation[5] < 5.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_a_wrong_mass_is_within_the_deviations_only_where_it_is_stated(share: float) -> None:
+    model = robots.load("panda")
+    heavy = model.pinocchio
+    for inertia in heavy.inertias:
+        inertia.mass *= 1.05
+    robot = VMSModel.from_pinocchio(heavy, model.end_effector)
+    q = model.configuration(robots.get("panda").home)
+    noise = NoiseModel(torque_error=0.01, model_error=share)
+    balance, observer = ImpulseBalance(model, noise), MomentumObserver(model, 10.0)
+    rng, none = np.random.default_rng(0), np.zeros(7)
+    hold = holding(robot, q)
+    for moment in samples(robot, q, hold, lambda t, q, v: none, 1e-2, 80, fine=2):
+        impulse = balance.add(*measured(model, noise, moment, rng), 1e-2)
+        if impulse is not None:
+            force = observer.add(impulse)
+    errors = np.abs(force.value) / np.sqrt(np.diag(force.covariance))
+    assert (errors.max() < 3.0) == (share > 0.0)

@@ -1,0 +1,106 @@
+"""The weight of an observed payload in the gravity term of any law."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..interface import Command, Controller, Reference, RobotState, is_usable_step
+from ..observers import Payload
+
+# Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
+_KNOWN = 0.2
+
+
+class PayloadCompensation(Controller):
+    """A law whose efforts carry the weight of a payload as well.
+
+    ``f + J^T (m g, m c x g)`` with the efforts f of the law, the Jacobian J of the end effector and
+    gravity g in its axes. The weight is a force with a potential, so that neither the stability
+    nor the energy tank of the law depend on it. The parameters in force follow :attr:`payload` at a
+    bounded rate; a payload of which the mass is not known to a fifth is not taken.
+
+    Attributes:
+        law: the law itself; its gains are those of this object.
+        payload: the payload observed last; None for none.
+    """
+
+    def __init__(self, law: Controller, rate: float = 2.0) -> None:
+        """Compensate a payload beside a law.
+
+        Args:
+            law: the law.
+            rate: largest change of the mass in force, kg/s.
+        """
+        super().__init__(law.model)
+        self.law = law
+        self.payload: Payload | None = None
+        self.Gains = law.Gains  # type: ignore[misc]
+        self._rate = rate
+        self._held = np.zeros(4)
+
+    @property
+    def gains(self) -> Any:
+        """The gains of the law."""
+        return self.law.gains
+
+    @gains.setter
+    def gains(self, gains: Any) -> None:
+        self.law.gains = gains
+
+    @property
+    def mass(self) -> float:
+        """Mass in force, kg."""
+        return float(self._held[0])
+
+    def reset(self, state: RobotState) -> None:
+        """Restart the law; the payload stays in force."""
+        self.law.reset(state)
+
+    def resume(self, state: RobotState) -> None:
+        """Continue the law at another pose; see :meth:`Controller.resume`."""
+        self.law.resume(state)
+
+    def missed_updates(self) -> None:
+        """Tell the law; see :meth:`Controller.missed_updates`."""
+        self.law.missed_updates()
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the command of the law with the weight of the payload."""
+        command = self.law.update(state, reference, dt)
+        if not (state.is_usable(self.model) and is_usable_step(dt)):
+            return command
+        self._follow(dt)
+        return self._loaded(command, state.q)
+
+    def safe_output(self, q: Array) -> Command:
+        """Return the safe output of the law with the weight of the payload."""
+        command = self.law.safe_output(q)
+        usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
+        return self._loaded(command, q) if usable else command
+
+    def _follow(self, dt: float) -> None:
+        target, found = np.zeros(4), self.payload
+        if found is not None and found.mass > 0.0 and found.mass_deviation < _KNOWN * found.mass:
+            target = np.concatenate([[found.mass], found.moment])
+        if not np.isfinite(target.sum()):
+            return
+        away = target - self._held
+        # The first moment arrives with the mass.
+        share = min(1.0, self._rate * dt / max(abs(float(away[0])), 1e-9))
+        self._held = self._held + share * away
+
+    def _loaded(self, command: Command, q: Array) -> Command:
+        if not self._held.any():
+            return command
+        model, b = self.model, self.model.b
+        d = Evaluation(model, q, np.zeros(model.nv))
+        gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
+        weight = np.concatenate([self._held[0] * gravity, np.cross(self._held[1:], gravity)])
+        force = -d.J_end_effector.T @ weight
+        bound = model.joints.effort
+        torque = np.clip(command.torque + force[b:], -bound, bound)
+        return replace(command, wrench_base=command.wrench_base + force[:b], torque=torque)

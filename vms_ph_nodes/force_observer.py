@@ -1,0 +1,176 @@
+"""Publishes external wrenches, contacts and the payload, observed from the robot's motion."""
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from std_msgs.msg import Header
+from vms_ph.msg import Contact, Payload
+
+from vms_ph_controllers import RobotState
+from vms_ph_controllers.observers import (
+    ContactDetector,
+    ContactReport,
+    ImpulseBalance,
+    MomentumObserver,
+    NoiseModel,
+    PayloadObserver,
+    WrenchEstimate,
+    WrenchMap,
+)
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.robot.links import LinkTree
+
+from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
+from .messages.frames import with_prefix
+from .messages.observations import to_contact, to_payload
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.robot_parameters import RobotParameters
+
+
+class ForceObserver(Node):
+    """Publishes vms_ph/estimated_wrench, vms_ph/contact and vms_ph/payload.
+
+    Each wrench has a topic of its standard deviations; a moving base has both of its own. The
+    efforts of a sample are the mean of those at its ends, as JointState gives them [R3].
+    """
+
+    PARAMETERS = "force_observer"
+
+    def __init__(self) -> None:
+        super().__init__("force_observer")
+        robot = RobotParameters(self)
+        self._noise = NoiseModel(
+            velocity=declare(self, "velocity_noise"),
+            position=declare(self, "position_noise"),
+            torque=declare(self, "torque_noise"),
+            base_linear=declare(self, "base_linear_noise"),
+            base_angular=declare(self, "base_angular_noise"),
+            force=declare(self, "force_noise"),
+            moment=declare(self, "moment_noise"),
+            torque_error=declare(self, "torque_error"),
+            friction_error=declare(self, "friction_error"),
+            model_error=declare(self, "model_error"),
+        )
+        self._decoupled: bool = declare(self, "decoupled")
+        self._friction: bool = declare(self, "joint_friction")
+        self._bandwidth: float = declare(self, "bandwidth")
+        self._false_alarms: float = declare(self, "false_alarms")
+        self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
+        self._prefix: str = declare(self, "frame_prefix")
+        self._health = Health(self, input_name="joint states")
+        self._health.report(WARN, "no joint states received yet")
+        robot.when_known(self._watch)
+
+    def destroy_node(self) -> None:
+        """Announce the shutdown to the other nodes, then end."""
+        self._health.announce_shutdown()
+        super().destroy_node()
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model = model
+        self._health.declare_robot(model)
+        self._tool = with_prefix(self._prefix, model.end_effector)
+        self._base = with_prefix(self._prefix, LinkTree(model.tree).root)
+        friction = Friction.of(model) if self._friction else None
+        coordinates = "decoupled" if self._decoupled else "standard"
+        self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
+        self._observer = MomentumObserver(model, self._bandwidth)
+        self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
+        self._detector = ContactDetector(self._balance, self._false_alarms)
+        # Its regressor is that of the standard coordinates.
+        self._of_payload = ImpulseBalance(model, self._noise, "standard", friction)
+        self._payload = PayloadObserver(self._of_payload)
+        names = ["vms_ph/estimated_wrench"]
+        names += ["vms_ph/estimated_wrench_base"] if model.b else []
+        self._wrenches = [
+            self.create_publisher(WrenchStamped, name + what, 10)
+            for name in names
+            for what in ("", "_deviation")
+        ]
+        self._contacts = self.create_publisher(Contact, "vms_ph/contact", 10)
+        self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)
+        self._last: tuple[int, Array] | None = None
+        self._count = 0
+        self._listener = MotionListener(
+            self, model, self._observe, lambda why: self._health.report(WARN, why)
+        )
+
+    def _observe(self, motion: RobotMotion) -> None:
+        if self._health.disagreement:
+            self._health.tick()
+            return
+        model = self._model
+        base = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
+        now, effort = from_stamp(motion.stamp), np.concatenate([base, motion.torque])
+        last, self._last = self._last, (now, effort)
+        state = RobotState(motion.d.q, motion.d.v)
+        dt = 0.0 if last is None else (now - last[0]) / NANOSECONDS
+        mean = effort if last is None else 0.5 * (last[1] + effort)
+        if dt < 0.0:
+            self._restart()
+        # The first state begins with any time step that is one.
+        step = dt if dt > 0.0 else 1e-3
+        impulse = self._balance.add(state, mean, step)
+        standard = self._of_payload.add(state, mean, step)
+        self._health.tick()
+        if impulse is None or standard is None:
+            return
+        estimate = self._map.estimate(self._observer.add(impulse))
+        contact = self._detector.add(impulse)
+        self._publish_wrenches(motion, estimate)
+        self._contacts.publish(
+            to_contact(Header(stamp=motion.stamp, frame_id=self._tool), model, contact)
+        )
+        self._payloads.publish(
+            to_payload(Header(stamp=motion.stamp, frame_id=self._tool), self._payload.add(standard))
+        )
+        self._report(contact, model.b > 0 and motion.wrench_base is None)
+
+    def _restart(self) -> None:
+        for part in (
+            self._balance,
+            self._of_payload,
+            self._observer,
+            self._detector,
+            self._payload,
+        ):
+            part.restart()
+
+    def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:
+        tool = Header(stamp=motion.stamp, frame_id=self._tool)
+        base = Header(stamp=motion.stamp, frame_id=self._base)
+        values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
+        if self._model.b:
+            spread = np.sqrt(np.diag(estimate.covariance_base))
+            values += [(base, estimate.base), (base, spread)]
+        for publisher, (header, value) in zip(self._wrenches, values, strict=True):
+            publisher.publish(to_wrench_base(header, value))
+
+    def _report(self, contact: ContactReport, unknown: bool) -> None:
+        self._count += contact.began
+        message = "in contact" if contact.contact else "no contact"
+        if unknown:
+            message += "; without vms_ph/wrench_base, the actuators of the base count as external"
+        self._health.report(
+            WARN if unknown else OK,
+            message,
+            {
+                "contacts": str(self._count),
+                "momentum over threshold": f"{contact.by_momentum:.2g}",
+                "energy over threshold": f"{contact.by_energy:.2g}",
+            },
+        )
+
+
+def main() -> None:
+    """Run the node."""
+    run(ForceObserver)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Conversion of observed contacts and payloads to messages."""
+
+from geometry_msgs.msg import Point, Vector3
+from std_msgs.msg import Header
+from vms_ph.msg import Contact, Payload
+
+from vms_ph_controllers.observers import ContactReport
+from vms_ph_controllers.observers import Payload as ObservedPayload
+from vms_ph_dynamics import VMSModel
+
+
+def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contact:
+    """Return what is known of contact, with the joint by its name."""
+    return Contact(
+        header=header,
+        contact=bool(report.contact),
+        began=bool(report.began),
+        by_momentum=report.by_momentum,
+        by_energy=report.by_energy,
+        duration=report.duration,
+        work=report.work,
+        work_deviation=report.work_deviation,
+        joint=model.joint_names[report.joint] if report.joint >= 0 else "",
+    )
+
+
+def to_payload(header: Header, payload: ObservedPayload) -> Payload:
+    """Return a payload with its deviations."""
+    x, y, z = payload.centre.tolist()
+    dx, dy, dz = payload.centre_deviation.tolist()
+    return Payload(
+        header=header,
+        mass=payload.mass,
+        mass_deviation=payload.mass_deviation,
+        centre_of_mass=Point(x=x, y=y, z=z),
+        centre_deviation=Vector3(x=dx, y=dy, z=dz),
+        changed=bool(payload.changed),
+    )
