@@ -10,6 +10,7 @@
 #include <pinocchio/serialization/model.hpp>
 
 #include "bindings.hpp"
+#include "mechanism.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
@@ -59,4 +60,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_guard(module);
   bind_integrators(module);
   bind_closed_loop(module);
+  bind_mechanism(module);
+  bind_pinocchio_rk4(module);
 }

@@ -164,7 +164,7 @@ class Contact(SetValued):
             )
         momentum = momentum_of(position.space) if quantity is None else quantity
         super().__init__(momentum, "p", position)
-        self._gap, self._rows = gap, rows
+        self._gap, self._rates = gap, rows
         self.restitution, self.friction = float(restitution), float(friction)
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
@@ -197,7 +197,7 @@ class Contact(SetValued):
 
     def closed(self, states: tuple[Array, ...]) -> Bounds:
         """Return the bounds as if the contact were closed."""
-        rows = np.atleast_2d(np.asarray(self._rows(states[0]), dtype=np.float64))
+        rows = np.atleast_2d(np.asarray(self._rates(states[0]), dtype=np.float64))
         k = len(rows) if self.friction else 1
         lower, upper = np.zeros(k), np.zeros(k)
         lower[0] = -np.inf

@@ -67,7 +67,8 @@ class _Recognition:
         for box in self._kind("ground"):
             places[self._junction(box, "p")] = (_GROUND, self._known[box]["pose"])
             self._left.discard(box)
-        heats, index = [], {}
+        heats: list[tuple[int, float, float]] = []
+        index: dict[str, int] = {}
         for box in self._kind("heat"):
             held = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
             index[held.junction] = len(heats)

@@ -278,10 +278,9 @@ class BoundedForces:
             push = push - g.T @ kappa
         return Acting(
             processes,
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("lower", "upper", "friction")
-            ),
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.friction for part in parts]),
             np.array(normal, dtype=np.intp),
             np.concatenate([part.restitution for part in parts]),
             own,
