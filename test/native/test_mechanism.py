@@ -1,12 +1,12 @@
 """Mechanisms in C++, along their tree: those of numpy, which solves all constraints at once."""
 
+import timeit
 from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from test.dynamics.ephs.test_closed_loops import four_bar
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.ephs import (
     Equations,
@@ -15,13 +15,19 @@ from vms_ph_dynamics.ephs import (
     System,
     TemperatureError,
     assemble,
-    closed,
     simulate,
 )
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.examples import TwoBodies, oscillator
 from vms_ph_dynamics.ephs.simulation import Simulation
 from vms_ph_io import robots
+from vms_ph_studies.benchmarks.ephs_tree import (
+    chain,
+    four_bar,
+    four_bar_state,
+    two_arms,
+    two_arms_state,
+)
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -34,13 +40,6 @@ def of_robot(name: str) -> tuple[System, Start]:
     q, v = model.random_configuration(rng), rng.uniform(-1.0, 1.0, model.nv)
     system = mb.from_urdf(robot.description(), robot.base, robot.gravity)
     return system, lambda equations: mb.state_of(equations, model, q, v)
-
-
-def loop() -> tuple[System, Start]:
-    angles = {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}
-    return four_bar(0.2, 0.5, 0.4, 0.5), lambda equations: closed(
-        equations, mb.place(equations, angles, {"a": 3.0})
-    )
 
 
 def tree_of_all_pairs() -> tuple[System, Start]:
@@ -83,7 +82,8 @@ SYSTEMS: dict[str, Callable[[], tuple[System, Start]]] = {
     "pendulum": lambda: (TwoBodies().pendulum(), TwoBodies().pendulum_state),
     "free bodies": lambda: (TwoBodies().free(), TwoBodies().free_state),
     "all pairs": tree_of_all_pairs,
-    "four-bar": loop,
+    "four-bar": lambda: (four_bar(), four_bar_state),
+    "two arms": lambda: (two_arms(), two_arms_state),
     "panda": lambda: of_robot("panda"),
     "omnidirectional_panda": lambda: of_robot("omnidirectional_panda"),
 }
@@ -142,7 +142,7 @@ def run(simulation: Simulation, steps: int) -> None:
 
 
 def test_an_outstretched_loop_is_named_along_the_tree_too() -> None:
-    equations = assemble(four_bar(0.3, 0.3, 0.3, 0.9), check=False, native=True)
+    equations = assemble(four_bar(0.2, 0.1, 0.2), check=False, native=True)
     x = mb.place(equations, {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0})
     simulation = Simulation(equations, x, 1e-3)
     assert equations.rank is not None
@@ -161,3 +161,13 @@ def test_a_system_that_the_core_does_not_know_is_solved_by_numpy(native: ModuleT
     assert assemble(system).core is None
     with pytest.raises(ModelError, match=r"box 'j\.mf' is not one of the bodies"):
         assemble(system, native=True)
+
+
+def test_the_cost_is_in_proportion_to_the_number_of_bodies() -> None:
+    costs = {}
+    for links in (5, 40):
+        equations = assemble(chain(links), check=False, native=True)
+        x = mb.place(equations, {f"j{k}": 0.1 for k in range(links)})
+        costs[links] = min(timeit.repeat(lambda: equations.core.run(x, 1e-3, 3), number=1))  # noqa: B023
+    # Eight times the bodies; dense constraints would cost 512 times as much.
+    assert costs[40] < 16.0 * costs[5]
