@@ -84,7 +84,8 @@ std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
   parts.theta_0 = theta_0;
   for (const auto& each : bodies) parts.bodies.push_back(body_of(each));
   for (const auto& each : joints) parts.joints.push_back(joint_of(each));
-  for (const auto& [state, capacity, theta] : heats) parts.heats.push_back({state, capacity, theta});
+  for (const auto& [state, capacity, theta] : heats)
+    parts.heats.push_back({state, capacity, theta});
   for (const auto& [from, to, h] : conductions) parts.conductions.push_back({from, to, h});
   return std::make_unique<Mechanism>(std::move(parts));
 }

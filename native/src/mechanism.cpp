@@ -91,7 +91,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
            within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
            (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
-  for (const MechanismHeat& heat : parts_.heats) fits = fits && within(heat.state, 1, parts_.stored);
+  for (const MechanismHeat& heat : parts_.heats)
+    fits = fits && within(heat.state, 1, parts_.stored);
   for (const MechanismConduction& each : parts_.conductions) {
     fits = fits && within(each.from, 1, heats) && within(each.to, 1, heats);
   }
@@ -126,8 +127,8 @@ bool Mechanism::find_temperatures(const double* x) {
   bool good = true;
   for (std::size_t k = 0; k < theta_.size(); ++k) {
     const MechanismHeat& heat = parts_.heats[k];
-    theta_[k] = heat.capacity > 0.0 ? heat.theta * std::exp(x[heat.state] / heat.capacity)
-                                    : parts_.theta_0;
+    theta_[k] =
+        heat.capacity > 0.0 ? heat.theta * std::exp(x[heat.state] / heat.capacity) : parts_.theta_0;
     good = good && theta_[k] > 0.0 && std::isfinite(theta_[k]);
   }
   return good;
@@ -267,11 +268,13 @@ void Mechanism::write_efforts(double* efforts) const {
 void Mechanism::move(const double* x, const double* step, double* after) const {
   if (after != x) std::copy(x, x + parts_.size, after);
   for (const MechanismBody& body : parts_.bodies) {
-    for (int k = 0; k < 6; ++k) after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
+    for (int k = 0; k < 6; ++k)
+      after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
     const Motion pose = Motion::read(x + body.pose);
     rigid::stepped(pose, Eigen::Map<const Twist>(step + body.pose_rate)).write(after + body.pose);
   }
-  for (const MechanismHeat& heat : parts_.heats) after[heat.state] = x[heat.state] + step[heat.state];
+  for (const MechanismHeat& heat : parts_.heats)
+    after[heat.state] = x[heat.state] + step[heat.state];
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) after[joint.rotor] = x[joint.rotor] + step[joint.rotor];
     if (is_curved(joint)) {
@@ -353,8 +356,8 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
     joint.force.setZero();
     joint.bias.setZero();
     if (given.first >= 0) {
-      joint.bias = joint.first_to_joint.pull(
-          tree_->bodies[static_cast<std::size_t>(given.first)].velocity);
+      joint.bias =
+          joint.first_to_joint.pull(tree_->bodies[static_cast<std::size_t>(given.first)].velocity);
     }
     if (given.second >= 0) {
       joint.bias -=
@@ -397,7 +400,8 @@ double Mechanism::violation(const double* x) {
       first = Motion::read(x + parts_.bodies[static_cast<std::size_t>(given.first)].pose) * first;
     }
     if (given.second >= 0) {
-      second = Motion::read(x + parts_.bodies[static_cast<std::size_t>(given.second)].pose) * second;
+      second =
+          Motion::read(x + parts_.bodies[static_cast<std::size_t>(given.second)].pose) * second;
     }
     largest = std::max(largest, rigid::step_to(second.inverse() * first).cwiseAbs().maxCoeff());
   }

@@ -202,8 +202,7 @@ void MechanismTree::pass() {
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
     Twist carried = Twist::Zero();
     if (joint.parent >= 0) {
-      carried =
-          joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
+      carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
     joint.acceleration.noalias() =
         joint.inverse * Rates(joint.remaining - joint.pushed.transpose() * carried);
@@ -228,14 +227,20 @@ void MechanismTree::factorise_loops() {
     for (int k = 0; k < 6 - given.freedoms; ++k) {
       for (Body& body : bodies) body.force.setZero();
       const Twist wrench = given.closed.row(k).transpose();
-      if (given.first >= 0) {
-        bodies[static_cast<std::size_t>(given.first)].force += joints[j].first_to_joint.push(wrench);
-      }
-      if (given.second >= 0) {
-        bodies[static_cast<std::size_t>(given.second)].force -= joints[j].offset_2.push(wrench);
-      }
+      // What the row would be worth to free bodies: rows that depend on others vanish beside it.
+      double mobility = 0.0;
+      const auto load = [&](int at, const Twist& pull) {
+        if (at < 0) return;
+        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(at)];
+        bodies[static_cast<std::size_t>(at)].force += pull;
+        mobility += pull.head<3>().squaredNorm() / body.mass +
+                    pull.tail<3>().dot(body.inverse * pull.tail<3>());
+      };
+      load(given.first, joints[j].first_to_joint.push(wrench));
+      load(given.second, -joints[j].offset_2.push(wrench));
       pass();
       const auto row = static_cast<std::size_t>(joints[j].row + k);
+      scale_[static_cast<int>(row)] = std::sqrt(mobility);
       for (std::size_t i = 0; i < bodies.size(); ++i) kept_[row][i] = bodies[i].acceleration;
       for (std::size_t i = 0; i < joints.size(); ++i) {
         kept_rates_[row][i] = joints[i].acceleration;
@@ -249,8 +254,7 @@ void MechanismTree::factorise_loops() {
       }
     }
   }
-  // The independent part: eigenvectors of the matrix of unit diagonal, as in Equations.solve.
-  scale_ = delassus_.diagonal().cwiseMax(1e-300).cwiseSqrt();
+  // The independent part: eigenvectors of the scaled matrix, as in Equations.solve.
   const auto inverse = scale_.cwiseInverse();
   delassus_ = (0.5 * (delassus_ + delassus_.transpose())).eval();
   delassus_ = (inverse.asDiagonal() * delassus_ * inverse.asDiagonal()).eval();
@@ -270,8 +274,7 @@ void MechanismTree::solve() {
   }
   const auto part = solver_.eigenvectors().rightCols(rank_);
   right_.array() /= scale_.array();
-  const Eigen::VectorXd weights =
-      (part.transpose() * right_).cwiseQuotient(values_.tail(rank_));
+  const Eigen::VectorXd weights = (part.transpose() * right_).cwiseQuotient(values_.tail(rank_));
   right_.noalias() = part * weights;
   right_.array() /= scale_.array();
   for (std::size_t row = 0; row < kept_.size(); ++row) {
@@ -287,9 +290,8 @@ void MechanismTree::solve() {
     if (!joints[j].is_loop) continue;
     const MechanismJoint& given = parts_.joints[j];
     joints[j].acceleration =
-        -given.rates *
-        (relative(joints[j], acceleration(given.first), acceleration(given.second)) +
-         joints[j].bias);
+        -given.rates * (relative(joints[j], acceleration(given.first), acceleration(given.second)) +
+                        joints[j].bias);
   }
 }
 

@@ -67,9 +67,9 @@ class MechanismTree {
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;
-  std::vector<int> order_;  // of bodies, parents first
-  std::vector<std::vector<Twist>> kept_;             // accelerations of all bodies, per row of loops
-  std::vector<std::vector<Rates>> kept_rates_;       // and of all joints
+  std::vector<int> order_;                      // of bodies, parents first
+  std::vector<std::vector<Twist>> kept_;        // accelerations of all bodies, per row of loops
+  std::vector<std::vector<Rates>> kept_rates_;  // and of all joints
   Eigen::MatrixXd delassus_;
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
   Eigen::VectorXd scale_, right_, values_;

@@ -12,19 +12,19 @@ namespace vms_ph {
 /// A body whose frame is at its centre of mass. Places are entries of the state vector and of
 /// vectors of rates.
 struct MechanismBody {
-  int momentum = 0;              ///< place of the momentum in both vectors
-  int pose = 0, pose_rate = 0;   ///< of the pose
-  double mass = 1.0;             ///< kg
-  Eigen::Matrix3d inertia;       ///< kg m^2
-  Eigen::Matrix3d inverse;       ///< of the inertia, as the storage has it
-  Eigen::Vector3d weight;        ///< upward gradient of the potential energy, N
+  int momentum = 0;             ///< place of the momentum in both vectors
+  int pose = 0, pose_rate = 0;  ///< of the pose
+  double mass = 1.0;            ///< kg
+  Eigen::Matrix3d inertia;      ///< kg m^2
+  Eigen::Matrix3d inverse;      ///< of the inertia, as the storage has it
+  Eigen::Vector3d weight;       ///< upward gradient of the potential energy, N
 };
 
 /// A storage of entropy.
 struct MechanismHeat {
-  int state = 0;         ///< place in both vectors
-  double capacity = 0.0; ///< J/K; zero for the environment
-  double theta = 0.0;    ///< K, at zero entropy
+  int state = 0;          ///< place in both vectors
+  double capacity = 0.0;  ///< J/K; zero for the environment
+  double theta = 0.0;     ///< K, at zero entropy
 };
 
 /// Heat conduction between two storages of entropy, W/K.
@@ -38,8 +38,8 @@ enum class FrictionKind { none, constant, coulomb };
 
 /// A joint between two bodies, with its potential, friction and rotor.
 struct MechanismJoint {
-  int first = -1, second = -1;       ///< bodies; -1 is the ground
-  Eigen::Matrix4d offset_1, offset_2;///< of the joint frames in the bodies, or in space
+  int first = -1, second = -1;         ///< bodies; -1 is the ground
+  Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
   PairKind kind = PairKind::about_z;
   double turn = 1.0, advance = 0.0;  ///< about_z: rad and m per unit of the coordinate
   int freedoms = 1;
@@ -49,12 +49,12 @@ struct MechanismJoint {
   int position = 0, position_rate = 0;  ///< places of q_r in the state and in the rates
   bool spring = false;
   Eigen::Vector3d stiffness, rest;
-  int rotor = -1;                    ///< place of its momentum, or -1
+  int rotor = -1;  ///< place of its momentum, or -1
   double armature = 0.0;
   FrictionKind friction = FrictionKind::none;
-  Eigen::Matrix3d tensor;            ///< of constant friction
+  Eigen::Matrix3d tensor;  ///< of constant friction
   double viscous = 0.0, dry = 0.0, slip = 1.0;
-  int heat = -1;                     ///< storage of the heat of friction
+  int heat = -1;                               ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
 };
 
