@@ -1,5 +1,6 @@
 # The plugins of ros2_control over native/; included by the package where ros2_control is found.
 find_package(nav_msgs REQUIRED)
+find_package(rosgraph_msgs REQUIRED)
 find_package(tf2_msgs REQUIRED)
 
 # A Pinocchio from a Python wheel is named by its prefix. It is searched after the packages of ROS,
@@ -14,13 +15,13 @@ set(VMS_PH_BINDINGS OFF)  # the Python module is built by ./vms native
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
-foreach(schema controller_shell decoupled_vms_controller python_controller robot_broadcaster
-    task_space_ida_pbc)
+foreach(schema controller_shell decoupled_vms_controller energy_guard energy_guard_settings
+    python_controller robot_broadcaster task_space_ida_pbc)
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
 
 set(sources
-  controller_shell decoupled_vms_controller gain_parameters plant python_controller
+  controller_shell decoupled_vms_controller energy_guard gain_parameters plant python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
@@ -35,7 +36,8 @@ target_precompile_headers(vms_ph_ros2_control PRIVATE
   <vms_ph_native/model.hpp>)
 rosidl_get_typesupport_target(interfaces_target ${PROJECT_NAME} rosidl_typesupport_cpp)
 target_link_libraries(vms_ph_ros2_control PRIVATE
-  controller_shell_parameters decoupled_vms_controller_parameters python_controller_parameters
+  controller_shell_parameters decoupled_vms_controller_parameters energy_guard_parameters
+  energy_guard_settings_parameters python_controller_parameters
   robot_broadcaster_parameters task_space_ida_pbc_parameters
   controller_interface::controller_interface
   hardware_interface::hardware_interface
@@ -43,7 +45,8 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${interfaces_target}
-  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${sensor_msgs_TARGETS} ${tf2_msgs_TARGETS}
+  ${geometry_msgs_TARGETS} ${nav_msgs_TARGETS} ${rosgraph_msgs_TARGETS}
+  ${sensor_msgs_TARGETS} ${tf2_msgs_TARGETS}
   vms_ph_native vms_ph_python_host vms_ph_gravity_compensating_fallback)
 
 pluginlib_export_plugin_description_file(controller_interface ros2_control/controller_plugins.xml)
@@ -76,7 +79,7 @@ if(BUILD_TESTING)
     ament_add_gmock(robot_broadcaster ros2_control/test/robot_broadcaster_test.cpp TIMEOUT 120)
     if(TARGET robot_broadcaster)
       target_link_libraries(robot_broadcaster controller_interface::controller_interface
-        pluginlib::pluginlib ${interfaces_target})
+        pluginlib::pluginlib ${interfaces_target} ${rosgraph_msgs_TARGETS})
     endif()
   endif()
   find_package(ament_cmake_pytest QUIET)

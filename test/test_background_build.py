@@ -78,6 +78,12 @@ def test_nothing_is_stopped_where_no_build_runs(tmp_path: Path) -> None:
     in_module(tmp_path, "native_background.stop()")
 
 
+def test_all_processors_compile_as_far_as_the_memory_allows(tmp_path: Path) -> None:
+    code = "native_background._MEMORY = {}; print(native_background.compilers())"
+    assert in_module(tmp_path, code.format(1)) == str(len(os.sched_getaffinity(0)))
+    assert in_module(tmp_path, code.format(10**18)) == "1"
+
+
 def test_the_first_error_of_a_compiler_is_named(tmp_path: Path) -> None:
     code = "print(native_background._in_one_line('cmake failed:\\n[1/2] x\\nx.cpp:1: error: no'))"
     assert in_module(tmp_path, code) == "cmake failed: x.cpp:1: error: no"

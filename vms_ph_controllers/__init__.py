@@ -19,6 +19,7 @@ from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
 from .laws.linear_impedance import LinearImpedance
+from .laws.pushing_impedance import PushingImpedance
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from .safety.energy_tank import EnergyTank
 
@@ -31,6 +32,7 @@ __all__ = [
     "EnergyTank",
     "HoppingController",
     "LinearImpedance",
+    "PushingImpedance",
     "Reference",
     "RobotState",
     "Status",

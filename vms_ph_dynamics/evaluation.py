@@ -164,6 +164,18 @@ class Evaluation(Kinematics):
         g = g if tree.projection is None else tree.projection.T @ g
         return frozen(g if fluid is None else g - fluid.buoyancy(self))
 
+    def lifting_power(self, q: Array) -> float:
+        """Return the power ``v^T g(q)`` that raises the robot at another configuration (nq,), W."""
+        if self._core is not None:
+            return self._core.lifting_power(q, self.v)
+        return float(self.v @ Evaluation(self.model, q, np.zeros(self.model.nv)).g)
+
+    def coriolis_power(self, x: Array, y: Array) -> float:
+        """Return ``x^T C y`` of two velocities (nv,), W."""
+        if self._core is not None:
+            return self._core.coriolis_power(self.q, self.v, x, y)
+        return float(x @ (self.C @ y))
+
     @cached_property
     def kinetic_energy(self) -> float:
         """``1/2 v^T M v``, J."""

@@ -60,8 +60,10 @@ class EvaluationBatch:
         model: the robot.
         Q: (N,nq) configurations.
         V: (N,nv) velocities.
-        M, M_b, M_bm, M_m, M_b_inverse, A, M_hat_m, C, g, momentum, p, pi, v_hat, pi_hat,
-            kinetic_energy, potential_energy, J_end_effector: as of :class:`.Evaluation`.
+
+    ``M``, ``M_b``, ``M_bm``, ``M_m``, ``M_b_inverse``, ``A``, ``M_hat_m``, ``C``, ``g``,
+    ``momentum``, ``p``, ``pi``, ``v_hat``, ``pi_hat``, ``kinetic_energy``, ``potential_energy`` and
+    ``J_end_effector`` are those of :class:`.Evaluation`, with the samples as first axis.
     """
 
     def __init__(self, model: "VMSModel", Q: Array, V: Array, threads: int | None = None) -> None:

@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from .arrays import Array, frozen, vector
 from .effects.fluid import Fluid
-from .errors import InertiaWarning, StateError
+from .errors import InertiaWarning, ModelError, StateError
 from .evaluation import Evaluation
 from .evaluation_batch import EvaluationBatch, checked_rows
 from .robot.building import build
@@ -313,6 +313,23 @@ class VMSModel:
         immersed = copy(self)
         immersed.fluid = fluid
         return immersed
+
+    def without_gravity(self) -> "VMSModel":
+        """Return this robot in a place without gravity, as one whose hardware carries its weight.
+
+        Raises:
+            ModelError: the robot is in a fluid, whose buoyancy would remain.
+        """
+        if self.fluid is not None:
+            raise ModelError(
+                f"'{self.name}' is in a fluid, whose buoyancy acts without gravity too; take the "
+                "robot without the fluid"
+            )
+        weightless = copy(self)
+        weightless.tree = self.tree.without_gravity()
+        weightless.gravity = weightless.tree.gravity
+        weightless.base_gravity = weightless.tree.base_gravity
+        return weightless
 
     def with_tools(self, tools: Iterable[str]) -> "VMSModel":
         """Return this robot with these further wrench ports.

@@ -29,7 +29,7 @@ def native_module() -> ModuleType | None:
     except ImportError:
         return None
     # A core of earlier sources has fewer parts.
-    return vms_ph_native if hasattr(vms_ph_native, "Dynamics") else None
+    return vms_ph_native if hasattr(vms_ph_native, "LawAlgebra") else None
 
 
 def chosen(

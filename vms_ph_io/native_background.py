@@ -31,6 +31,9 @@ from . import native_build
 # The start of a demo, during which nothing is compiled, s.
 _DELAY = 20.0
 
+# What a compiler takes at most with the headers of Pinocchio, and what runs beside it, bytes.
+_MEMORY = 1_500_000_000
+
 _FOLDER = Path(sys.prefix)
 STAMP = _FOLDER / ".native-sources"
 """The checksum of the sources that were tried last; ``./vms`` compares it."""
@@ -183,8 +186,18 @@ def _behind_everything() -> None:
     if hasattr(os, "SCHED_IDLE"):
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    # One core less than there are, so that memory and caches suffice for what runs beside.
-    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(max(1, (os.cpu_count() or 2) - 1)))
+    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(compilers()))
+
+
+def compilers() -> int:
+    """Return how many files to compile at once: on all processors, as far as the memory allows."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    with contextlib.suppress(OSError, AttributeError):
+        available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        if available is not None:
+            processors = min(processors, int(available[1]) * 1024 // _MEMORY)
+    return max(1, processors)
 
 
 def _install_packages() -> None:

@@ -40,6 +40,8 @@ class RobotSettings:
             :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
         gravity: three numbers, m/s^2, in the inertial frame, with spaces or commas between.
         initial_positions: initial joint positions, rad or m, ``name=position``.
+        friction: path of a YAML file with the friction of the joints, in place of that of the URDF,
+            see :mod:`.friction_file`.
     """
 
     robot: str = ""
@@ -51,6 +53,7 @@ class RobotSettings:
     inertia: str = ""
     gravity: str = ""
     initial_positions: str = ""
+    friction: str = ""
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -86,12 +89,19 @@ class RobotSettings:
         from .urdf import read_urdf, require_sound
 
         if not (self.robot.endswith(_SUFFIXES) or "/" in self.robot):
-            return robots.get(self.robot).description()
+            return self._with_friction(robots.get(self.robot).description(), warn)
         xml = read_urdf(self.robot)
         for warning in require_sound(xml, Path(self.robot).name):
             if warn is not None:
                 warn(warning)
-        return with_file_addresses(xml)
+        return self._with_friction(with_file_addresses(xml), warn)
+
+    def _with_friction(self, description: str, warn: Any = None) -> str:
+        from .friction_file import with_friction
+
+        return (
+            with_friction(description, Path(self.friction), warn) if self.friction else description
+        )
 
     def model(self, description: str) -> "VMSModel":
         """Return the model of a description.
@@ -106,6 +116,8 @@ class RobotSettings:
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
         base = "" if self.base == "auto" else self.base
+        # The topic robot_description may have the friction of the URDF.
+        description = self._with_friction(description)
         gravity, locked = _three(self.gravity), _positions(self.locked_joints, "locked_joints")
         end_effector, inertia = self.end_effector or None, self.inertia or "auto"
         tools: Iterable[str] = _words(self.tools)

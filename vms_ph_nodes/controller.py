@@ -44,6 +44,7 @@ from .node.parameters import declare, declare_gains
 from .node.process import run
 from .robot.references import ReferenceTopics
 from .robot.robot_parameters import RobotParameters
+from .robot.trajectory_action import TrajectoryAction, serve_trajectories
 
 # Rounding of the level of an empty energy tank, J.
 _ROUNDING = 1e-9
@@ -74,6 +75,7 @@ class ControllerNode(ManagedNode):
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Any = None  # of the guard
+        self._trajectories: TrajectoryAction | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
         self._references = ReferenceTopics(self, timeout, self._prefix)
@@ -91,6 +93,8 @@ class ControllerNode(ManagedNode):
             self._command = None
             return self._no_effort()
         state = RobotState(q, v)
+        if self._trajectories is not None:
+            self._follow(q, dt)
         if not self._ready:
             try:
                 self._guard.reset(state)
@@ -101,6 +105,18 @@ class ControllerNode(ManagedNode):
         self._command = self._guard.update(state, self._references.take, dt)
         acting: Actuation = self._command
         return acting
+
+    def _follow(self, q: Array, dt: float) -> None:
+        """Take the joint references of the trajectory that is followed, if any."""
+        assert self._trajectories is not None
+        try:
+            joints = self._trajectories.reference(q[self._model.nq - self._model.n :], dt)
+        except Exception as error:  # the middleware may raise anything; the law goes on
+            self._health.report(ERROR, f"the trajectory ended: {error}")
+            self._trajectories.forget()
+            return
+        if joints is not None:
+            self._references.set_joints(joints)
 
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
@@ -118,6 +134,8 @@ class ControllerNode(ManagedNode):
         """Reset the controller at the next state of the robot."""
         self._ready = False
         self._references.forget()
+        if self._trajectories is not None:
+            self._trajectories.forget()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Fail while there is no robot description."""
@@ -159,6 +177,7 @@ class ControllerNode(ManagedNode):
             None if self._native else False,
         )
         declare_gains(self, self.controller)
+        self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)

@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -15,7 +16,12 @@ from vms_ph_io import read_urdf, robots, share_directory
 from .messages.frames import BASE_LINK
 
 
-def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
+def describe(
+    robot: str,
+    ros2_control: str = "",
+    step: float = 0.001,
+    arguments: Mapping[str, str] | None = None,
+) -> str:
     """Return the URDF of a robot.
 
     Args:
@@ -23,6 +29,7 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
         ros2_control: ``simulated`` for the tag that comes with a bundled robot, or the path of a
             xacro file whose tags are added; empty for none.
         step: integrator step of the simulated hardware, s.
+        arguments: further xacro arguments of that file, by name.
 
     Raises:
         VmsPhError: no such robot or file.
@@ -43,7 +50,8 @@ def describe(robot: str, ros2_control: str = "", step: float = 0.001) -> str:
             )
     else:
         file = Path(ros2_control)
-    for tag in ET.fromstring(read_urdf(file, {"step": str(step)})).findall("ros2_control"):
+    known = {"step": str(step)} if arguments is None else dict(arguments)
+    for tag in ET.fromstring(read_urdf(file, known)).findall("ros2_control"):
         root.append(tag)
     return ET.tostring(root, encoding="unicode")
 
@@ -88,9 +96,23 @@ def main() -> None:
     parser.add_argument(
         "--step", type=float, default=0.001, help="integrator step of the simulated hardware, s"
     )
+    parser.add_argument(
+        "--argument",
+        action="append",
+        metavar="NAME:=VALUE",
+        help="an argument of that xacro file instead of step",
+    )
     given = parser.parse_args()
+    arguments = None
+    if given.argument is not None:
+        arguments = {}
+        for each in given.argument:
+            name, equals, value = each.partition(":=")
+            if not (name and equals):
+                sys.exit(f"describe: --argument must be name:=value; given: '{each}'")
+            arguments[name] = value
     try:
-        print(describe(given.robot, given.ros2_control, given.step))
+        print(describe(given.robot, given.ros2_control, given.step, arguments))
     except VmsPhError as error:
         sys.exit(f"describe: {error}")
 

@@ -1,8 +1,8 @@
-"""Publishes energy, momentum, port powers and the energy balance of the robot."""
+"""Publishes energy, momentum, port powers, the energy balance, and what it tells of the robot."""
 
 from rclpy.node import Node
 from std_msgs.msg import Header
-from vms_ph.msg import Energy, Momentum, Power
+from vms_ph.msg import Energy, Identification, Momentum, Power
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.friction import Friction
@@ -11,18 +11,23 @@ from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
-from .messages.conversions import from_stamp
+from .messages.conversions import from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power
 from .messages.frames import inertial_frame, with_prefix
+from .messages.identification_message import diagnostic_values, to_identification
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
+from .robot.live_identification import LiveIdentifier
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 
 
 class EnergyMonitor(Node):
-    """Publishes vms_ph/energy, vms_ph/momentum and vms_ph/power for every joint state."""
+    """Publishes vms_ph/energy, vms_ph/momentum and vms_ph/power for every joint state.
+
+    ``vms_ph/identification`` follows at most once a period, while the robot moves.
+    """
 
     PARAMETERS = "energy_monitor"
 
@@ -35,12 +40,16 @@ class EnergyMonitor(Node):
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
+        self._identifications = self.create_publisher(Identification, "vms_ph/identification", 10)
+        self._identifier = LiveIdentifier(self)
+        self._published = 0
         self._health = Health(self, input_name="joint states")
         self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
+        self._identifier.end()
         self._health.announce_shutdown()
         super().destroy_node()
 
@@ -53,6 +62,8 @@ class EnergyMonitor(Node):
         self._exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
         self._damping = Friction.of(model) if self._friction else None
+        self._joints = model.joint_names
+        self._identifier.begin(model)
         self._listener = MotionListener(
             self, model, self._account, lambda why: self._health.report(WARN, why)
         )
@@ -71,7 +82,18 @@ class EnergyMonitor(Node):
         self._audit.add(flow)
         exchange = self._exchange.at(motion.d)
         self._powers.publish(to_power(header, flow, self._audit, exchange))
+        self._identifier.add(motion)
+        self._publish_identification()
         self._report()
+
+    def _publish_identification(self) -> None:
+        result = self._identifier.result
+        if result is None or result[0] == self._published:
+            return
+        self._published = result[0]
+        frame = with_prefix(self._prefix, self._identifier.frame)
+        header = Header(stamp=to_stamp(result[0]), frame_id=frame)
+        self._identifications.publish(to_identification(header, self._joints, result[1]))
 
     def _report(self) -> None:
         audit = self._audit
@@ -80,6 +102,7 @@ class EnergyMonitor(Node):
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
             "residual (W)": f"{audit.residual:.3e}",
+            **diagnostic_values(self._identifier.disabled, self._identifier.result),
         }
         self._health.report(OK if balanced else WARN, message, values)
         self._health.tick()

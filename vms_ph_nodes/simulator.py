@@ -3,9 +3,11 @@
 from typing import Protocol
 
 from builtin_interfaces.msg import Time
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
@@ -15,7 +17,6 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Simulation
-from vms_ph_dynamics.structure import StandardForm
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
@@ -24,9 +25,11 @@ from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
 from .robot.brake import Brake
+from .robot.engine import Engine
 from .robot.external_efforts import ExternalEfforts
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
+from .robot.scene_publishers import ScenePublishers
 
 
 class Loop(Protocol):
@@ -66,16 +69,13 @@ class Simulator(ManagedNode):
         super().__init__("simulator")
         robot = RobotParameters(self, default="panda")
         self.step: float = declare(self, "step")
-        self._scheme: str = declare(self, "scheme")
-        self._native: bool | None = None if declare(self, "native") else False
         self.rate: float = declare(self, "rate")
         self._speed: float = declare(self, "real_time_factor")
-        friction: bool = declare(self, "joint_friction")
+        self._engine = Engine(self, robot)
         description = robot.description()
         self.model: VMSModel = robot.model(description)
-        self._home = robot.initial_configuration(self.model)
+        self._home = self._engine.initial_configuration(self.model, description)
         self._floor: bool = declare(self, "floor", robot.on_floor())
-        self._friction = friction
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self._loop: Loop | None = None
@@ -88,10 +88,12 @@ class Simulator(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
+        self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
+        self.add_on_set_parameters_callback(self._on_parameters)
         # A group of its own: a request that waits for its steps must not keep others waiting.
         group = ReentrantCallbackGroup()
         self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
@@ -138,11 +140,7 @@ class Simulator(ManagedNode):
             return HoppingSimulation(
                 self.model, self._home, self.step, control, None if loop is None else loop.law
             )
-        form = StandardForm(self.model)
-        scheme = None if self._scheme == "auto" else self._scheme
-        return Simulation(
-            form, self._home, self.step, control, self._friction, scheme, self._native
-        )
+        return self._engine.simulation(self._home, self.step, control)
 
     def _anchor(self) -> None:
         """Set the origin of simulated time to the current time."""
@@ -204,6 +202,7 @@ class Simulator(ManagedNode):
             "simulated time (s)": f"{self.simulation.time:.2f}",
             "ticks dropped": self._dropped,
             "steps halved": self.simulation.failures,
+            **self._engine.values(self.simulation),
         }
 
     def _restart(self) -> None:
@@ -220,6 +219,8 @@ class Simulator(ManagedNode):
 
     def _publish(self) -> None:
         stamp = self.stamp()
+        if self._scene is not None:
+            self._scene.publish(self.simulation, stamp)
         self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
@@ -229,6 +230,13 @@ class Simulator(ManagedNode):
         now = self._steady.now().nanoseconds
         self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
         self._ticks = self.simulation.steps // self._steps_per_tick
+
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name == "real_time_factor":
+                self._speed = float(parameter.value)
+                self._resume_time()
+        return SetParametersResult(successful=True)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()

@@ -1,11 +1,13 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
-import logging
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -15,21 +17,25 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.structure import PORTS
-from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law, parts_of_robot
+from vms_ph_io import robots
+from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .messages.frames import inertial_frame
-from .node.health import Health
+from .node.health import TOPIC, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
 from .robot.commands import Commands
+from .robot.recording import Recording
 from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
     try:
         from .views.controls import Controls
         from .views.marker_scene import MarkerScene
-        from .views.page_server import HOST, serve_page
+        from .views.overview import Overview
+        from .views.page_server import HOST, serve_page, stop_page
+        from .views.pull import Pull
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
         from .views.viewpoint import Chase, viewpoint
@@ -40,10 +46,11 @@ with errors_in_one_sentence():
         ) from None
 
 _POSES_HZ = 30.0
-_PLOTS_HZ = 10.0
+_PICTURES_HZ = 5.0
+_PLOTS_EVERY = 2  # pictures
 
-# Browsers open and drop spare connections, for each of which websockets logs a traceback.
-logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+# Width of the panel, pixels.
+_PANEL = 400.0
 
 
 class WebViewer(Node):
@@ -60,43 +67,45 @@ class WebViewer(Node):
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
-        self._server = serve_page(port, declare(self, "allowed_origins"))
+        self._name_of_robot = ""
+        self._server = serve_page(port, declare(self, "allowed_origins"), self._title)
         self._commands = None if declare(self, "view_only") else Commands(self)
+        self._recording = Recording(Path(declare(self, "recordings")))
         self._controls: Controls | None = None
+        self._pull: Pull | None = None
         self._has_gains = False
+        self._pictures = 0
         self._scene: RobotScene | None = None
         self._chase: Chase | None = None
         self._root_place = (0.0, 0.0, 0.0)
         self._start: int | None = None
         self._law = LawSplit()
-        self._last_power: Power | None = None
-        self._last_energy: Energy | None = None
         self._build_page()
         self._server.on_client_connect(self._face)
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
-        self.create_subscription(TFMessage, "/tf", self._on_transforms, 10)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
-        self.create_subscription(MarkerArray, "vms_ph/markers", self._on_markers, 10)
-        self.create_subscription(Energy, "vms_ph/energy", self._on_energy, 10)
-        self.create_subscription(Power, "vms_ph/power", self._on_power, 10)
-        self.create_subscription(ControllerState, "controller/state", self._on_control, 10)
+        self._live: list[Subscription] = []
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
-        self.create_timer(1.0 / _PLOTS_HZ, self._draw_plots)
+        self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
         self.get_logger().info(f"web page at http://{HOST}:{port}")
 
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
-        self._server.stop()
+        self._recording.end()
+        stop_page(self._server)
         super().destroy_node()
 
     def _build_page(self) -> None:
         server = self._server
+        self._theme(False)
+        server.gui.main_panel.dock_right()
+        server.gui.main_panel.set_width(_PANEL)
         self._world = server.scene.add_frame("/world", show_axes=False)
-        self._summary = server.gui.add_markdown("waiting for the robot description …")
+        self._overview = Overview(server, self._law)
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
             self._energy = Strip(server, "energy of the closed loop", "J")
@@ -108,11 +117,34 @@ class WebViewer(Node):
 
         @dark.on_update
         def _(_: Any) -> None:
-            server.gui.configure_theme(dark_mode=dark.value)
+            self._theme(dark.value)
             for strip in (self._energy, self._power, self._error):
                 strip.darken(dark.value)
 
         self._control_tab = None if self._commands is None else tabs.add_tab("Control")
+
+    def _theme(self, dark: bool) -> None:
+        # The button to share a page would send its scene to a server of viser.
+        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)
+
+    def _title(self) -> str:
+        return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
+
+    def _listen(self, wanted: bool) -> None:
+        """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
+        if wanted and not self._live:
+            for kind, topic, received, depth in (
+                (TFMessage, "/tf", self._on_transforms, 10),
+                (MarkerArray, "vms_ph/markers", self._on_markers, 1),
+                (Energy, "vms_ph/energy", self._on_energy, 10),
+                (Power, "vms_ph/power", self._on_power, 10),
+                (ControllerState, "controller/state", self._on_control, 10),
+                (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
+            ):
+                self._live.append(self.create_subscription(kind, topic, received, depth))
+        elif not wanted:
+            while self._live:
+                self.destroy_subscription(self._live.pop())
 
     def _on_description(self, message: String) -> None:
         try:
@@ -122,6 +154,7 @@ class WebViewer(Node):
             return
         self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
+        self._name_of_robot = model.name
         self._server.gui.set_panel_label(f"vms_ph: {model.name}")
         self._look(model)
         self._offer_controls(model)
@@ -159,9 +192,21 @@ class WebViewer(Node):
             self._controls.remove()
         frame = inertial_frame(model, LinkTree(model.tree).root)
         self._controls = Controls(
-            self._server, self._control_tab, self._commands, model, frame, self._target
+            self._server,
+            self._control_tab,
+            self._commands,
+            model,
+            frame,
+            self._target,
+            self._recording,
         )
         self._has_gains = False
+        assert self._scene is not None
+        self._pull = Pull(self._server, model, self._scene, self._commands, self._shift)
+
+    def _shift(self) -> Array:
+        """Return by how much the world is moved in the view, (3,) m."""
+        return np.zeros(3) if self._chase is None else self._chase.shift
 
     def _target(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
@@ -173,6 +218,12 @@ class WebViewer(Node):
         controls = self._controls
         if controls is not None and self._commands is not None and not self._has_gains:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
+
+    def _show_robots(self) -> None:
+        controls = self._controls
+        if controls is None or self._commands is None or not self._commands.robot_can_be_chosen:
+            return
+        controls.offer_robots(robots.names(), str(self.get_parameter("robot").value))
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -189,7 +240,7 @@ class WebViewer(Node):
             del powers["wrench_base"]
         powers.update(zip(message.tool_names, message.tool_power, strict=False))
         self._power.add(time, {**powers, "-friction": -message.dissipated})
-        self._last_power = message
+        self._overview.on_power(message)
 
     def _on_control(self, message: ControllerState) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
@@ -198,10 +249,11 @@ class WebViewer(Node):
         parts = parts_of_law(value_of, self._law.split)
         self._energy.add(time, {"total": message.closed_loop_energy, **parts})
         self._error.add(time, {"distance to the reference": message.task_error})
+        self._overview.on_control(message)
 
     def _on_energy(self, message: Energy) -> None:
         self._law.moving = moves(message.header.frame_id)
-        self._last_energy = message
+        self._overview.on_energy(message)
 
     def _seconds(self, stamp: int) -> float:
         if self._start is None or stamp < self._start:
@@ -211,7 +263,9 @@ class WebViewer(Node):
     def _draw_robot(self) -> None:
         if self._commands is not None:
             self._commands.work()
-        if self._scene is None or not self._server.get_clients():
+        watched = bool(self._server.get_clients())
+        self._listen(watched)
+        if self._scene is None or not watched:
             return
         poses, self._poses = self._poses, {}
         self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
@@ -219,6 +273,8 @@ class WebViewer(Node):
             self._follow()
             for link, pose in poses.items():
                 self._scene.place(link, pose)
+            if self._pull is not None:
+                self._pull.draw()
             if self._markers is not None:
                 self._marker_scene.show(self._markers)
                 self._markers = None
@@ -237,41 +293,16 @@ class WebViewer(Node):
         if self._chase is not None and self._chase.step(np.array(self._root_place)):
             self._world.position = self._chase.shift
 
-    def _draw_plots(self) -> None:
+    def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
         self._show_gains()
-        for strip in (self._energy, self._power, self._error):
-            strip.draw()
-        if self._health.disagreement:
-            self._summary.content = self._health.disagreement
-        elif self._last_power is not None:
-            self._summary.content = summary(self._last_power, self._last_energy, self._law)
-
-
-def summary(power: Power, energy: Energy | None, law: LawSplit) -> str:
-    """Return the energy balance as Markdown: every port with energy, and the base of a moving one.
-
-    The kinetic energy is in the parts of the running law.
-    """
-    energies = {port: getattr(power, f"{port}_energy") for port in PORTS}
-    energies.update(zip(power.tool_names, power.tool_energy, strict=False))
-    supplied = " + ".join(
-        f"{port} {joules:+.4f}"
-        for port, joules in energies.items()
-        if joules or (port == "wrench_base" and law.moving)
-    )
-    powers = zip(power.tool_names, power.tool_power, strict=False)
-    tools = ", ".join(f"{name} {watts:+.3f} W" for name, watts in powers)
-    parts = {} if energy is None else parts_of_robot(partial(getattr, energy), law.split)
-    whole = " + ".join(f"{name} {joules:.4f}" for name, joules in parts.items())
-    return (
-        f"**stored** {power.stored:+.4f} J = {supplied or '0'} "
-        f"− friction {power.dissipated_energy:.4f} J  \n"
-        + ("" if energy is None else f"**energy** {energy.total:.4f} J = {whole} J  \n")
-        + f"**unaccounted** {power.unaccounted_energy:+.1e} J, residual {power.residual:+.1e} W"
-        + (f"  \n**tool ports** {tools}" if tools else "")
-    )
+        self._show_robots()
+        self._overview.draw(self._health.disagreement)
+        self._pictures += 1
+        if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
+            for strip in (self._energy, self._power, self._error):
+                strip.draw()
 
 
 def main() -> None:

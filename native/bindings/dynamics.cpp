@@ -152,6 +152,23 @@ void bind_dynamics(py::module_& module) {
       .def("gravity", of_configuration(velocities, [](Dynamics& d, double* x) { d.gravity(x); }),
            "q"_a)
       .def(
+          "lifting_power",
+          [](Dynamics& d, const Array& q, const Array& v) {
+            vms_ph::check_size(q, d.nq(), "q");
+            vms_ph::check_size(v, d.nv(), "v");
+            return d.lifting_power(q.data(), v.data());
+          },
+          "q"_a, "v"_a, "Return v^T g(q).")
+      .def(
+          "coriolis_power",
+          [](Dynamics& d, const Array& q, const Array& v, const Array& x, const Array& y) {
+            at(d, q, v);
+            vms_ph::check_size(x, d.nv(), "x");
+            vms_ph::check_size(y, d.nv(), "y");
+            return d.coriolis_power(x.data(), y.data());
+          },
+          "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
+      .def(
           "potential_energy",
           [](Dynamics& d, const Array& q) { return at(d, q).potential_energy(); }, "q"_a)
       .def(

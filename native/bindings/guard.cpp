@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
@@ -37,6 +38,11 @@ std::unique_ptr<Guard> make(const vms_ph::Model& model, const py::dict& bounds,
                                  base_actuated);
 }
 
+/// A vector, or one without entries, which no robot has, for what is none.
+Eigen::Map<const Vector> vector_of(const vms_ph::Array& array) {
+  return {array.data(), array.ndim() == 1 ? array.size() : 0};
+}
+
 }  // namespace
 
 void bind_guard(py::module_& module) {
@@ -46,6 +52,27 @@ void bind_guard(py::module_& module) {
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
   module.attr("plausibility_bounds") = defaults;
+  using vms_ph::StatePlausibility;
+  py::class_<StatePlausibility>(module, "StatePlausibility",
+                                "See vms_ph_controllers.safety.plausibility.")
+      .def(py::init([](const vms_ph::Model& model, const py::dict& bounds) {
+             return std::make_unique<StatePlausibility>(model, bounds_of(bounds));
+           }),
+           py::keep_alive<1, 2>(), py::arg("model"), py::arg("bounds"))
+      .def(
+          "restart",
+          [](StatePlausibility& self, const Vector& q, const Vector& v) { self.restart(q, v); },
+          py::arg("q"), py::arg("v"))
+      .def(
+          "judge",
+          [](StatePlausibility& self, const vms_ph::Array& q, const vms_ph::Array& v,
+             double dt) -> py::object {
+            const vms_ph::Judgement& found = self.judge(vector_of(q), vector_of(v), dt);
+            if (!found.holds() && !found.restarts) return py::none();
+            return py::make_tuple(found.reason, Vector(found.q), Vector(found.v), found.restarts);
+          },
+          py::arg("q"), py::arg("v"), py::arg("dt"),
+          "Return None where the law may act, else reason, q, v and whether it restarts.");
   py::class_<Guard>(module, "Guard",
                     "See vms_ph_controllers.safety.guard; of the decoupled law on a moving base, "
                     "else of the task-space law.")

@@ -52,12 +52,14 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_dynamics(module);
   bind_batch(module);
+  bind_energy_guard(module);
   bind_energy_split(module);
   bind_evaluation(module);
   bind_controller(module);
   bind_decoupled_vms(module);
   bind_task_space(module);
   bind_guard(module);
+  bind_held_impedance(module);
   bind_integrators(module);
   bind_closed_loop(module);
   bind_mechanism(module);

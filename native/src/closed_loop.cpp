@@ -12,9 +12,8 @@ constexpr double kShare = 1e-6;
 
 }  // namespace
 
-ClosedLoop::ClosedLoop(const Model& model, Controller& law, Stepper& stepper, bool gravity,
-                       double floor)
-    : law_(law), stepper_(stepper), robot_(model), gravity_(gravity), floor_(floor) {
+ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double floor)
+    : stepper_(stepper), robot_(model), gravity_(gravity), floor_(floor) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
@@ -30,9 +29,8 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
-void ClosedLoop::run(SolverState& x, SolverState& room, const Ports& outside,
-                     const Reference& reference, double t0, double dt, long first, long steps,
-                     LoopResult& result) noexcept {
+void ClosedLoop::run(Control& control, SolverState& x, SolverState& room, const Ports& outside,
+                     double t0, double dt, long first, long steps, LoopResult& result) noexcept {
   ports_.any = true;
   ports_.has_tool = outside.has_tool;
   ports_.tool = outside.tool;
@@ -60,10 +58,11 @@ void ClosedLoop::run(SolverState& x, SolverState& room, const Ports& outside,
     std::swap(here, there);
     result.done.result.add(part);
     ++result.done.steps;
-    const Command& command = law_.update(state_, reference, dt);
+    const Command* command = control.update(state_, dt);
+    if (command == nullptr) break;
     std::swap(result.before, result.now);
-    result.now.torque = command.torque;
-    result.now.wrench_base = command.wrench_base;
+    result.now.torque = command->torque;
+    result.now.wrench_base = command->wrench_base;
   }
   if (here != &x) std::swap(x, room);
 }

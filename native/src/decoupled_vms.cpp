@@ -220,7 +220,7 @@ void DecoupledVMSController::hold(const Shaped& potential, double base, double s
                                   const VectorV& e, double h) noexcept {
   damping_ = base * d_.M();
   damping_.bottomRightCorner(n_, n_) = shape * d_.M_hat_m();
-  damping_.bottomRightCorner(n_, n_).noalias() += base * (d_.A().transpose() * d_.M_bm());
+  damping_.bottomRightCorner(n_, n_) += base * d_.A().transpose().lazyProduct(d_.M_bm());
   stiffness_.setZero(model_.nv(), model_.nv());
   stiffness_.diagonal() = potential.stiffness;
   held_.compute(d_.M(), damping_, stiffness_, potential.gradient, e, h);

@@ -67,16 +67,22 @@ bool Dynamics::is_configuration(const double* q) const noexcept {
 void Dynamics::place(const double* q) noexcept {
   q_ = Eigen::Map<const VectorXd>(q, nq());
   tree_.place(q_);
-  if (b() == 6) {
-    turn_ = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-    position_ = Eigen::Map<const Vector3d>(q);
-  } else if (b() == 3) {
-    turn_.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
-    position_ = {q[0], q[1], 0.0};
-  } else {
-    return;
-  }
+  if (b() == 0) return;
+  turn_ = turn_of(q);
+  position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
   field_ = turn_.transpose() * gravity_;
+}
+
+/// The rotation of the base in its mount.
+Matrix3d Dynamics::turn_of(const double* q) const noexcept {
+  if (b() == 6) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+  Matrix3d turn = Matrix3d::Identity();
+  if (b() == 3) turn.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+  return turn;
+}
+
+double Dynamics::lifting_power(const double* q, const double* v) noexcept {
+  return tree_.lifting_power(q, v, turn_of(q).transpose() * gravity_);
 }
 
 void Dynamics::move(const double* v) noexcept {

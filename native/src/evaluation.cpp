@@ -117,6 +117,14 @@ const VectorV& Evaluation::g() noexcept {
   return g_;
 }
 
+double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
+  return moved().coriolis_power(x.data(), y.data());
+}
+
+double Evaluation::lifting_power(const ConstVector& q) noexcept {
+  return dynamics_.lifting_power(q.data(), v_.data());
+}
+
 double Evaluation::kinetic_energy() noexcept { return moved().kinetic_energy(); }
 
 double Evaluation::potential_energy() noexcept { return placed().potential_energy(); }

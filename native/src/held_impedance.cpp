@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vms_ph_native/cholesky.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -27,7 +29,6 @@ HeldImpedance::HeldImpedance(const Model& model)
     : spring(VectorV::Zero(model.nv())),
       velocity(spring),
       ahead(spring),
-      ahead_(model),
       q_ahead_(Eigen::VectorXd::Zero(model.nq())),
       brake_(spring) {}
 
@@ -45,19 +46,18 @@ void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping, const M
   const double most = 0.5 / (h * h);
   stiffness_ = stiffness;
   whole_ = most * mass - stiffness_;
-  if (Eigen::LLT<MatrixV>(whole_).info() != Eigen::Success) reduce(mass, most);
+  if (!Cholesky(whole_).is_positive()) reduce(mass, most);
   whole_ = damping + h * stiffness_;
   whole_ *= h;
   whole_ += mass;
-  const VectorV held = damping * velocity;
+  const VectorV held = damping.lazyProduct(velocity);
   const double wanted = velocity.dot(held);
-  VectorV left = mass * velocity;
-  const Eigen::LLT<MatrixV> factor(whole_);
-  factor.solveInPlace(left);
+  VectorV left = mass.lazyProduct(velocity);
+  Cholesky(whole_).solve(left.data());
   // D is symmetric: the power of D w is w against D v.
   const bool slowed = wanted > kLeastPower && left.dot(held) < kNoticeable * wanted;
   velocity = left;
-  ahead.noalias() = h * (stiffness_ * velocity);
+  ahead = h * stiffness_.lazyProduct(velocity);
   if (slowed) {
     reason_ = is_reduced_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
                             "what is stable at this rate"
@@ -100,12 +100,11 @@ const VectorV& HeldImpedance::brake(Evaluation& d, double h, const VectorV* gyro
   const double step = 0.5 * h * std::min(1.0, kFarthest / farthest);
   const VectorV way = step * d.v();
   d.model().integrate(d.q(), way, q_ahead_);
-  ahead_.set(q_ahead_, brake_);
-  double pumped = std::max(0.0, -d.v().dot(ahead_.g() - d.g()));
+  double pumped = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(q_ahead_));
   if (gyroscopic) {
     VectorV turned = *gyroscopic;
-    const Eigen::LLT<MatrixV> factor(d.M());
-    factor.solveInPlace(turned);
+    whole_ = d.M();
+    Cholesky(whole_).solve(turned.data());
     pumped += 0.5 * h * gyroscopic->dot(turned);
   }
   brake_ = -std::min(kAmple * pumped / kinetic, 1.0 / h) * d.momentum();

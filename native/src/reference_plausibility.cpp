@@ -42,13 +42,16 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   const auto fast = [this](double linear, double angular) {
     return !(linear <= bounds_.base_speed && angular <= bounds_.base_turn);
   };
-  char faster[128];
-  std::snprintf(faster, sizeof faster, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
-                bounds_.base_turn);
+  const auto refuse_velocity = [this](const char* name, bool finite) {
+    char faster[128];
+    std::snprintf(faster, sizeof faster, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
+                  bounds_.base_turn);
+    refuse(name, finite ? faster : "is not finite");
+  };
   if (reference.velocity) {
     const bool finite = reference.velocity->allFinite();
     if (!finite || fast(reference.velocity->stableNorm(), 0.0)) {
-      refuse("velocity", finite ? faster : "is not finite");
+      refuse_velocity("velocity", finite);
       reference.velocity.reset();
     }
   }
@@ -67,7 +70,7 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
     const auto& twist = *reference.twist;
     const bool finite = twist.allFinite();
     if (!finite || fast(twist.head<3>().stableNorm(), twist.tail<3>().stableNorm())) {
-      refuse("twist", finite ? faster : "is not finite");
+      refuse_velocity("twist", finite);
       reference.twist.reset();
     }
   }
@@ -93,10 +96,13 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
 /// and whether relative to the base, only the law knows.
 bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& place,
                                     const ConstVector& q) noexcept {
+  double far = place.stableNorm();
+  if (far <= bounds_.reference_distance) return true;
+  far = std::min(far, (place - model_.base_pose(q).translation()).stableNorm());
+  if (far <= bounds_.reference_distance) return true;
   d_.set(q, rest_);
-  const double far =
-      std::min({place.stableNorm(), (place - model_.base_pose(q).translation()).stableNorm(),
-                (place - d_.placement(model_.end_effector()).translation()).stableNorm()});
+  const Eigen::Vector3d tool = d_.placement(model_.end_effector()).translation();
+  far = std::min(far, (place - tool).stableNorm());
   if (far <= bounds_.reference_distance) return true;
   char distance[96];
   std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", far,

@@ -71,7 +71,7 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   double p1 = rate(v1_, force, a1_);
   result.acceleration = a1_;
   result.way.setZero(v1_.size());
-  result.lack = std::numeric_limits<double>::infinity();
+  result.lack = energy_ = std::numeric_limits<double>::infinity();
   const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
   if (!(reach < kLongestStep * kMostSteps)) return;
   const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestStep)));
@@ -99,7 +99,9 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     result.way += way_;
   }
   const double lack = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
-  if (std::isfinite(lack)) result.lack = lack;
+  if (!std::isfinite(lack)) return;
+  result.lack = lack;
+  energy_ = energy + margin;
 }
 
 void SamplePrediction::move(const VectorV& way) noexcept {

@@ -3,31 +3,32 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
+#include "vms_ph_native/cholesky.hpp"
+
 namespace vms_ph {
 
 MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
-  MatrixV weighted = z * mass;
+  MatrixV weighted = z.lazyProduct(mass);
   if (z.rows() > 0) {
-    const MatrixV inertia = weighted * z.transpose();
-    const Eigen::LLT<MatrixV> factor(inertia);
-    factor.solveInPlace(weighted);
+    MatrixV inertia = weighted.lazyProduct(z.transpose());
+    Cholesky(inertia).solve_columns(weighted);
   }
   return weighted;
 }
 
-void SplitMotion::compute(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
-                          double singular_below) noexcept {
-  const MatrixV& mass = d.M();
+void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
+                          const ConstVector& momentum, const Matrix3V& jacobian,
+                          const TaskSvd& svd, double singular_below) noexcept {
   smallest = svd.smallest();
   is_regular = smallest >= singular_below;
   singular_below_ = singular_below;
-  eta.noalias() = jacobian * d.v();
+  eta = jacobian.lazyProduct(velocity);
   if (is_regular) {
     null_map = null_space_map(svd.kernel, mass);
-    nu.noalias() = null_map * d.v();
-    null_velocity.noalias() = svd.kernel.transpose() * nu;
-    const VectorV momentum = svd.kernel * d.momentum();
-    kinetic_null = 0.5 * nu.dot(momentum);
+    nu = null_map.lazyProduct(velocity);
+    null_velocity = svd.kernel.transpose().lazyProduct(nu);
+    const VectorV along = svd.kernel.lazyProduct(momentum);
+    kinetic_null = 0.5 * nu.dot(along);
     return;
   }
   const Eigen::Vector3d ratio = svd.values / singular_below;
@@ -43,15 +44,15 @@ void SplitMotion::compute(Evaluation& d, const Matrix3V& jacobian, const TaskSvd
   MatrixV solved = weighted;
   factor.solveInPlace(solved);
   null_map.noalias() = s * solved;
-  nu.noalias() = null_map * d.v();
+  nu.noalias() = null_map * velocity;
   null_velocity = nu;
-  kinetic_null = 0.5 * d.momentum().dot(nu);
+  kinetic_null = 0.5 * momentum.dot(nu);
 }
 
 MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
                                     double damping_null) const noexcept {
-  MatrixV damping = damping_task * (jacobian.transpose() * jacobian);
-  damping += damping_null * (null_map.transpose() * null_map);
+  MatrixV damping = damping_task * jacobian.transpose().lazyProduct(jacobian);
+  damping += damping_null * null_map.transpose().lazyProduct(null_map);
   return damping;
 }
 
@@ -60,11 +61,10 @@ double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
-  const VectorV force = d.M() * u;
-  const Eigen::Vector3d pi = svd.pseudo_inverse(singular_below_).transpose() * force;
-  const Eigen::Vector3d turned = jacobian_rate * n;
-  const VectorV bent = d.C() * n;
-  return pi.dot(turned) - u.dot(bent);
+  const VectorV force = d.M().lazyProduct(u);
+  const Eigen::Vector3d pi = svd.pseudo_inverse(singular_below_).transpose().lazyProduct(force);
+  const Eigen::Vector3d turned = jacobian_rate.lazyProduct(n);
+  return pi.dot(turned) - d.coriolis_power(u, n);
 }
 
 }  // namespace vms_ph

@@ -6,6 +6,9 @@
 namespace vms_ph {
 namespace {
 
+// An eigenvalue of zero is computed to this share of the largest.
+constexpr double kRounding = 1e-12;
+
 const Model& checked(const Model& model) {
   if (model.base() != Base::fixed) {
     throw ModelError("TaskSpaceIDAPBC is for arms on a fixed base; '" + model.name() +
@@ -26,7 +29,8 @@ void check_symmetric(const Eigen::MatrixXd& matrix, int size, const std::string&
                      std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()) + ")");
   }
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix, Eigen::EigenvaluesOnly);
-  if (eigen.eigenvalues()[0] < 0.0) {
+  const Eigen::VectorXd& values = eigen.eigenvalues();
+  if (values[0] < -kRounding * values[size - 1]) {
     throw ModelError(name + " must not have negative eigenvalues: it would push away");
   }
 }
@@ -109,7 +113,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   svd_.compute(jacobian_);
-  motion_.compute(d_, jacobian_, svd_, kSingular);
+  motion_.compute(d_.M(), d_.v(), d_.momentum(), jacobian_, svd_, kSingular);
   spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
   spring_ += gains.limit_stiffness * depth_;
   damp(h);

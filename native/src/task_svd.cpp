@@ -1,36 +1,158 @@
 #include "vms_ph_native/task_svd.hpp"
 
-#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+// Each sweep squares what is left of the angles between the columns.
+constexpr int kSweeps = 12;
+
+// Below this share of the largest singular value, the direction of a column is rounding.
+constexpr double kSmall = 1e-5;
+
+/// The product of the reflections 1 - tau w w^T that make a matrix triangular.
+class Reflections {
+ public:
+  /// Replace J^T (nv,3) by its triangle and the reflections.
+  explicit Reflections(Tall& columns) noexcept : columns_(columns) {
+    const Eigen::Index nv = columns.rows();
+    for (int k = 0; k < 3; ++k) {
+      double* x = &columns.coeffRef(0, k);
+      double rest = 0.0;
+      for (Eigen::Index i = k + 1; i < nv; ++i) rest += x[i] * x[i];
+      if (rest == 0.0) {
+        taus_[k] = 0.0;
+        triangle(k, k) = x[k];
+      } else {
+        const double length = std::sqrt(x[k] * x[k] + rest);
+        triangle(k, k) = x[k] > 0.0 ? -length : length;
+        const double lead = x[k] - triangle(k, k);
+        taus_[k] = 2.0 * lead * lead / (lead * lead + rest);
+        for (Eigen::Index i = k + 1; i < nv; ++i) x[i] /= lead;
+      }
+      for (int j = k + 1; j < 3; ++j) {
+        apply(k, &columns.coeffRef(0, j));
+        triangle(k, j) = columns(k, j);
+      }
+    }
+  }
+
+  /// Replace a vector (nv,) by its product with all of them.
+  void apply(double* x) const noexcept {
+    for (int k = 3; k-- > 0;) apply(k, x);
+  }
+
+  Matrix3d triangle = Matrix3d::Zero();  ///< upper
+
+ private:
+  void apply(int k, double* x) const noexcept {
+    const double* w = &columns_.coeffRef(0, k);
+    const Eigen::Index nv = columns_.rows();
+    double along = x[k];
+    for (Eigen::Index i = k + 1; i < nv; ++i) along += w[i] * x[i];
+    along *= taus_[k];
+    x[k] -= along;
+    for (Eigen::Index i = k + 1; i < nv; ++i) x[i] -= along * w[i];
+  }
+
+  Tall& columns_;
+  double taus_[3];
+};
+
+/// Turn the columns of a matrix until they are orthogonal, and `turn` with it; false where that
+/// leaves no direction for one of them.
+bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
+  turn.setIdentity();
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    bool turned = false;
+    for (int p = 0; p < 2; ++p) {
+      for (int q = p + 1; q < 3; ++q) {
+        const double a = columns.col(p).squaredNorm(), b = columns.col(q).squaredNorm();
+        const double c = columns.col(p).dot(columns.col(q));
+        if (!(std::abs(c) > kEpsilon * std::sqrt(a * b))) continue;
+        turned = true;
+        const double zeta = 0.5 * (b - a) / c;
+        const double size = 1.0 / (std::abs(zeta) + std::sqrt(1.0 + zeta * zeta));
+        const double tangent = zeta < 0.0 ? -size : size;
+        const double cosine = 1.0 / std::sqrt(1.0 + tangent * tangent), sine = cosine * tangent;
+        for (Matrix3d* each : {&columns, &turn}) {
+          const Vector3d before = each->col(p);
+          each->col(p) = cosine * before - sine * each->col(q);
+          each->col(q) = sine * before + cosine * each->col(q);
+        }
+      }
+    }
+    if (!turned) break;
+  }
+  const Vector3d lengths = columns.colwise().norm();
+  return lengths.minCoeff() > kSmall * lengths.maxCoeff();  // false for what is not finite
+}
+
+}  // namespace
 
 void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
   // kernel.
-  using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
   const Eigen::Index nv = jacobian.cols();
-  const Eigen::HouseholderQR<Tall> qr(Tall(jacobian.transpose()));
-  MatrixV q = MatrixV::Identity(nv, nv);
-  q.applyOnTheLeft(qr.householderQ());
-  const Eigen::Matrix3d triangle = qr.matrixQR().topRows<3>().triangularView<Eigen::Upper>();
-  triangle_.compute(triangle.transpose(), Eigen::ComputeFullU | Eigen::ComputeFullV);
-  if (triangle_.info() == Eigen::Success) {
-    left = triangle_.matrixU();
-    values = triangle_.singularValues();
-    right.noalias() = triangle_.matrixV().transpose() * q.leftCols<3>().transpose();
+  Tall columns = jacobian.transpose();
+  const Reflections reflections(columns);
+  Tall range = Tall::Zero(nv, 3);
+  for (int k = 0; k < 3; ++k) {
+    range(k, k) = 1.0;
+    reflections.apply(&range.coeffRef(0, k));
+  }
+  VectorV row = VectorV::Zero(nv);
+  kernel.resize(nv - 3, nv);
+  for (Eigen::Index k = 3; k < nv; ++k) {
+    row.setZero();
+    row[k] = 1.0;
+    reflections.apply(row.data());
+    kernel.row(k - 3) = row;
+  }
+  decompose(reflections.triangle.transpose());
+  right = right_turn_.lazyProduct(range.transpose());
+}
+
+/// The values and singular vectors of a matrix of fixed size.
+void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
+  Matrix3d turned = matrix, turn;
+  if (orthogonalise(turned, turn)) {
+    int order[] = {0, 1, 2};
+    const Vector3d lengths = turned.colwise().norm();
+    std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
+    for (int k = 0; k < 3; ++k) {
+      values[k] = lengths[order[k]];
+      left.col(k) = turned.col(order[k]) / values[k];
+      right_turn_.row(k) = turn.col(order[k]);
+    }
+    return;
+  }
+  general_.compute(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  if (general_.info() == Eigen::Success) {
+    left = general_.matrixU();
+    values = general_.singularValues();
+    right_turn_ = general_.matrixV().transpose();
   } else {
     left.setIdentity();
     values.setZero();
-    right = q.leftCols<3>().transpose();
+    right_turn_.setIdentity();
   }
-  kernel = q.rightCols(nv - 3).transpose();
 }
 
-Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> TaskSvd::pseudo_inverse(
-    double lifted) const noexcept {
-  const Eigen::Vector3d inverse = values.cwiseMax(lifted).cwiseInverse();
-  const Eigen::Matrix3d scaled = inverse.asDiagonal() * left.transpose();
-  return right.transpose() * scaled;
+Tall TaskSvd::pseudo_inverse(double lifted) const noexcept {
+  const Vector3d inverse = values.cwiseMax(lifted).cwiseInverse();
+  const Matrix3d scaled = inverse.asDiagonal() * left.transpose();
+  return right.transpose().lazyProduct(scaled);
 }
 
 }  // namespace vms_ph

@@ -93,6 +93,7 @@ Tree::Tree(const Model& model, bool gravity)
     whole_mass_ += joint.mass;
   }
   bodies_.resize(joints_.size());
+  carried_.resize(joints_.size());
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
     root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
@@ -120,6 +121,22 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
   return frame;
 }
 
+void Tree::displace(const Joint& joint, const double* q, Matrix3d& turn, Vector3d& shift) {
+  shift = joint.offset;
+  if (joint.pair) {
+    // Scaled to length one, to second order: pairs are accepted as they come from integration,
+    // and in common axes a rotation that stretches does so for all bodies behind it.
+    const double c = q[joint.at], s = q[joint.at + 1], scale = 1.5 - 0.5 * (c * c + s * s);
+    turn = joint.fixed + scale * (c * joint.cosine + s * joint.sine);
+    return;
+  }
+  const double position = q[joint.at];
+  shift += position * joint.slide;
+  turn = joint.fixed;
+  if (!joint.turns) return;
+  turn += std::cos(position) * joint.cosine + std::sin(position) * joint.sine;
+}
+
 void Tree::place(const VectorXd& q) noexcept {
   const auto joints = q.tail(positions());
   auto last = placed_.tail(joints.size());
@@ -131,21 +148,8 @@ void Tree::place(const VectorXd& q) noexcept {
     const Joint& joint = joints_[i];
     Body& body = bodies_[i];
     Matrix3d turn;
-    Vector3d shift = joint.offset;
-    if (joint.pair) {
-      // Scaled to length one, to second order: pairs are accepted as they come from integration,
-      // and in common axes a rotation that stretches does so for all bodies behind it.
-      const double c = q[joint.at], s = q[joint.at + 1], scale = 1.5 - 0.5 * (c * c + s * s);
-      turn = joint.fixed + scale * (c * joint.cosine + s * joint.sine);
-    } else {
-      const double position = q[joint.at];
-      shift += position * joint.slide;
-      if (joint.turns) {
-        turn = joint.fixed + std::cos(position) * joint.cosine + std::sin(position) * joint.sine;
-      } else {
-        turn = joint.fixed;
-      }
-    }
+    Vector3d shift;
+    displace(joint, q.data(), turn, shift);
     if (joint.parent < 0) {
       body.rotation = turn;
       body.origin = shift;
@@ -188,8 +192,8 @@ void Tree::place(const VectorXd& q) noexcept {
   turning_(2, 2) = over * (xx * yy - xy * xy);
 }
 
-Screw Tree::base_twist(const VectorXd& v) const noexcept {
-  if (b_ == 6) return {v.head<3>(), v.segment<3>(3)};
+Screw Tree::base_twist(const double* v) const noexcept {
+  if (b_ == 6) return {Eigen::Map<const Vector3d>(v), Eigen::Map<const Vector3d>(v + 3)};
   if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
   return {};
 }

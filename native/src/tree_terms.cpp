@@ -46,6 +46,36 @@ Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
 
 }  // namespace
 
+double Tree::lifting_power(const double* q, const double* v, const Vector3d& field) noexcept {
+  const Screw base = base_twist(v);
+  double power =
+      b_ == 0 ? 0.0 : -field.dot(root_.mass * base.linear + base.angular.cross(root_.first));
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Joint& joint = joints_[i];
+    Carried& here = carried_[i];
+    Matrix3d turn;
+    Vector3d shift;
+    displace(joint, q, turn, shift);
+    if (joint.parent < 0) {
+      here.rotation = turn;
+      here.origin = shift;
+      here.twist = base;
+    } else {
+      const Carried& parent = carried_[static_cast<std::size_t>(joint.parent)];
+      here.rotation.noalias() = parent.rotation * turn;
+      here.origin = parent.origin + parent.rotation * shift;
+      here.twist = parent.twist;
+    }
+    const double rate = v[b_ + static_cast<int>(i)];
+    const Vector3d angular = rate * (here.rotation * joint.axis);
+    here.twist.linear += rate * (here.rotation * joint.along) + here.origin.cross(angular);
+    here.twist.angular += angular;
+    const Vector3d centre = here.origin + here.rotation * joint.lever;
+    power -= joint.mass * field.dot(here.twist.linear + here.twist.angular.cross(centre));
+  }
+  return power;
+}
+
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k, out += stride) *out = component(value, which[k]);
@@ -220,6 +250,49 @@ void Tree::write_coriolis(double* out) noexcept {
       row[b_ + j] = body.reaction.dot(before.screw_rate) + turned.dot(before.screw.angular);
     }
   }
+}
+
+// The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
+double Tree::coriolis_power(const double* x, const double* y) noexcept {
+  const auto power = [](const SpatialInertia& inertia, const Screw& twist, const Screw& with,
+                        const Screw& of, const Screw& rate) {
+    const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
+    const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
+    const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
+    const Vector3d second((half - inertia.xx) * a.x() - inertia.xy * a.y() - inertia.xz * a.z(),
+                          (half - inertia.yy) * a.y() - inertia.xy * a.x() - inertia.yz * a.z(),
+                          (half - inertia.zz) * a.z() - inertia.xz * a.x() - inertia.yz * a.y());
+    const Vector3d turned =
+        inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
+    return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
+  };
+  const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
+  double sum = b_ == 0 ? 0.0 : power(root_, base_, base_x, base_y, rate);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const int parent = joints_[i].parent;
+    const Body& body = bodies_[i];
+    Carried& here = carried_[i];
+    if (parent < 0) {
+      here.twist = base_x;
+      here.other = base_y;
+      here.other_rate = rate;
+    } else {
+      const Carried& before = carried_[static_cast<std::size_t>(parent)];
+      here.twist = before.twist;
+      here.other = before.other;
+      here.other_rate = before.other_rate;
+    }
+    const auto add = [](double by, const Screw& screw, Screw& to) {
+      to.linear += by * screw.linear;
+      to.angular += by * screw.angular;
+    };
+    const auto at = b_ + static_cast<int>(i);
+    add(x[at], body.screw, here.twist);
+    add(y[at], body.screw, here.other);
+    add(y[at], bracket(body.twist, body.screw), here.other_rate);
+    sum += power(body.own, body.twist, here.twist, here.other, here.other_rate);
+  }
+  return sum;
 }
 
 }  // namespace vms_ph

@@ -70,7 +70,7 @@ int count_terms(const Model& model) {
 int count_loop(const Model& model) {
   vms_ph::DecoupledVMSController law(model);
   vms_ph::ProjectedRK4 scheme(model, true);
-  vms_ph::ClosedLoop loop(model, law, scheme, true, 1e-9);
+  vms_ph::ClosedLoop loop(model, scheme, true, 1e-9);
   const Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   if (!law.reset({q, v})) return 1;
   vms_ph::SolverState x = scheme.begin(q, v, 0.0), room = x;
@@ -78,8 +78,9 @@ int count_loop(const Model& model) {
   result.now = result.before = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
   const vms_ph::Ports nothing;
   const vms_ph::Reference reference;
+  vms_ph::HeldReference control(law, reference);
   const long before = allocations();
-  loop.run(x, room, nothing, reference, 0.0, 1e-3, 0, 500, result);
+  loop.run(control, x, room, nothing, 0.0, 1e-3, 0, 500, result);
   const long after = allocations();
   std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.done.steps,
               after - before);

@@ -7,15 +7,25 @@ compares both, and another that the files here are up to date.
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
-from vms_ph_controllers import Controller, DecoupledVMSController, TaskSpaceIDAPBC
+from vms_ph_controllers import DecoupledVMSController, TaskSpaceIDAPBC
+from vms_ph_controllers.energy_guard import EnergyGuardSettings
 
 FOLDER = Path(__file__).parent
-LAWS: dict[str, type[Controller]] = {
+
+
+class EnergyGuard:
+    """Stands for the energy guard, whose settings are parameters as the gains of a law are."""
+
+    Gains: ClassVar[type] = EnergyGuardSettings
+
+
+LAWS: dict[str, type] = {
     "decoupled_vms_controller": DecoupledVMSController,
+    "energy_guard_settings": EnergyGuard,
     "task_space_ida_pbc": TaskSpaceIDAPBC,
 }
 
@@ -38,7 +48,7 @@ _Dumper.add_representer(
 
 def schema(name: str) -> str:
     """Return the text of the schema of a law, for generate_parameter_library."""
-    law = LAWS[name]
+    law: Any = LAWS[name]
     title = (
         f"# The gains of vms_ph/{law.__name__}, written by generate.py from those of\n"
         f"# vms_ph_controllers.{law.__name__}; change them there and in the GainTable of the C++\n"

@@ -3,24 +3,13 @@
 #include <chrono>
 #include <exception>
 
+#include "plausibility_parameters.hpp"
+
 namespace vms_ph_ros2_control {
 
 using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
-
-namespace {
-
-vms_ph::PlausibilityBounds bounds_of(const controller_shell::Params& parameters) {
-  const auto& given = parameters.plausibility;
-  vms_ph::PlausibilityBounds bounds;
-#define VMS_PH_FIELD(name, initial, least, most) bounds.name = static_cast<double>(given.name);
-  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
-#undef VMS_PH_FIELD
-  return bounds;
-}
-
-}  // namespace
 
 ControllerShell::CallbackReturn ControllerShell::on_init() {
   try {

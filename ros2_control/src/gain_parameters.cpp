@@ -27,13 +27,21 @@ double number(const rclcpp::Parameter& parameter) {
 
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                vms_ph::Controller& law)
+    : GainParameters(std::move(node), law.gains(),
+                     [&law](const std::string& name, double value) {
+                       return law.set_gain(name, value);
+                     }) {}
+
+GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                               const std::vector<vms_ph::Gain>& gains,
+                               const std::function<bool(const std::string&, double)>& set)
     : node_(std::move(node)), slots_(std::make_shared<Slots>()) {
-  for (const auto& gain : law.gains()) {
+  for (const auto& gain : gains) {
     if (!node_->has_parameter(gain.name)) {
       node_->declare_parameter(gain.name, gain.value, descriptor(gain));
     }
     const double value = number(node_->get_parameter(gain.name));
-    if (!law.set_gain(gain.name, value)) {
+    if (!set(gain.name, value)) {
       throw vms_ph::ModelError("the gain " + gain.name + " must be from " +
                                std::to_string(gain.low) + " to " + std::to_string(gain.high) +
                                "; given: " + std::to_string(value));
@@ -69,11 +77,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
 }
 
 void GainParameters::apply(vms_ph::Controller& law) noexcept {
-  if (!slots_->changed.exchange(false, std::memory_order_acquire)) return;
-  for (const auto& slot : slots_->all) {
-    if (!slot->changed.exchange(false, std::memory_order_acquire)) continue;
-    law.set_gain(slot->name, slot->value.load(std::memory_order_relaxed));
-  }
+  apply_to([&law](const std::string& name, double value) { law.set_gain(name, value); });
 }
 
 }  // namespace vms_ph_ros2_control

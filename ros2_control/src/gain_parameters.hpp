@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,9 +23,25 @@ class GainParameters {
   /// @throws vms_ph::ModelError  a value that the law does not accept.
   GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law);
 
+  /// The same for other numbers that a user sets; `set` takes a name and a value, and returns
+  /// whether the value is accepted.
+  GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                 const std::vector<vms_ph::Gain>& gains,
+                 const std::function<bool(const std::string&, double)>& set);
+
   /// Pass the changed gains to the law; called by the control loop, without locks or
   /// allocation.
   void apply(vms_ph::Controller& law) noexcept;
+
+  /// Pass the changed gains to a function of name and value, in the same way.
+  template <class Set>
+  void apply_to(Set&& set) noexcept {
+    if (!slots_->changed.exchange(false, std::memory_order_acquire)) return;
+    for (const auto& slot : slots_->all) {
+      if (!slot->changed.exchange(false, std::memory_order_acquire)) continue;
+      set(slot->name, slot->value.load(std::memory_order_relaxed));
+    }
+  }
 
  private:
   struct Slot {

@@ -55,15 +55,21 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
     ports_.coulomb = coulomb(model_.pinocchio(), n);
     ports_.slip = kSlip;
   }
+  if (options_.stops) {
+    stops_ = std::make_unique<vms_ph::JointStops>(model_);
+    if (!stops_->exist()) stops_.reset();
+  }
   reset();
 }
 
 void Plant::reset() {
   at_ = stepper_->begin(options_.start, Eigen::VectorXd::Zero(model_.nv()), 0.0);
-  next_ = saved_ = at_;
+  next_ = saved_ = started_ = at_;
   result_ = failed_ = {};
   steps_ = 0;
   stepper_->motion(at_, q_, v_);
+  free_q_ = q_;
+  free_v_ = v_;
 }
 
 bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
@@ -73,14 +79,38 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& t
   saved_ = at_;
   const vms_ph::StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
-    if (step_with_retry(static_cast<double>(steps_ + i) * options_.step, options_.step, kHalvings))
-      continue;
+    if (step_with_stops(static_cast<double>(steps_ + i) * options_.step, torque)) continue;
     at_ = saved_;
     result_ = before;
+    stepper_->motion(at_, q_, v_);
     return false;
   }
   steps_ += steps;
   stepper_->motion(at_, q_, v_);
+  return true;
+}
+
+bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
+  const double dt = options_.step;
+  if (!stops_) return step_with_retry(t, dt, kHalvings);
+  const vms_ph::StepResult before = result_;
+  started_ = at_;
+  if (!step_with_retry(t, dt, kHalvings)) return false;
+  stepper_->motion(at_, free_q_, free_v_);
+  if (stops_->passed(free_q_, free_v_, dt)) {
+    stepper_->motion(started_, q_, v_);
+    const Eigen::VectorXd& pushing = stops_->torque(q_, v_, free_q_, free_v_, dt);
+    at_ = started_;
+    result_ = before;
+    ports_.torque = torque + pushing;
+    const bool done = step_with_retry(t, dt, kHalvings);
+    ports_.torque = torque;
+    if (!done) return false;
+    stepper_->motion(at_, free_q_, free_v_);
+    const double work = pushing.dot(stops_->moved(q_, free_q_));
+    result_.supplied[0] -= work;
+    result_.dissipated -= work;
+  }
   return true;
 }
 

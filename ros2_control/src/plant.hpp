@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "vms_ph_native/integrators/joint_stops.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 
 namespace vms_ph_ros2_control {
@@ -14,6 +15,7 @@ struct PlantOptions {
   double step = 1e-3;     ///< s
   std::string scheme;     ///< projected_rk4 when empty
   bool friction = true;   ///< whether the joints' friction acts
+  bool stops = true;      ///< whether the limits of the joints are stops
 };
 
 /// Integrates a robot with the efforts held over each step, as digital controllers do.
@@ -34,22 +36,24 @@ class Plant {
 
   const Eigen::VectorXd& q() const { return q_; }
   const Eigen::VectorXd& v() const { return v_; }
-  /// Port energies since the reset.
+  /// Port energies since the reset; what stops take is dissipated.
   const vms_ph::StepResult& port_energies() const { return result_; }
   /// A sentence about the last failure.
   std::string reason() const { return failed_.reason(); }
 
  private:
+  bool step_with_stops(double t, const Eigen::VectorXd& torque) noexcept;
   bool step_with_retry(double t, double dt, int halvings) noexcept;
 
   vms_ph::Model model_;
   PlantOptions options_;
   std::unique_ptr<vms_ph::Stepper> stepper_;
+  std::unique_ptr<vms_ph::JointStops> stops_;
   vms_ph::Ports ports_;
-  vms_ph::SolverState at_, next_, saved_;
+  vms_ph::SolverState at_, next_, saved_, started_;
   vms_ph::StepResult result_, failed_;
   std::int64_t steps_ = 0;
-  Eigen::VectorXd q_, v_;
+  Eigen::VectorXd q_, v_, free_q_, free_v_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -8,6 +8,7 @@
 #include <nav_msgs/msg/odometry.hpp>
 #include <pluginlib/class_list_macros.hpp>
 #include <realtime_tools/realtime_publisher.hpp>
+#include <rosgraph_msgs/msg/clock.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 #include <tf2_msgs/msg/tf_message.hpp>
 #include <vms_ph/msg/port_energy.hpp>
@@ -27,7 +28,8 @@ using controller_interface::return_type;
 constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
-/// vms_ph/port_energy: all of one instant under one stamp, as energy audits require.
+/// vms_ph/port_energy: all of one instant under one stamp, as energy audits require. The stamps
+/// are /clock too, where nodes keep simulated time.
 class RobotBroadcaster final : public controller_interface::ControllerInterface {
  public:
   using CallbackReturn = controller_interface::CallbackReturn;
@@ -61,6 +63,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     }
     if (!port_energy_name_.empty())
       port_energies_ = make<vms_ph::msg::PortEnergy>(node, "vms_ph/port_energy", port_energy_);
+    if (p.publish_clock) clocks_ = make<rosgraph_msgs::msg::Clock>(node, "/clock", clock_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -78,6 +81,7 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     odometries_.reset();
     transforms_.reset();
     port_energies_.reset();
+    clocks_.reset();
     return CallbackReturn::SUCCESS;
   }
 
@@ -100,6 +104,10 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     if (!measured && reader_->is_stamped()) return return_type::OK;
     const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
     if (!sampling_->is_due(stamp)) return return_type::OK;
+    if (clocks_) {
+      clock_.clock = stamp;
+      clocks_->try_publish(clock_);
+    }
     // The joint states are published last: a subscriber that pairs by stamp then has the others.
     if (port_energies_) publish_port_energy(stamp);
     if (odometries_) publish_base(stamp, state);
@@ -212,10 +220,12 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   nav_msgs::msg::Odometry odometry_;
   tf2_msgs::msg::TFMessage transform_;
   vms_ph::msg::PortEnergy port_energy_;
+  rosgraph_msgs::msg::Clock clock_;
   Publisher<sensor_msgs::msg::JointState> states_;
   Publisher<nav_msgs::msg::Odometry> odometries_;
   Publisher<tf2_msgs::msg::TFMessage> transforms_;
   Publisher<vms_ph::msg::PortEnergy> port_energies_;
+  Publisher<rosgraph_msgs::msg::Clock> clocks_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -54,6 +54,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     command_timeout_ = number("command_timeout", 0.25);
     options.scheme = parameter("scheme", "");
     options.friction = parameter("joint_friction", "true") == "true";
+    options.stops = parameter("joint_stops", "true") == "true";
     options.start = home();
 
     plant_ = std::make_unique<Plant>(*model_, options);

@@ -71,11 +71,10 @@ class Session:
         self.node.destroy_node()
         rclpy.shutdown()
 
-    def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
-        """Call a service of the controller manager."""
-        client = self._services.setdefault(
-            name, self.node.create_client(kind, f"controller_manager/{name}")
-        )
+    def call(self, kind: Any, name: str, /, of: str = "controller_manager", **fields: Any) -> Any:
+        """Call a service of the controller manager, or of another node."""
+        name = f"{of}/{name}"
+        client = self._services.setdefault(name, self.node.create_client(kind, name))
         assert client.wait_for_service(PATIENCE), f"no service {name}"
         future = client.call_async(kind.Request(**fields))
         rclpy.spin_until_future_complete(self.node, future, timeout_sec=PATIENCE)

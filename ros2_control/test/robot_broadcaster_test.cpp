@@ -10,6 +10,7 @@
 #include <controller_interface/controller_interface.hpp>
 #include <pluginlib/class_loader.hpp>
 #include <rclcpp/rclcpp.hpp>
+#include <rosgraph_msgs/msg/clock.hpp>
 #include <vms_ph/msg/port_energy.hpp>
 
 #include "flying_arm.hpp"
@@ -33,7 +34,7 @@ class RobotBroadcaster : public testing::Test {
     params.robot_description = flying_arm("fixed");
     params.update_rate = params.controller_manager_update_rate = 100;
     params.node_options = broadcaster_->define_custom_node_options().parameter_overrides(
-        {{"stamp", "clock"}, {"port_energy_name", "port_energy"}});
+        {{"stamp", "clock"}, {"port_energy_name", "port_energy"}, {"publish_clock", true}});
     ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
     ASSERT_EQ(broadcaster_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -79,6 +80,11 @@ TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
   const auto hears = listener.create_subscription<vms_ph::msg::PortEnergy>(
       "vms_ph/port_energy", 10,
       [&heard](const vms_ph::msg::PortEnergy& message) { heard.push_back(message); });
+  std::vector<int> seconds_heard;
+  const auto hears_clock = listener.create_subscription<rosgraph_msgs::msg::Clock>(
+      "/clock", 10, [&seconds_heard](const rosgraph_msgs::msg::Clock& message) {
+        seconds_heard.push_back(message.clock.sec);
+      });
   rclcpp::executors::SingleThreadedExecutor executor;
   executor.add_node(listener.get_node_base_interface());
   const auto listen = [&](std::size_t until, double seconds) {
@@ -110,6 +116,8 @@ TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
   ASSERT_EQ(heard.size(), 1U);
   EXPECT_EQ(heard[0].header.stamp.sec, 1001);
   EXPECT_EQ(heard[0].resets, 3U);
+  ASSERT_FALSE(seconds_heard.empty());
+  EXPECT_EQ(seconds_heard.back(), 1001);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from control_session import Session
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from vms_ph.msg import ControllerState, Power
@@ -14,7 +15,9 @@ GOAL = [0.3, -0.2, 0.2, -1.3, 0.1, 1.4, 0.2]
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
-    started = Session("panda_ros2_control.launch.xml", "namespace:=/left", "prefix:=left/")
+    started = Session(
+        "panda_ros2_control.launch.xml", "namespace:=/left", "prefix:=left/", "use_sim_time:=true"
+    )
     try:
         started.await_states(
             robot_broadcaster="active",
@@ -52,4 +55,14 @@ def test_its_topics_are_in_the_namespace(session: Session) -> None:
     names = {name for name, _ in session.node.get_topic_names_and_types()}
     assert {"/left/python_controller/reference_pose", "/left/vms_ph/markers"} <= names
     ours = {name for name in names if not name.startswith("/left/")}
-    assert ours <= {"/tf", "/tf_static", "/rosout", "/parameter_events", "/diagnostics"}
+    assert ours <= {"/clock", "/tf", "/tf_static", "/rosout", "/parameter_events", "/diagnostics"}
+
+
+def test_the_clock_is_that_of_the_simulated_robot(session: Session) -> None:
+    found = session.collect(1.0, clock=(Clock, "/clock"), states=(JointState, "joint_states"))
+    times = [m.clock.sec + 1e-9 * m.clock.nanosec for m in found["clock"]]
+    assert times == sorted(times)
+    # Every joint state has a stamp that the clock shows, apart from those at both ends.
+    shown = {(m.clock.sec, m.clock.nanosec) for m in found["clock"]}
+    stamps = [(m.header.stamp.sec, m.header.stamp.nanosec) for m in found["states"]]
+    assert len(shown.intersection(stamps)) > 0.8 * len(stamps)

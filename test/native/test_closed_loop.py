@@ -5,7 +5,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from vms_ph_controllers import DecoupledVMSController, Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_controllers import (
+    Command,
+    DecoupledVMSController,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
 from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation import External, Simulation
@@ -23,36 +29,47 @@ class Counted(HeldReference):
         return super().__call__(q, v, dt)
 
 
-class StepByStep(Counted):
-    """The same law without the loop in C++."""
+class InPython(Counted):
+    """The same law as a function of Python, which the loop in C++ calls at every step."""
 
     def in_cpp(self) -> None:
         return None
 
 
-def simulations(name: str, friction: bool) -> list[Simulation]:
+class StepByStep(Simulation):
+    """A simulation without the loop in C++."""
+
+    def _advance_in_cpp(self, steps: int, external: External) -> int:
+        return 0
+
+
+def simulations(
+    name: str, friction: bool, kind: type[Counted] = Counted
+) -> tuple[Simulation, StepByStep]:
     known = robots.get(name)
     model = known.load()
     home = model.configuration(known.home, known.home_base or None)
     start = model.integrate(home, np.full(model.nv, 0.05))
     law = DecoupledVMSController if model.b else TaskSpaceIDAPBC
-    made = []
-    for kind in (Counted, StepByStep):
+    controls = []
+    for control in (kind, Counted):
         guard = make_guard(law(model), native=True)
         guard.reset(RobotState(home, np.zeros(model.nv)))
-        control = kind(guard, Reference())
-        made.append(
-            Simulation(StandardForm(model), start, 1e-3, control, friction=friction, native=True)
-        )
-    return made
+        controls.append(control(guard, Reference()))
+    form = StandardForm(model)
+    return (
+        Simulation(form, start, 1e-3, controls[0], friction, native=True),
+        StepByStep(form, start, 1e-3, controls[1], friction, native=True),
+    )
 
 
+@pytest.mark.parametrize("kind", [Counted, InPython])
 @pytest.mark.parametrize("friction", [False, True])
 @pytest.mark.parametrize("name", ["panda", "hextilt", "omnidirectional_panda"])
 def test_many_steps_at_once_are_the_steps_one_by_one(
-    native: ModuleType, name: str, friction: bool, rng: np.random.Generator
+    native: ModuleType, name: str, friction: bool, kind: type[Counted], rng: np.random.Generator
 ) -> None:
-    at_once, one_by_one = simulations(name, friction)
+    at_once, one_by_one = simulations(name, friction, kind)
     model = robots.load(name)
     pushes = (
         External(),
@@ -86,11 +103,47 @@ def test_many_steps_at_once_are_the_steps_one_by_one(
     # friction that the scheme cannot follow.
     counted = at_once._control
     assert isinstance(counted, Counted)
-    assert counted.calls == 1 + (60 if at_once._held_friction is None else 240)
+    each = kind is InPython or at_once._held_friction is not None
+    assert counted.calls == 1 + (240 if each else 60)
 
 
-def test_a_step_that_fails_is_left_to_the_steps_one_by_one(native: ModuleType) -> None:
-    at_once, one_by_one = simulations("panda", False)
+@pytest.mark.parametrize("failure", [ArithmeticError("no effort"), KeyboardInterrupt()])
+def test_what_a_control_raises_comes_after_the_steps_before_it(
+    native: ModuleType, failure: BaseException
+) -> None:
+    class Failing(InPython):
+        def __call__(self, q: Array, v: Array, dt: float) -> object:
+            if self.calls == 21:
+                raise failure
+            return super().__call__(q, v, dt)
+
+    simulated = simulations("panda", False, Failing)
+    one_by_one = simulations("panda", False)[1]
+    one_by_one.advance(21, External())
+    with pytest.raises(type(failure)) as caught:
+        simulated[0].advance(60, External())
+    assert caught.value is failure
+    assert simulated[0].steps == 21
+    np.testing.assert_allclose(simulated[0].sample().q, one_by_one.sample().q, rtol=1e-12)
+
+
+def test_efforts_of_a_wrong_size_are_refused(native: ModuleType) -> None:
+    class Short(InPython):
+        def __call__(self, q: Array, v: Array, dt: float) -> object:
+            return Command(np.zeros(0), np.zeros(7 if self.calls == 0 else 6))
+
+    simulation = simulations("panda", False, Short)[0]
+    assert isinstance(simulation._control, Short)
+    simulation._control.calls = 1
+    with pytest.raises(ValueError, match="torque must have 7 entries; given: 6"):
+        simulation.advance(10, External())
+
+
+@pytest.mark.parametrize("kind", [Counted, InPython])
+def test_a_step_that_fails_is_left_to_the_steps_one_by_one(
+    native: ModuleType, kind: type[Counted]
+) -> None:
+    at_once, one_by_one = simulations("panda", False, kind)
     hard = External(torque=np.array([0.0, 0, 0, 0, 0, 0, 3e4]))
     for simulation in (at_once, one_by_one):
         simulation.hold(hard)

@@ -75,6 +75,26 @@ class Chromium:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def fill(self, field: str, text: str) -> None:
+        """Write into a field; ``field`` is an expression that gives the element."""
+        assert self.run(f"(() => {{const e = {field}; e.focus(); e.select(); return !!e}})()")
+        self._call("Input.insertText", text=text)
+        self.run(f"({field}).blur()")
+
+    def await_text(self, text: str, seconds: float = 30.0) -> None:
+        """Wait until the page shows a text."""
+        end = time.monotonic() + seconds
+        while not self.run(f"document.body.innerText.includes({json.dumps(text)})"):
+            assert time.monotonic() < end, f"the page shows no {text!r}"
+            time.sleep(0.2)
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the size of what the browser shows, without its own frame."""
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+
     def run(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)

@@ -3,15 +3,18 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
+from vms_ph_io.bag import bag_info
 from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
-from vms_ph_nodes.robot.commands import Commands, Gain, wrench_topic
+from vms_ph_nodes.robot.commands import Commands, Efforts, Gain, wrench_topic
+from vms_ph_nodes.robot.recording import Recording
 from vms_ph_nodes.simulator import Simulator
 
 pytestmark = pytest.mark.wire
@@ -86,6 +89,43 @@ def test_a_push_supplies_energy_for_its_time_and_no_longer(bench: Bench) -> None
     bench.until(lambda: supplied() > before + 1e-3)
     bench.until(lambda: not bench.commands._pushes)
     bench.until(lambda: not bench.simulator.simulation.sample().wrench_end_effector.any(), 0.24)
+
+
+def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:
+    simulation = bench.simulator.simulation
+
+    def pulled() -> float:
+        acting = bench.simulator._external.acting(simulation.time)
+        return float(acting.torque[0])
+
+    bench.commands.pull(lambda: Efforts({"panda_joint1": 3.0}, None))
+    bench.until(lambda: pulled() == 3.0)
+    bench.commands.pull(None)
+    bench.until(lambda: pulled() == 0.0, 0.24)
+
+
+def test_slow_motion_is_a_parameter_and_time_goes_on_without_a_jump(bench: Bench) -> None:
+    simulation = bench.simulator.simulation
+    before = simulation.time
+    assert bench.ask(bench.commands.set_speed, 0.05) == ""
+    begin, start = time.monotonic(), simulation.time
+    assert start - before < 0.5
+    bench.until(lambda: time.monotonic() > begin + 0.5)
+    assert 0.0 < simulation.time - start < 0.1
+    assert "real_time_factor" in bench.ask(bench.commands.set_speed, 1e6)
+    assert bench.ask(bench.commands.set_speed, 1.0) == ""
+    bench.until(lambda: simulation.time > start + 0.3)
+
+
+def test_a_recording_is_a_bag_of_its_own(tmp_path: Path, bench: Bench) -> None:
+    recording = Recording(tmp_path / "runs")
+    assert recording.end() is None
+    assert recording.start().startswith("vms-ph bag record -o ")
+    assert recording.start().startswith("vms-ph bag record -o ")  # no second one
+    bench.until(lambda: any((tmp_path / "runs").glob("*/*.mcap")))
+    bag = recording.end()
+    assert bag is not None
+    assert bag_info(bag).is_complete
 
 
 def test_gains_have_the_bounds_and_words_of_their_parameters(bench: Bench) -> None:

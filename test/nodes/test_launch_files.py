@@ -89,7 +89,7 @@ def test_every_topic_of_the_rviz_displays_is_published(run: Run) -> None:
     for display in content["Displays"]:
         topic = display.get("Topic") or display.get("Description Topic")
         if topic is None:
-            assert display["Class"].endswith(("/Grid", "/TF"))
+            assert display["Class"].endswith(("/Grid", "/TF", "/InteractiveMarkers"))
             continue
         assert run.types[topic["Value"]] == _DISPLAYS[display["Class"]]
         shown += 1

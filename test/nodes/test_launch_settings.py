@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots, share_directory
@@ -20,6 +21,7 @@ OF_A_ROBOT = {
     "locked_joints": "elbow=0.3",
     "inertia": "repair",
     "gravity": "0 0 -1.62",
+    "friction": (Path(__file__).parent / "own_friction.yaml").as_posix(),
 }
 OF_A_RUN = {"controller": "DecoupledVMSController", "initial_positions": "shoulder=0.5"}
 
@@ -105,7 +107,10 @@ def test_what_was_repaired_is_said_once_and_no_robot_of_ours_needs_it(tmp_path: 
         ("fixed", "panda_link0", "fixed"),
     ],
 )
-def test_rviz_looks_from_a_frame_that_there_is(base: str, frame: str, kind: str) -> None:
+def test_rviz_looks_from_a_frame_that_there_is(
+    base: str, frame: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROS_HOME", str(tmp_path))
     share = share_directory()
     description = launching.load(
         share / "launch/robot.launch.xml",
@@ -114,4 +119,11 @@ def test_rviz_looks_from_a_frame_that_there_is(base: str, frame: str, kind: str)
         resolve=lambda package, name: [name],
     )
     words = next(list(p.command) for p in description.processes if p.command[0] == "rviz2")
-    assert words[1:5] == ["-d", str(share / f"rviz/{kind}.rviz"), "-f", frame]
+    assert (words[1], *words[3:5]) == ("-d", "-f", frame)
+    # The file is fitted to the robot, and shows what its template does.
+    assert Path(words[2]).parent == tmp_path / "vms_ph"
+    fitted, template = (
+        [d["Class"] for d in yaml.safe_load(file.read_text())["Visualization Manager"]["Displays"]]
+        for file in (Path(words[2]), share / f"rviz/{kind}.rviz")
+    )
+    assert fitted == template

@@ -9,11 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_dynamics import OptionError, VmsPhError
-from vms_ph_embedded.launch import load
 from vms_ph_io.new_package import NewPackage
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_nodes.cli.launch_files import find_share
+
+# A colcon build does not have the embedded launcher.
+load = pytest.importorskip("vms_ph_embedded.launch").load
 
 _DRONE = """<robot name="quad"><link name="body"><inertial><mass value="1.2"/>
 <inertia ixx="0.02" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>

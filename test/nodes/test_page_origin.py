@@ -1,6 +1,8 @@
 """The page sends its scene to pages of its own origin, and to those that are allowed."""
 
+import gzip
 import socket
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -14,11 +16,16 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.views.page_server import serve_page
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def _free() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        number = probe.getsockname()[1]
+        number: int = probe.getsockname()[1]
+    return number
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    number = _free()
     before = websockets.asyncio.server.serve
     server = serve_page(number, "http://forwarded.example:9000  https://lab.example")
     assert websockets.asyncio.server.serve is before
@@ -100,3 +107,19 @@ def test_a_server_whose_origins_cannot_be_checked_is_not_used(
     with pytest.raises(VmsPhError, match="origin cannot be checked"):
         serve_page(free)
     assert len(stopped) == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_page_has_the_title_of_the_robot_and_not_that_of_viser(packed: bool) -> None:
+    server = serve_page(_free(), title=lambda: "a <robot>")
+    try:
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{server.get_port()}/",
+            headers={"Accept-Encoding": "gzip"} if packed else {},
+        )
+        with urllib.request.urlopen(asked, timeout=10.0) as answer:
+            body = gzip.decompress(answer.read()) if packed else answer.read()
+        assert b"<title>a &lt;robot&gt;</title>" in body
+        assert b"<title>Viser" not in body
+    finally:
+        server.stop()

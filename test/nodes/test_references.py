@@ -1,11 +1,12 @@
 """References of a controller from topics."""
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import rclpy
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -101,3 +102,20 @@ def test_an_invalid_pose_is_ignored(node: Node, message: PoseStamped) -> None:
     listening = topics(node, model)
     listening._on_pose(message)
     assert listening.take(model.neutral_configuration()).pose is None
+
+
+def test_a_wrench_ends_once_with_zero_after_its_timeout(node: Node, panda: VMSModel) -> None:
+    q = panda.neutral_configuration()
+    listening = topics(node, panda)
+    assert listening.take(q).wrench is None
+    message = WrenchStamped()
+    message.wrench.force.z = -10.0
+    listening._on_wrench(message)
+    for _ in range(2):
+        assert listening.take(q).wrench == pytest.approx([0, 0, -10, 0, 0, 0])
+    time.sleep(0.3)
+    assert listening.take(q).wrench == pytest.approx(np.zeros(6))
+    assert listening.take(q).wrench is None
+    message.wrench.force.z = float("inf")
+    listening._on_wrench(message)
+    assert listening.take(q).wrench is None

@@ -12,9 +12,10 @@ from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
+from vms_ph_nodes.views.ranges import FittedRange, round_up
 from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes, reach
 
-FAR = Scales(longest=1e6)
+FAR = Scales(momentum=0.1, velocity=0.5, inertia=0.02, power=0.02, energy=2.0, longest=1e6)
 
 
 @pytest.fixture(params=robots.names())
@@ -145,6 +146,50 @@ def test_every_shape_becomes_markers_of_its_own_namespace(
         elif marker.type == Marker.SPHERE:
             r = marker.pose.orientation
             assert r.x**2 + r.y**2 + r.z**2 + r.w**2 == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt", "satellite_panda"])
+@pytest.mark.parametrize("speed", [0.02, 1.0, 50.0])
+def test_without_a_scale_what_is_drawn_fits_the_robot_at_any_speed(name: str, speed: float) -> None:
+    model, rng = robots.load(name), np.random.default_rng(4)
+    d = model.evaluate(model.random_configuration(rng), speed * rng.normal(size=model.nv))
+    ports = Ports(speed * rng.normal(size=model.n), None, None)
+    drawn = Shapes(Scales(), PositionTask(model))
+    shapes = {shape.name: shape for shape in drawn.of(d, ports)}
+    bars = [shape.height for shape in shapes.values() if isinstance(shape, Bar)]
+    arrows = {n: s for n, s in shapes.items() if isinstance(s, Arrow)}
+    for names in (["linear momentum"], [n for n in arrows if n.startswith("power")]):
+        lengths = [np.linalg.norm(arrows[name].vector) for name in names]
+        assert 0.15 * drawn.size < max(lengths) <= 0.5 * drawn.size
+    assert 0.15 * drawn.size < max(bars) <= 0.5 * drawn.size
+    task = shapes["task inertia"]
+    assert isinstance(task, Ellipsoid)
+    assert 0.03 * drawn.size < task.half.max() <= 0.125 * drawn.size
+
+
+def test_the_kinetic_energy_of_a_moving_base_is_split_in_two(
+    drawn: tuple[Evaluation, Ports, dict[str, Shape]],
+) -> None:
+    d = drawn[0]
+    heights = {s.name: s.height for s in drawn[2].values() if isinstance(s, Bar)}
+    whole = heights.pop("kinetic energy")
+    assert whole == pytest.approx(FAR.energy * d.kinetic_energy)
+    if d.model.b == 0:
+        assert not heights
+        return
+    assert heights.keys() == {"kinetic energy, base", "kinetic energy, shape"}
+    assert sum(heights.values()) == pytest.approx(whole, abs=2e-3)
+
+
+def test_a_fitted_scale_is_kept_while_the_motion_dies_away_slowly_and_follows_in_the_end() -> None:
+    fitted = FittedRange(1e-6)
+    assert fitted.include(3.0, -1.0) == 5.0
+    assert [fitted.include(2.0 * 0.999**k) for k in range(250)] == [5.0] * 250
+    assert fitted.include(7.0) == 10.0
+    for _ in range(2000):
+        full = fitted.include(0.05)
+    assert full in (0.05, 0.1)
+    assert round_up(1e-6) == pytest.approx(1e-6)
 
 
 def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:

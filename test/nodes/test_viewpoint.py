@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vms_ph.msg import Energy, Power
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_io.energy_split import LawSplit
 from vms_ph_io.robot_settings import RobotSettings
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
+from vms_ph_nodes.views.pull import point_efforts  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
 from vms_ph_nodes.views.strip import Strip  # noqa: E402
 from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
-from vms_ph_nodes.web_viewer import summary  # noqa: E402
 
 DRONE = str(Path(__file__).parent / "own_drone.urdf")
 
@@ -95,6 +93,32 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
     assert not chase.step(np.array([np.nan, 0.0, 0.0]))
 
 
+@pytest.mark.parametrize("robot", ["panda", "hextilt"])
+def test_dragging_a_link_acts_like_a_force_at_the_point_that_is_held(
+    robot: str, server: Any
+) -> None:
+    settings = RobotSettings(robot)
+    description = settings.description()
+    model = settings.model(description)
+    scene = RobotScene(server, model, description, "/pulled")
+    q = model.random_configuration(np.random.default_rng(3))
+    scene.configure(q)
+    d = model.evaluate(q, np.zeros(model.nv))
+    force = np.array([3.0, -2.0, 5.0])
+    for link in (scene.links[-1], scene.links[len(scene.links) // 2], scene.root):
+        pose = d.placement(link)
+        point = pose[:3, 3] + pose[:3, :3] @ [0.1, 0.02, -0.05]
+        found = point_efforts(model, scene, link, point, force)
+        jacobian = d.jacobian(link)
+        local = pose[:3, :3].T @ force
+        wrench = np.concatenate([local, np.cross([0.1, 0.02, -0.05], local)])
+        expected = jacobian.T @ wrench
+        torques = [found.torques.get(name, 0.0) for name in model.joint_names]
+        base = () if found.base is None else found.base
+        np.testing.assert_allclose([*base, *torques], expected, atol=1e-6)
+    scene.remove()
+
+
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:
     strip = Strip(server, "energy")
     for labels in (("total", "kinetic, task"), ("total", "kinetic, base", "kinetic, shape")):
@@ -106,15 +130,14 @@ def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> Non
         np.testing.assert_array_equal(strip._plot.data[1], [0.0, 1.0, 2.0])
 
 
-def test_the_summary_of_the_page_has_the_base_port_and_the_parts_of_the_energy() -> None:
-    law = LawSplit()
-    energy = Energy(total=4.0, potential=1.0, kinetic_base=2.0, kinetic_shape=1.0)
-    power = Power(torque_energy=0.5, stored=0.5)
-    assert "wrench_base" not in summary(power, energy, law)
-    law.moving = True
-    text = summary(power, energy, law)
-    assert "torque +0.5000 + wrench_base +0.0000" in text
-    assert "4.0000 J = potential 1.0000 + kinetic, base 2.0000 + kinetic, shape 1.0000 J" in text
+def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
+    strip = Strip(server, "power", "W")
+    for k in range(50):
+        strip.add(0.01 * k, {"push": 40.0 if k == 23 else 0.0, "other": 1.0})
+    strip.draw()
+    assert len(strip._plot.data[0]) < 10
+    assert strip._plot.data[1].max() == 40.0
+    assert set(strip._plot.data[2]) == {1.0}
 
 
 @pytest.mark.parametrize(

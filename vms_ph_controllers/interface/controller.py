@@ -27,9 +27,11 @@ class Controller(ABC):
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
             hosts expose them as parameters.
         gains: the present values; replace the whole record to change one.
+        FOLLOWS_JOINTS: whether the law follows ``Reference.joints``; hosts then take trajectories.
     """
 
     Gains: "ClassVar[type[DataclassInstance]]"
+    FOLLOWS_JOINTS: ClassVar[bool] = False
     gains: "DataclassInstance"
 
     def __init__(self, model: VMSModel) -> None:

@@ -18,6 +18,8 @@ class Reference:
             which the law holds it.
         twist: (6,) in the axes of the reference pose, linear first; the reference moves with it.
         joints: (n,) positions, rad or m.
+        wrench: (6,) that the end effector is to exert on its surroundings, in inertial axes at its
+            origin, linear first, N and N m.
     """
 
     position: Array | None = None
@@ -25,6 +27,7 @@ class Reference:
     pose: Array | None = None
     twist: Array | None = None
     joints: Array | None = None
+    wrench: Array | None = None
 
 
 def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:

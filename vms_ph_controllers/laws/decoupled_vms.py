@@ -72,6 +72,7 @@ class DecoupledVMSController(Controller):
         )
 
     gains: Gains
+    FOLLOWS_JOINTS = True
 
     def __init__(
         self,
@@ -247,7 +248,7 @@ class DecoupledVMSController(Controller):
         damping[b:, :b] = damping[:b, b:].T
         damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
         stiffness = np.diag(shaped.stiffness)
-        return HeldImpedance.of(d.M, damping, stiffness, shaped.gradient, e, h)
+        return HeldImpedance.at(d, damping, stiffness, shaped.gradient, e, h)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""

@@ -27,6 +27,7 @@ from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp, SwitchRamp
 from .held_impedance import HeldImpedance, brake, horizon
+from .push import Push
 
 _SE3 = SE3()
 
@@ -132,6 +133,7 @@ class EndEffectorImpedance(Controller):
             (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
         )
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
+        self._sent = np.array(d.g)
         self._ramp.restart(self.gains)
         self._holding.restart()
         self._attached.restart()
@@ -151,6 +153,7 @@ class EndEffectorImpedance(Controller):
             self._tool.restart(self._tool_pose(d))
         attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
         self._follow(reference, dt)
+        push = self._push(d, reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         j = d.J_end_effector
@@ -160,13 +163,16 @@ class EndEffectorImpedance(Controller):
         error_rate = j @ d.v - wanted_twist
         k = (attached * gains.stiffness, attached * gains.stiffness_rotation)
         spring = self._tool_potential.gradient(error, *k)
-        stiffness = np.array([k[0]] * 3 + [k[1]] * 3)
-        damping = attached * np.array([gains.damping] * 3 + [gains.damping_rotation] * 3)
+        stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
+        damping = attached * np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
+        if push is not None:
+            spring, stiffness = push.across @ spring, push.across @ stiffness @ push.across
+            damping = push.across @ damping @ push.across + push.damping
 
         inverse = np.linalg.solve(d.M, j.T)
         inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
         task_momentum = inertia @ (j @ d.v)
-        drift = h * stiffness * wanted_twist
+        drift = h * (stiffness @ wanted_twist)
         null_inertia = d.M - j.T @ inertia @ j
         positions, margin = model.joint_positions(d.q), gains.limit_margin
         depth = self._joint_limits.depth(positions, margin)
@@ -179,21 +185,24 @@ class EndEffectorImpedance(Controller):
         pull_stiffness = np.concatenate([base.stiffness, np.where(reached, wall, 0.0)])
         held = HeldImpedance.of(
             d.M,
-            (j.T * damping) @ j + gains.damping_null * null_inertia,
-            (j.T * stiffness) @ j + np.diag(pull_stiffness),
+            j.T @ damping @ j + gains.damping_null * null_inertia,
+            j.T @ stiffness @ j + np.diag(pull_stiffness),
             j.T @ (spring - drift) + pull,
             d.v,
             h,
-            j.T @ (damping * wanted_twist),
+            j.T @ (damping @ wanted_twist),
         )
-        task_damping = damping * (j @ held.velocity - wanted_twist)
+        task_damping = damping @ (j @ held.velocity - wanted_twist)
         force = spring + task_damping - drift
         null_damping = gains.damping_null * (null_inertia @ held.velocity) + held.ahead
         wanted = d.g - j.T @ force - pull - null_damping
+        pushing = np.zeros(model.nv) if push is None else d.J_end_effector.T @ push.wrench
+        wanted = wanted + pushing
         if not np.isfinite(wanted.sum()):
             return self._output.refuse(d)
-        sent = d.g + brake(d, h) - held.spring - j.T @ task_damping - null_damping
+        sent = d.g + brake(d, h) - held.spring - j.T @ task_damping - null_damping + pushing
         output = self._output.apply(d, sent, gains, dt)
+        self._sent = output.force
 
         potential = self._tool_potential.value(error, *k) + base.energy
         potential += 0.5 * float(wall @ (depth * depth))
@@ -205,7 +214,7 @@ class EndEffectorImpedance(Controller):
             kinetic_null=d.kinetic_energy - kinetic_task,
             damping_task=float(error_rate @ (task_damping - drift)),
             damping_null=float(d.v @ null_damping),
-            reference_power=-float(force @ wanted_twist),
+            reference_power=float(pushing @ d.v) - float(force @ wanted_twist),
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -214,10 +223,15 @@ class EndEffectorImpedance(Controller):
             output.force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, held.reason))),
+            "; ".join(filter(None, (output.reason, held.reason, push.reason if push else ""))),
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=float(np.linalg.svd(j, compute_uv=False)[-1]),
+            authority=1.0 if push is None else push.authority,
         )
+
+    def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
+        """Return what replaces the impedance along one direction; None where nothing does."""
+        return None
 
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""

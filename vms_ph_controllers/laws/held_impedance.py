@@ -65,6 +65,31 @@ class HeldImpedance:
         return cls(gradient, velocity, np.zeros(len(velocity)), "")
 
     @classmethod
+    def at(
+        cls,
+        d: Evaluation,
+        damping: Array,
+        stiffness: Array,
+        gradient: Array,
+        velocity: Array,
+        h: float,
+    ) -> "HeldImpedance":
+        """Return what a law holds at a state, computed in C++ where the model's terms are.
+
+        Args:
+            d: the state.
+            damping: as the other arguments, see :meth:`of`.
+            stiffness: K (nv,nv).
+            gradient: (nv,).
+            velocity: (nv,).
+            h: the horizon, s.
+        """
+        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.law_algebra
+        if algebra is None:
+            return cls.of(d.M, damping, stiffness, gradient, velocity, h)
+        return cls(*algebra.hold(d.M, damping, stiffness, gradient, velocity, h))
+
+    @classmethod
     def of(
         cls,
         mass: Array,
@@ -124,8 +149,8 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
         return np.zeros(len(d.v))
     model, step = d.model, 0.5 * h * min(1.0, _FARTHEST / farthest)
-    ahead = Evaluation(model, model.integrate(d.q, step * d.v), np.zeros(model.nv)).g
-    pumped = max(0.0, -float(d.v @ (ahead - d.g)))
+    ahead = model.integrate(d.q, step * d.v)
+    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(ahead))
     if gyroscopic is not None:
         pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
     return -min(_AMPLE * pumped / kinetic, 1.0 / h) * d.momentum

@@ -45,8 +45,12 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     that directions lost by the task pass gradually to the null space. If S is a projector, this is
     the regular map in joint coordinates.
     """
-    left, values, right = np.linalg.svd(jacobian)
     m = len(jacobian)
+    algebra = None if d.tree.in_cpp is None or m != 3 else d.tree.in_cpp.law_algebra
+    if algebra is not None:
+        found = algebra.split(d.M, d.v, d.momentum, jacobian, singular_below)
+        return SplitMotion(jacobian, *found)
+    left, values, right = np.linalg.svd(jacobian)
     smallest = float(values[-1])
     eta = jacobian @ d.v
     if smallest >= singular_below:
@@ -98,4 +102,4 @@ def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
     n = motion.null_velocity
     u = d.v - n
     pi = (d.M @ u) @ motion.pseudo_inverse
-    return float(pi @ (jacobian_rate @ n) - u @ (d.C @ n))
+    return float(pi @ (jacobian_rate @ n)) - d.coriolis_power(u, n)

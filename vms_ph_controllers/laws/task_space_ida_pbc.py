@@ -40,6 +40,9 @@ SINGULAR = 0.03
 
 _ROUTINGS = ("keep", "cancel")
 
+# An eigenvalue of zero is computed to this share of the largest.
+_ROUNDING = 1e-12
+
 
 class TaskSpaceIDAPBC(Controller):
     r"""Interconnection and damping assignment in task-space momenta [D (37)].
@@ -209,8 +212,8 @@ class TaskSpaceIDAPBC(Controller):
         motion = split(d, jacobian, SINGULAR)
         spring = budget.authority * budget.potential.gradient(d.q)
         spring = spring + gains.limit_stiffness * depth
-        held = HeldImpedance.of(
-            d.M,
+        held = HeldImpedance.at(
+            d,
             damping_matrix(motion, gains.damping_task, gains.damping_null),
             self._stiffness(d, depth, h),
             spring,
@@ -372,6 +375,7 @@ def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:
         raise ModelError(
             f"{name} must be a symmetric ({size},{size}) matrix; given: shape {checked.shape}"
         )
-    if np.linalg.eigvalsh(checked)[0] < 0.0:
+    values = np.linalg.eigvalsh(checked)
+    if values[0] < -_ROUNDING * values[-1]:
         raise ModelError(f"{name} must not have negative eigenvalues: it would push away")
     return checked

@@ -32,6 +32,13 @@ class PoseReference:
         """Set the target pose (4,4)."""
         self._target, self.is_resting = target.copy(), False
 
+    def slide(self, displacement: Array) -> None:
+        """Displace the pose and its target by (3,) in the frame of the pose, m."""
+        self.pose = self.pose.copy()
+        self.pose[:3, 3] += displacement
+        if self._target is not None:
+            self._target[:3, 3] += displacement
+
     def advance(
         self, twist: Array | None, speed: float, angular_speed: float, bandwidth: float, dt: float
     ) -> None:

@@ -10,7 +10,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 
 from ..interface import Command, Controller, Reference, RobotState, Status
-from .plausibility import LONGEST_STEP, Judgement, PlausibilityBounds, StatePlausibility
+from .plausibility import LONGEST_STEP, Judgement, PlausibilityBounds, state_plausibility
 from .reference_plausibility import ReferencePlausibility
 from .safe_output import SafeOutput
 
@@ -25,7 +25,7 @@ class Guard:
 
     The law receives plausible states and references only. At any other state, and where the law
     raises or returns numbers that are not finite, its safe output acts with damping
-    (:class:`SafeOutput`) and status HOLDING. :class:`StatePlausibility` says when the law acts
+    (:class:`SafeOutput`) and status HOLDING. :class:`.StatePlausibility` says when the law acts
     again; references that came in between then take effect, unless the law had to be restarted.
 
     Attributes:
@@ -45,7 +45,7 @@ class Guard:
             ModelError: the allocation is for another kind of base.
         """
         self.law, self._model = law, law.model
-        self._states = StatePlausibility(law.model, bounds)
+        self._states = state_plausibility(law.model, bounds)
         self._references = ReferencePlausibility(law.model, bounds)
         self._safe = SafeOutput(law.model, allocation, base_actuated)
         self._waiting = _NONE

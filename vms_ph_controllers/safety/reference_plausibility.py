@@ -62,23 +62,27 @@ class ReferencePlausibility:
                 return "has no rotation"
         if name in ("pose", "position"):
             place = value[:3, 3] if name == "pose" else value
-            far = self._distance(place, q)
             most = bounds.reference_distance
+            far = self._distance(place, q, most)
             return "" if far <= most else f"is {far:.3g} m away, the bound is {most:g} m"
         linear, angular = _norm(value[:3]), _norm(value[3:])
         if linear <= bounds.base_speed and angular <= bounds.base_turn:
             return ""
         return f"is faster than {bounds.base_speed:g} m/s or {bounds.base_turn:g} rad/s"
 
-    def _distance(self, place: Array, q: Array) -> float:
-        """Return the distance (m) to the nearest of base, end effector and origin.
+    def _distance(self, place: Array, q: Array, most: float) -> float:
+        """Return the distance (m) to the nearest of origin, base and end effector.
 
-        Which of them a law moves, and whether relative to the base, only the law knows.
+        Which of them a law moves, and whether relative to the base, only the law knows. One within
+        ``most`` is near enough to end the search.
         """
-        d = Evaluation(self._model, q, np.zeros(self._model.nv))
-        tool = d.placement(self._model.end_effector)[:3, 3]
-        near = (np.zeros(3), self._model.base_pose(q)[:3, 3], tool)
-        return min(_norm(place - point) for point in near)
+        far = _norm(place)
+        if far > most:
+            far = min(far, _norm(place - self._model.base_pose(q)[:3, 3]))
+        if far > most:
+            d = Evaluation(self._model, q, np.zeros(self._model.nv))
+            far = min(far, _norm(place - d.placement(self._model.end_effector)[:3, 3]))
+        return far
 
 
 def _norm(values: Array) -> float:

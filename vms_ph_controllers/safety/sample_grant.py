@@ -51,7 +51,8 @@ class SampleGrant:
 
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
-        self._still = self._chosen = Prediction(0.0, np.zeros(model.nv), np.zeros(model.nv))
+        rest, home = np.zeros(model.nv), model.neutral_configuration()
+        self._still = self._chosen = Prediction(0.0, rest, rest, 0.0, home, rest)
 
     @property
     def way(self) -> Array:

@@ -28,11 +28,18 @@ class Prediction:
             the budget covers it.
         acceleration: (nv,) at the beginning of the sample.
         way: (nv,) displacement over the sample.
+        energy: upper bound of the energy given over the sample, J; infinite for a motion that is
+            too fast to be predicted.
+        q: (nq,) configuration at its end.
+        v: (nv,) velocity at its end.
     """
 
     lack: float
     acceleration: Array
     way: Array
+    energy: float
+    q: Array
+    v: Array
 
 
 class SamplePrediction:
@@ -68,7 +75,7 @@ class SamplePrediction:
         way = np.zeros_like(d.v)
         reach = float(dt * (np.abs(d.v + dt * first).max() + np.abs(d.v).max()))
         if not reach < _LONGEST_STEP * _MOST_STEPS:
-            return Prediction(np.inf, first, way)
+            return Prediction(np.inf, first, way, np.inf, d.q, d.v)
         steps = max(1, int(np.ceil(reach / _LONGEST_STEP)))
         h, q, v, a1, p1 = dt / steps, d.q, d.v, first, power
         integrate = self._model.integrate
@@ -90,7 +97,9 @@ class SamplePrediction:
             energy += gain
             way = way + moved
         lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
-        return Prediction(lack if np.isfinite(lack) else np.inf, first, way)
+        if not np.isfinite(lack):
+            return Prediction(np.inf, first, way, np.inf, d.q, d.v)
+        return Prediction(lack, first, way, energy + margin, q, v)
 
     def _rate(self, q: Array, v: Array, force: Array, counted: Array) -> tuple[Array, float]:
         """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""

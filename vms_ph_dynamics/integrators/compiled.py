@@ -1,6 +1,6 @@
 """The compiled schemes, behind the interface of the schemes in Python."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ..errors import StateError
 from ..model import VMSModel
 from ..native import chosen, native_module
 from ..structure import PORTS, Form, PHState, Ports
+from ..structure.native_rate import friction_at
 from .balance import SHARE
 from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
@@ -61,14 +62,16 @@ class LoopSteps(NamedTuple):
     Attributes:
         result: of all of them together.
         steps: number of steps.
-        before: torque and base wrench of the law over the last step.
-        now: the same after it.
+        before: torque and base wrench of the control over the last step.
+        now: the same after it; not of this time where the control has failed.
+        error: what the control has raised after the last step, or None.
     """
 
     result: StepResult
     steps: int
     before: tuple[Array, Array]
     now: tuple[Array, Array]
+    error: BaseException | None
 
 
 class CompiledStepper(RobotStepper):
@@ -149,35 +152,30 @@ class CompiledStepper(RobotStepper):
         )
         return found
 
-    def closed_loop(self, law: Any) -> Any:
-        """Return the loop of this scheme with a ``vms_ph_native.Guard`` of the same robot."""
-        return self._native.ClosedLoop(law, self._core, self._floor)
+    def closed_loop(self) -> Any:
+        """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""
+        return self._native.ClosedLoop(self._core, self._floor)
 
     def run_loop(
         self,
-        loop: Any,
+        run: Callable[..., Any],
         solver_state: SolverState,
         outside: Ports,
         held: tuple[Array, Array],
-        reference: tuple[Any, ...],
         span: tuple[float, float, int, int],
     ) -> LoopSteps:
-        """Return the result of steps with an update of a law after each.
+        """Return the result of steps with an update of a control after each.
 
         Args:
-            loop: of :meth:`closed_loop`.
+            run: ``run`` or ``run_function`` of a loop, with what describes the control.
             solver_state: at the start.
-            outside: efforts besides those of the law, held over all steps.
-            held: torque and base wrench of the law over the first step.
-            reference: position, velocity, pose, twist and joints for the law.
+            outside: efforts besides those of the control, held over all steps.
+            held: torque and base wrench of the control over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
-        after, result, steps, *efforts = loop.run(
-            solver_state, self._held(outside), *held, *reference, *span
-        )
-        return LoopSteps(
-            _step_result(after, result), steps, (efforts[0], efforts[1]), (efforts[2], efforts[3])
-        )
+        after, result, steps, *efforts, error = run(solver_state, self._held(outside), *held, *span)
+        before, now = (efforts[0], efforts[1]), (efforts[2], efforts[3])
+        return LoopSteps(_step_result(after, result), steps, before, now, error)
 
     def closes(self, energy: Array, supplied: Array, dissipated: Array, steps: int) -> Array:
         """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
@@ -200,16 +198,13 @@ class CompiledStepper(RobotStepper):
         self.checked(ports)
         if ports.is_free:
             return self._free
-        friction = ports.friction
         try:
             return self._native.Ports(
                 self._robot,
                 ports.torque,
                 ports.wrench_base,
                 ports.wrench_end_effector,
-                None if friction is None else friction.viscous,
-                None if friction is None else friction.coulomb,
-                1.0 if friction is None else friction.slip,
+                *friction_at(ports),
             )
         except ValueError as error:
             raise StateError(str(error)) from None

@@ -158,6 +158,15 @@ class KinematicTree:
         tree.total_mass = float(pin.computeTotalMass(tree.pinocchio))
         return tree
 
+    def without_gravity(self) -> "KinematicTree":
+        """Return this tree in a place without gravity."""
+        tree = copy(self)
+        vars(tree).pop("_algorithms", None)
+        tree._local, tree.pinocchio = threading.local(), self.pinocchio.copy()
+        tree.pinocchio.gravity.linear = np.zeros(3)
+        tree.gravity = tree.base_gravity = frozen(np.zeros(3))
+        return tree
+
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
         try:

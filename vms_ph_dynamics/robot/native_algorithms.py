@@ -1,5 +1,6 @@
 """The recursions over the joints of a tree: those of the C++ core."""
 
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,12 @@ class NativeAlgorithms(PinocchioAlgorithms):
         self.robot = module.Model(pinocchio.saveToString())
         # One for all threads: every call sets its own state, and none lets another thread run.
         self.dynamics = module.Dynamics(self.robot)
+
+    @cached_property
+    def law_algebra(self) -> Any:
+        """The workspace for the algebra of laws in Python; None for more velocities than it has."""
+        small = self.robot.nv <= self.module.LawAlgebra.largest
+        return self.module.LawAlgebra(self.robot) if small else None
 
     def batch(self, threads: int) -> Any:
         """Return a new ``vms_ph_native.Batch``, in which no other thread interferes."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite
 from typing import Any, Protocol
 
@@ -10,10 +11,17 @@ import numpy as np
 from ..arrays import Array
 from ..effects.friction import Friction
 from ..errors import StateError
-from ..integrators import IntegrationError, default_scheme, make_stepper, step_with_retry
+from ..integrators import (
+    IntegrationError,
+    RetriedStep,
+    default_scheme,
+    make_stepper,
+    step_with_retry,
+)
 from ..integrators.compiled import CompiledStepper
 from ..structure import Form, PHState, Ports, port_names
 from .held_friction import HeldFriction, must_be_held
+from .joint_stops import JointStops
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
@@ -85,7 +93,7 @@ class Sample:
         wrench_base: (b,) total wrench at the base in its own axes.
         wrench_end_effector: (6,) wrench at the end effector in its own axes.
         port_energy: supplied through each port since the last reset, J.
-        dissipated: energy dissipated by friction since then, J.
+        dissipated: energy dissipated by friction and joint stops since then, J.
         wrench_tools: (6,) total wrench at each tool in its own axes, by name.
     """
 
@@ -128,6 +136,7 @@ class Simulation:
         friction: bool = False,
         scheme: str | None = None,
         native: bool | None = None,
+        joint_stops: bool = False,
     ) -> None:
         """Start at rest.
 
@@ -140,6 +149,7 @@ class Simulation:
                 stiff for the scheme, see :class:`.HeldFriction`.
             scheme: of :data:`.integrators.SCHEMES`; the default of the robot when None.
             native: whether it runs in C++, see :func:`.integrators.integrate`.
+            joint_stops: whether the joints' limits are stops, see :class:`.JointStops`.
 
         Raises:
             OptionError: there is no such scheme.
@@ -153,7 +163,9 @@ class Simulation:
         if self._friction is not None and must_be_held(form, self._friction, q, dt):
             self._held_friction = HeldFriction(form, self._friction)
             self._friction = None
-        self._loop: tuple[Any, Any] | None = None
+        stops = JointStops(form)
+        self._stops = stops if joint_stops and stops.exist else None
+        self._loop: Any = None
         self.resets = -1
         self.reset()
 
@@ -197,10 +209,8 @@ class Simulation:
             self._before = self._acting
             ports, started = self._ports(self._before), self._q
             try:
-                braking, ports = self._with_held_friction(ports)
-                step, failures = step_with_retry(
-                    self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
-                )
+                held, ports = self._with_held_friction(ports)
+                (step, failures), pushing = self._step(ports)
             except (IntegrationError, StateError) as error:
                 self.failure = str(error)
                 return
@@ -211,9 +221,11 @@ class Simulation:
             for name, energy in step.supplied.items():
                 self._port_energy[name] += energy
             self._dissipated += step.dissipated
-            if braking is not None:
+            if pushing is not None:
+                held = pushing if held is None else held + pushing
+            if held is not None:
                 turned = self._form.model.difference(started, self._q)[self._form.model.b :]
-                work = float(braking @ turned)
+                work = float(held @ turned)
                 self._port_energy["torque"] -= work
                 self._dissipated -= work
             if k == steps - 1:
@@ -221,29 +233,35 @@ class Simulation:
             self._acting = self._efforts()
 
     def _advance_in_cpp(self, steps: int, external: External) -> int:
-        """Integrate steps with the law in C++ and return their number, zero where it cannot be.
+        """Integrate steps in C++ and return their number, zero where it cannot be.
 
-        The loop ends before a step that fails, which is left to the schemes in Python.
+        A control with a law in C++ is not called meanwhile, any other one after every step. The
+        loop ends before a step that fails, which is left to the schemes in Python.
         """
-        law = getattr(self._control, "in_cpp", None)
-        stepper, wrench = self._stepper, self._external.wrench_end_effector
+        control, stepper = self._control, self._stepper
+        wrench = self._external.wrench_end_effector
         if (
-            law is None
+            control is None
             or steps < 2
             or not isinstance(stepper, CompiledStepper)
             or self._held_friction is not None
+            or (self._stops is not None and self._stops.near(self._q, self._v, steps * self.dt))
             or self._external.wrench_tools
             or not (wrench is None or self._external.in_tool_axes)
-            or (found := law()) is None
         ):
             return 0
-        guard, reference = found
-        if self._loop is None or self._loop[0] is not guard:
-            self._loop = guard, stepper.closed_loop(guard)
+        if self._loop is None:
+            self._loop = stepper.closed_loop()
+        law = getattr(control, "in_cpp", None)
+        found = None if law is None else law()
+        if found is None:
+            run = partial(self._loop.run_function, control)
+        else:
+            run = partial(self._loop.run, found[0], *found[1])
         outside = self._external
         b = self._form.model.b
         done = stepper.run_loop(
-            self._loop[1],
+            run,
             self._solver_state,
             Ports(
                 outside.torque,
@@ -252,7 +270,6 @@ class Simulation:
                 friction=self._friction,
             ),
             self._command,
-            reference,
             (0.0, self.dt, self._steps, steps),
         )
         if done.steps == 0:
@@ -263,6 +280,8 @@ class Simulation:
         for name, energy in done.result.supplied.items():
             self._port_energy[name] += energy
         self._dissipated += done.result.dissipated
+        if done.error is not None:
+            raise done.error
         self._before = self._with_external(*done.before)
         if done.steps == steps:
             self._external = external
@@ -336,6 +355,22 @@ class Simulation:
 
         return turned
 
+    def _step(self, ports: _Acting) -> tuple[RetriedStep, Array | None]:
+        """Return a step, and the torques of the joint stops that act in it, or None."""
+        retried, stops = self._step_with(ports), self._stops
+        if stops is None:
+            return retried, None
+        free = self._stepper.motion(retried.result.solver_state)
+        if not stops.passed(*free, self.dt):
+            return retried, None
+        pushing = stops.torque((self._q, self._v), free, self.dt)
+        return self._step_with(_with_torque(ports, pushing)), pushing
+
+    def _step_with(self, ports: _Acting) -> RetriedStep:
+        return step_with_retry(
+            self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
+        )
+
     def _with_held_friction(self, ports: _Acting) -> tuple[Array | None, _Acting]:
         """Return the torques of held friction and the ports with them; None without it."""
         if self._held_friction is None:
@@ -343,13 +378,7 @@ class Simulation:
         start = self._form.state(self._q, self._v)
         now = ports(self.time, start) if callable(ports) else ports
         braking = self._held_friction.torque(self._q, self._v, now, self.dt)
-
-        def added(each: Ports) -> Ports:
-            return replace(each, torque=each.torque + braking)  # type: ignore[operator]
-
-        if callable(ports):
-            return braking, lambda t, x: added(ports(t, x))
-        return braking, added(ports)
+        return braking, _with_torque(ports, braking)
 
     def _in_its_axes(self, efforts: _Efforts, name: str) -> Array:
         wrench = efforts.wrenches.get(name)
@@ -362,3 +391,14 @@ class Simulation:
         model, value = self._form.model, wrench.value
         to_world = model.evaluate(q, np.zeros(model.nv)).placement(name)[:3, :3]
         return np.concatenate([value[:3] @ to_world, value[3:] @ to_world])
+
+
+def _with_torque(ports: _Acting, torque: Array) -> _Acting:
+    """Return efforts with a torque added, (n,)."""
+
+    def added(each: Ports) -> Ports:
+        return replace(each, torque=each.torque + torque)  # type: ignore[operator]
+
+    if callable(ports):
+        return lambda t, x: added(ports(t, x))
+    return added(ports)

@@ -19,7 +19,6 @@ def native_rate(
         return None
     if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
         return None
-    friction = ports.friction
     try:
         found = core.dynamics.rate(
             decoupled,
@@ -28,9 +27,7 @@ def native_rate(
             ports.torque,
             ports.wrench_base,
             wrenches_at(model, ports),
-            None if friction is None else friction.viscous,
-            None if friction is None else friction.coulomb,
-            1.0 if friction is None else friction.slip,
+            *friction_at(ports),
             ports.gravity,
         )
     except TypeError:  # an argument is no array of numbers
@@ -47,6 +44,14 @@ def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
         ids = dict(zip(model.tools, model.tool_ids, strict=True))
         wrenches += [(ids[name], wrench) for name, wrench in ports.wrench_tools.items()]
     return wrenches
+
+
+def friction_at(ports: Ports) -> tuple[Array | None, Array | None, float]:
+    """Return viscous and Coulomb friction (n,) and slip of the joints; None without friction."""
+    friction = ports.friction
+    if friction is None:
+        return None, None, 1.0
+    return friction.viscous, friction.coulomb, friction.slip
 
 
 def native_velocity(model: VMSModel, decoupled: bool, q: Array, z: Array) -> Array | None:

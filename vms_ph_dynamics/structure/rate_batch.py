@@ -12,7 +12,7 @@ from ..arrays import Array, frozen
 from ..errors import StateError
 from ..evaluation_batch import checked_rows, threads_of
 from ..model import VMSModel
-from .native_rate import wrenches_at
+from .native_rate import friction_at, wrenches_at
 from .ports import Ports
 from .state import PHRate
 
@@ -54,7 +54,6 @@ def rate_batch(
     acting = _checked(model, Ports() if ports is None else ports, len(q))
     core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
     if core is not None:
-        friction = acting.friction
         found = core.batch(threads).rates(
             decoupled,
             q,
@@ -62,9 +61,7 @@ def rate_batch(
             acting.torque,
             acting.wrench_base,
             wrenches_at(model, acting),
-            None if friction is None else friction.viscous,
-            None if friction is None else friction.coulomb,
-            1.0 if friction is None else friction.slip,
+            *friction_at(acting),
             acting.gravity,
         )
         return PHRates(*found)

@@ -152,7 +152,11 @@ def write_identified(
     rows = friction_rows(audit.model.joint_names, found)
     if rows:
         texts["friction.yaml"] = "\n".join(
-            ["# Identified from a recording; vms-ph audit --friction takes it.", "friction:", *rows]
+            [
+                "# Identified from a recording; for vms-ph audit --friction and launch files.",
+                "friction:",
+                *rows,
+            ]
         )
         texts["friction.yaml"] += "\n"
     written = []

@@ -15,10 +15,12 @@ from . import (
     native,
     new,
     node,
+    page,
     param,
     plot,
     reproduce,
     run,
+    scene,
     service,
     sweep,
     topic,
@@ -72,6 +74,7 @@ def make_app() -> typer.Typer:
         ("ephs", ephs),
     ):
         app.add_typer(module.app, name=name)
+    app.command("page")(page.page)
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)
@@ -80,5 +83,6 @@ def make_app() -> typer.Typer:
     app.command("reproduce")(reproduce.reproduce)
     app.command("bench")(bench.bench)
     app.command("sweep")(sweep.sweep)
+    app.command("scene")(scene.scene)
     app.command("native")(native.native)
     return app

@@ -10,6 +10,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
+    from vms_ph_io.audit.certificate import RecordedCertificate
     from vms_ph_io.recordings import Recording
 
 
@@ -42,6 +43,10 @@ def audit(
     also: list[Path] = typer.Option(None, help="a further recording to identify from"),
     payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
     prior: Path = typer.Option(None, help="belief.json of an earlier identification"),
+    certificate: bool = typer.Option(
+        False, help="certify the energy given through the recorded ports, instead of an audit"
+    ),
+    budget: float = typer.Option(None, min=0.0, help="energy to certify, J; with --certificate"),
     load_friction: bool = typer.Option(False, help="friction may grow with the load of the gears"),
     out: Path = typer.Option(None, help="folder for the report (HTML, PNG, CSV, JSON, bag)"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
@@ -57,6 +62,8 @@ def audit(
 
     from .progress_bar import ProgressBar
 
+    if budget is not None and not certificate:
+        raise VmsPhError("--budget needs --certificate")
     if (also or prior) and not identify:
         raise VmsPhError("--also and --prior need --identify, for instance --identify payload")
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
@@ -75,7 +82,7 @@ def audit(
         read = read_recording(recording, columns=columns, topics=topics, progress=bar.show)
         given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
                  "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
-        model, description = _model(read, given)
+        model, description = recorded_robot(read, given)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -85,6 +92,11 @@ def audit(
         try:
             law, law_name = _friction(friction, model)
             motion = RecordedMotion(read, model, options)
+            if certificate:
+                from vms_ph_io.audit.certificate import certify
+
+                _tell_certificate(certify(motion, budget, bar.show), out, as_json)
+                return
             done = audited(motion, law, law_name, bar.show)
             found = None
             if kinds:
@@ -130,7 +142,17 @@ def audit(
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
-def _model(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
+def _tell_certificate(found: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
+    from vms_ph_io.audit.certificate import write_certificate
+
+    typer.echo(json.dumps(found.document(), indent=2) if as_json else "\n".join(found.lines()))
+    if out is not None:
+        typer.echo(f"report     {write_certificate(found, out)}", err=as_json)
+    if found.verdict == "excess":
+        raise typer.Exit(1)
+
+
+def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
     """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
     from vms_ph_io.robot_settings import RobotSettings

@@ -125,6 +125,28 @@ def play(
 
 
 @app.command()
+def view(
+    runs: list[Path] = typer.Argument(help="recordings, or folders with recordings"),
+    robot: str = typer.Option(
+        "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"
+    ),
+    base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
+    port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
+    allowed_origins: str = typer.Option("", help="origins besides the page's own"),
+    speed: str = typer.Option("1", help="0.1, 0.25, 0.5, 1, 2 or 5 times real time"),
+) -> None:
+    """Show recorded runs on a web page: scrub, compare two of them, go to what the audit found.
+
+    For instance: vms-ph bag view run/bag other/bag
+    """
+    from .bag_view import view as serve
+
+    robots = {"robot": robot, "base": base, "end_effector": "", "gravity": "",
+              "locked_joints": "", "inertia": ""}  # fmt: skip
+    serve(runs, robots, port, allowed_origins, speed)
+
+
+@app.command()
 def diff(
     first: Path = typer.Argument(help="a bag, for instance of a simulation"),
     second: Path = typer.Argument(help="another one, for instance of the robot"),

@@ -23,6 +23,7 @@ def demo(
         "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"
     ),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
+    friction: str = typer.Option("", help="YAML file with the friction of the joints"),
     initial_positions: str = typer.Option("", help="initial positions: 'name=position ...'"),
     controller: str = typer.Option(
         "", help="control law: a class name, package.module:Class or path/to/law.py:Class"
@@ -58,6 +59,7 @@ def demo(
         "locked_joints": locked_joints,
         "inertia": inertia,
         "gravity": gravity,
+        "friction": friction,
         "initial_positions": initial_positions,
         "controller": controller,
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 import vms_ph_controllers
 from vms_ph_controllers import Controller
+from vms_ph_controllers.energy_guard import EnergyGuardSettings
 from vms_ph_io import share_directory
 
 from .parameters import gain_bounds, parameters_of
@@ -31,9 +32,16 @@ def document() -> str:
                 _row(spec.name, spec.type, spec.default, _accepted(spec.validation), spec.read_only)
                 + f" {spec.description} |"
             )
-    for kind in controllers():
-        lines += ["", f"## Gains of {kind.__name__}, parameters of controller", *_TABLE]
-        for item in fields(kind.Gains):
+    records: list[tuple[str, Any]] = [
+        (f"Gains of {kind.__name__}, parameters of controller", kind.Gains)
+        for kind in controllers()
+    ]
+    for title, record in [
+        *records,
+        ("Settings of EnergyGuard, parameters of energy_guard", EnergyGuardSettings),
+    ]:
+        lines += ["", f"## {title}", *_TABLE]
+        for item in fields(record):
             bounds = gain_bounds(item)
             accepted = "" if bounds is None else f"{bounds[0]:g} … {bounds[1]:g}"
             lines.append(

@@ -7,7 +7,7 @@ controller are fields of its ``Gains`` record instead, since any class may be a 
 
 from dataclasses import Field, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -19,7 +19,6 @@ from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from vms_ph_controllers import Controller
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import share_directory
 from vms_ph_io.parameter_schema import ParameterSpec, load_parameters
@@ -67,7 +66,13 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     return value
 
 
-def declare_gains(node: Node, controller: Controller) -> None:
+class Adjustable(Protocol):
+    """What has a record of gains, as controllers do."""
+
+    gains: Any
+
+
+def declare_gains(node: Node, controller: Adjustable) -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
     The controller accounts for the energy of a change, in ``reference_power`` of its state.

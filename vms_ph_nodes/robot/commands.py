@@ -11,11 +11,18 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
+from vms_ph_dynamics.arrays import Array
+
 from ..messages.conversions import NANOSECONDS
 from ..messages.frames import tool_topic
+
+ROBOT_TOPIC = "/vms_ph/robot"
+"""Topic on which ``vms-ph page`` is told another bundled robot."""
 
 Reply = Callable[[str], None]
 """Receives what became of a command: a sentence, empty where it succeeded."""
@@ -38,6 +45,19 @@ class Gain:
     most: float
 
 
+@dataclass(frozen=True)
+class Efforts:
+    """Efforts on a robot.
+
+    Attributes:
+        torques: of joints by name, N m or N.
+        base: (6,) wrench at the root link in its axes; None on a fixed base.
+    """
+
+    torques: dict[str, float]
+    base: Array | None
+
+
 class Commands:
     """Sends commands; other threads may give them, :meth:`work` sends them in that of the node."""
 
@@ -49,17 +69,23 @@ class Commands:
         self._reset = node.create_client(Trigger, "simulator/reset")
         self._step = node.create_client(StepSimulation, "simulator/step")
         self._parameters = AsyncParameterClient(node, "controller")
+        self._simulator = AsyncParameterClient(node, "simulator")
         self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
         self._wrenches = {
             topic: node.create_publisher(WrenchStamped, topic, 10)
             for topic in (wrench_topic(""), wrench_topic("base"))
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
+        self._robot = node.create_publisher(String, ROBOT_TOPIC, 10)
+        self._torque = node.create_publisher(JointState, "simulator/torque", 10)
+        self._pulling: Callable[[], Efforts | None] | None = None
+        self._pulled: Efforts | None = None
 
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
         while not self._todo.empty():
             self._todo.get()()
+        self._work_pull()
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
@@ -70,6 +96,28 @@ class Commands:
             self._wrenches[topic].publish(message)
             if over:
                 del self._pushes[topic]
+
+    def _work_pull(self) -> None:
+        """Publish the efforts of the pull; after its end, zero for those that it had."""
+        efforts = None if self._pulling is None else self._pulling()
+        if efforts is None and self._pulled is not None:
+            base = None if self._pulled.base is None else 0.0 * self._pulled.base
+            efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None
+        else:
+            self._pulled = efforts
+        if efforts is None:
+            return
+        now = self._node.get_clock().now().to_msg()
+        if efforts.torques:
+            names, values = list(efforts.torques), list(efforts.torques.values())
+            message = JointState(name=names, effort=values)
+            message.header.stamp = now
+            self._torque.publish(message)
+        if efforts.base is not None:
+            f, m = (Vector3(x=x, y=y, z=z) for x, y, z in efforts.base.reshape(2, 3).tolist())
+            wrench = WrenchStamped(wrench=Wrench(force=f, torque=m))
+            wrench.header.stamp = now
+            self._wrenches[wrench_topic("base")].publish(wrench)
 
     def full_name(self, name: str) -> str:
         """Return the full name of a topic, a service or a node in the namespace of the page."""
@@ -107,6 +155,23 @@ class Commands:
 
         self._todo.put(begin)
 
+    def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
+        """Pull with efforts that are asked for again and again, until None is given."""
+        self._pulling = efforts
+
+    @property
+    def robot_can_be_chosen(self) -> bool:
+        """Whether somebody waits for the choice of a robot."""
+        return bool(self._robot.get_subscription_count())
+
+    def choose_robot(self, name: str) -> None:
+        """Choose another bundled robot."""
+        self._todo.put(lambda: self._robot.publish(String(data=name)))
+
+    def set_speed(self, factor: float, reply: Reply) -> None:
+        """Set the ratio of simulated to real time."""
+        self._set(self._simulator, "simulator", "real_time_factor", factor, reply)
+
     def refer(self, position: Sequence[float], wxyz: Sequence[float], frame: str) -> None:
         """Set the reference pose of the controller.
 
@@ -124,17 +189,21 @@ class Commands:
 
     def set_gain(self, name: str, value: float, reply: Reply) -> None:
         """Set a parameter of the controller."""
+        self._set(self._parameters, "controller", name, value, reply)
 
+    def _set(
+        self, client: AsyncParameterClient, node: str, name: str, value: float, reply: Reply
+    ) -> None:
         def answered(future: "Future") -> None:
             results = future.result().results
             reply("" if results[0].successful else results[0].reason)
 
         def ask() -> None:
-            if not self._parameters.services_are_ready():
-                reply("the controller does not answer")
+            if not client.services_are_ready():
+                reply(f"the {node} does not answer")
                 return
             wanted = Parameter(name, Parameter.Type.DOUBLE, value)
-            self._parameters.set_parameters([wanted]).add_done_callback(answered)
+            client.set_parameters([wanted]).add_done_callback(answered)
 
         self._todo.put(ask)
 

@@ -1,8 +1,8 @@
-"""References of a controller from topics: poses, twists and joint positions."""
+"""References of a controller from topics: poses, twists, joint positions and wrenches."""
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -11,17 +11,18 @@ from vms_ph_controllers import Reference
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..messages.conversions import NANOSECONDS, by_name
+from ..messages.conversions import NANOSECONDS, by_name, from_wrench
 from ..messages.frames import WORLD, inertial_frame, without_prefix
 from ..node.input_diagnostics import InputDiagnostics
 
 
 class ReferenceTopics:
-    """Subscribes to ~/reference_pose, ~/reference_twist and ~/reference_joints.
+    """Subscribes to ~/reference_pose, ~/reference_twist, ~/reference_joints, ~/reference_wrench.
 
     On a fixed base, pose and twist are those of the end effector. On a moving base they are those
     of the frame that the law controls, the base or the end effector; a twist with the frame_id of
-    the base is in base axes, as from a joystick.
+    the base is in base axes, as from a joystick. A wrench is what the end effector is to exert; it
+    ends like a twist, with the timeout.
     """
 
     def __init__(self, node: Node, timeout: float, frame_prefix: str = "") -> None:
@@ -29,7 +30,7 @@ class ReferenceTopics:
 
         Args:
             node: node of the subscriptions.
-            timeout: time after which a twist no longer acts, s.
+            timeout: time after which a twist or a wrench no longer acts, s.
             frame_prefix: prefix of the robot's frames in /tf.
         """
         self._node, self._timeout, self._prefix = node, timeout, frame_prefix
@@ -40,6 +41,7 @@ class ReferenceTopics:
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
         node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
         node.create_subscription(JointState, "~/reference_joints", self._on_joints, 10)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, 10)
 
     def serve(self, model: VMSModel, root: str) -> None:
         """Set the robot, with the name of its root link."""
@@ -50,9 +52,14 @@ class ReferenceTopics:
         self._pose: Array | None = None
         self._joints: Array | None = None
         self._twist: tuple[int, Array, bool] | None = None
+        self._wrench: tuple[int, Array] | None = None
+
+    def set_joints(self, positions: Array) -> None:
+        """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
+        self._joints = positions
 
     def take(self, q: Array) -> Reference:
-        """Return the current reference: the last pose, and the last twist until its timeout.
+        """Return the current reference: the last pose, twist and wrench until their timeout.
 
         Args:
             q: (nq,) configuration, for twists in base axes.
@@ -66,7 +73,18 @@ class ReferenceTopics:
             pose=pose,
             twist=base_twist,
             joints=joints,
+            wrench=self._exerted(),
         )
+
+    def _exerted(self) -> Array | None:
+        """Return the wrench to exert: zero, once, when its timeout is over."""
+        if self._wrench is None:
+            return None
+        at, wrench = self._wrench
+        if self._steady.now().nanoseconds - at < self._timeout * NANOSECONDS:
+            return wrench
+        self._wrench = None
+        return np.zeros(6)
 
     def _velocities(self, q: Array) -> tuple[Array | None, Array | None]:
         """Return the linear velocity in the inertial frame and the twist in the base's axes."""
@@ -121,6 +139,19 @@ class ReferenceTopics:
             self._ignore("of the joints", str(error))
             return
         self._joints = positions
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            wrench = from_wrench(message.wrench)
+        except StateError as error:
+            self._ignore("wrench", f"is not usable: {error}")
+            return
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, wrench, moving=False)
+        if problem is not None:
+            self._ignore("wrench", problem)
+            return
+        self._wrench = (self._steady.now().nanoseconds, wrench)
 
     def _problem(self, frame: str, value: Array, moving: bool) -> str | None:
         if self._model is None:

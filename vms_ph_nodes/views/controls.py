@@ -9,9 +9,13 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..robot.commands import Commands, Gain, Reply, wrench_topic
+from ..robot.commands import ROBOT_TOPIC, Commands, Gain, Reply, wrench_topic
+from ..robot.recording import Recording
 
 _END_EFFECTOR, _BASE = "end effector", "base"
+
+# Ratios of simulated to real time.
+_SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # The default push gives the whole robot this speed, m/s, in the default time, s.
 _SPEED, _SECONDS = 0.05, 0.15
@@ -28,6 +32,7 @@ class Controls:
         model: VMSModel,
         world_axes: str,
         target: Callable[[], tuple[Array, Array]],
+        recording: Recording,
     ) -> None:
         """Add the controls to the page.
 
@@ -38,12 +43,20 @@ class Controls:
             model: the robot.
             world_axes: name of the inertial frame.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
+            recording: of all topics.
         """
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
+        self._recording = recording
+        self._offers_robots = False
         self._handle: Any = None
         with tab:
-            self._folders = [self._add_simulation(), self._add_push(), self._add_reference()]
+            self._folders = [
+                self._add_simulation(),
+                self._add_push(),
+                self._add_reference(),
+                self._add_recording(),
+            ]
         self._gains: dict[str, Any] = {}
 
     def remove(self) -> None:
@@ -58,6 +71,7 @@ class Controls:
             paused = gui.add_checkbox("paused", initial_value=False)
             steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
             do = gui.add_button_group("", ("step", "reset"))
+            speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             said = gui.add_markdown("")
 
         @paused.on_update
@@ -69,6 +83,14 @@ class Controls:
                 f"std_srvs/srv/SetBool '{{data: {value}}}'",
             )
             self._commands.pause(paused.value, self._replying(said))
+
+        @speed.on_update
+        def _(_: Any) -> None:
+            factor = float(speed.value)
+            self._say(
+                said, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
+            )
+            self._commands.set_speed(factor, self._replying(said))
 
         @do.on_click
         def _(_: Any) -> None:
@@ -99,6 +121,10 @@ class Controls:
             )
             button = gui.add_button("push")
             said = gui.add_markdown("")
+            gui.add_markdown(
+                "Or drag a link with the pointer while Shift is held: a spring pulls it "
+                f"(`{self._named('simulator/torque')}`, `{self._named(wrench_topic('base'))}`)."
+            )
 
         def tell(_: Any) -> None:
             name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
@@ -136,6 +162,25 @@ class Controls:
 
         return folder
 
+    def _add_recording(self) -> Any:
+        gui = self._server.gui
+        with gui.add_folder("Recording") as folder:
+            runs = gui.add_checkbox("record all topics", initial_value=False)
+            said = gui.add_markdown("")
+
+        @runs.on_update
+        def _(_: Any) -> None:
+            if runs.value:
+                self._say(said, self._recording.start())
+                return
+            bag = self._recording.end()
+            if bag is None:
+                said.content = "**not done**: the recorder has ended by itself; see the terminal"
+            else:
+                self._say(said, f"vms-ph bag view {bag}")
+
+        return folder
+
     def _show_handle(self, shown: bool) -> None:
         if self._handle is not None:
             self._handle.remove()
@@ -162,6 +207,28 @@ class Controls:
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
             )
             self._commands.refer(handle.position, handle.wxyz, self._frame)
+
+    def offer_robots(self, names: tuple[str, ...], present: str) -> None:
+        """Add a list of robots to choose from; called again, it does nothing."""
+        if self._offers_robots:
+            return
+        self._offers_robots = True
+        gui = self._server.gui
+        with self._tab, gui.add_folder("Robot", order=-1.0) as folder:
+            chosen = gui.add_dropdown(
+                "robot", names, initial_value=present if present in names else names[0]
+            )
+            said = gui.add_markdown("The page begins anew with another robot.")
+        self._folders.append(folder)
+
+        @chosen.on_update
+        def _(_: Any) -> None:
+            self._say(
+                said,
+                f"ros2 topic pub --once {ROBOT_TOPIC} std_msgs/msg/String "
+                f"'{{data: {chosen.value}}}'",
+            )
+            self._commands.choose_robot(chosen.value)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""

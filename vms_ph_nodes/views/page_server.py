@@ -4,10 +4,13 @@ A browser lets any web page open a connection to 127.0.0.1 and names the page in
 """
 
 import contextlib
+import gzip
 import io
+import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from html import escape
 from typing import Any
 
 import viser
@@ -19,12 +22,21 @@ from vms_ph_dynamics import VmsPhError
 HOST = "127.0.0.1"  # reachable from this machine only
 
 
-def serve_page(port: int, allowed: str = "") -> viser.ViserServer:
+# Browsers open and drop spare connections, for each of which websockets logs a traceback.
+logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+
+_TITLE = b"<title>Viser</title>"
+
+
+def serve_page(
+    port: int, allowed: str = "", title: Callable[[], str] = lambda: "vms_ph"
+) -> viser.ViserServer:
     """Start the server of the page.
 
     Args:
         port: on 127.0.0.1.
         allowed: origins besides the page's own, such as http://localhost:9000, separated by spaces.
+        title: returns what a browser shows in the tab of the page, when it is loaded.
 
     Raises:
         VmsPhError: the port is in use, an origin is not one, or viser does not check origins.
@@ -49,7 +61,7 @@ def serve_page(port: int, allowed: str = "") -> viser.ViserServer:
                 f"for instance port:={port + 1}"
             ) from None
     # The banner of viser is suppressed; the node logs the address.
-    with contextlib.redirect_stdout(io.StringIO()), _only([*own, *given]) as calls:
+    with contextlib.redirect_stdout(io.StringIO()), _only([*own, *given], title) as calls:
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not calls:
         server.stop()
@@ -60,11 +72,17 @@ def serve_page(port: int, allowed: str = "") -> viser.ViserServer:
     return server
 
 
-@contextlib.contextmanager
-def _only(origins: list[str]) -> Iterator[list[Any]]:
-    """Let servers that are started meanwhile accept these origins; yield the calls.
+def stop_page(server: viser.ViserServer) -> None:
+    """Stop the server of a page, without its message about that."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
 
-    viser has no such option, and starts its server before its constructor returns. A client that
+
+@contextlib.contextmanager
+def _only(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
+    """Let servers started meanwhile accept these origins and have a title; yield the calls.
+
+    viser has no such options, and starts its server before its constructor returns. A client that
     sends no origin is no browser, and may as well send any.
     """
     module, calls = websockets.asyncio.server, list[Any]()
@@ -73,6 +91,9 @@ def _only(origins: list[str]) -> Iterator[list[Any]]:
 
     def serve(*args: Any, **options: Any) -> Any:
         calls.append(args)
+        answer = options.get("process_request")
+        if answer is not None:
+            options["process_request"] = lambda *asked: _titled(answer(*asked), title())
         return partial(original, origins=accepted)(*args, **options)
 
     module.serve = serve  # type: ignore[assignment,misc]
@@ -80,3 +101,16 @@ def _only(origins: list[str]) -> Iterator[list[Any]]:
         yield calls
     finally:
         module.serve = original  # type: ignore[misc]
+
+
+def _titled(response: Any, title: str) -> Any:
+    """Return the response to a request for the page with a title in place of that of viser."""
+    if response is None or not str(response.headers.get("Content-Type")).startswith("text/html"):
+        return response
+    packed = response.headers.get("Content-Encoding") == "gzip"
+    body = gzip.decompress(response.body) if packed else response.body
+    body = body.replace(_TITLE, f"<title>{escape(title)}</title>".encode(), 1)
+    response.body = gzip.compress(body, 1) if packed else body
+    del response.headers["Content-Length"]
+    response.headers["Content-Length"] = str(len(response.body))
+    return response

@@ -26,18 +26,37 @@ class RobotScene:
         root: the root link.
         end_effector: the frame of the end effector.
         missing: what cannot be drawn, with the reasons.
+        meshes: what is drawn of every link.
     """
 
-    def __init__(self, server: viser.ViserServer, model: VMSModel, description: str) -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        model: VMSModel,
+        description: str,
+        root: str = "/world/robot",
+        ghost: tuple[int, int, int] | None = None,
+    ) -> None:
+        """Add the robot to the scene.
+
+        Args:
+            server: of the page.
+            model: the robot.
+            description: its URDF.
+            root: name of the robot in the scene.
+            ghost: colour (red, green, blue) in which it is drawn transparent; None: its own.
+        """
+        self._root_frame = server.scene.add_frame(root, show_axes=False)
         tree = LinkTree(model.tree)
         self.root, self.end_effector = tree.root, model.end_effector
-        paths = {tree.root: f"/world/robot/{tree.root}"}
+        paths = {tree.root: f"{root}/{tree.root}"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
         for edge in tree.edges:
             paths[edge.child] = f"{paths[edge.parent]}/{edge.child}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
         self.missing: list[str] = []
+        self.meshes: dict[str, list[Any]] = {}
         corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
             if visual.link not in paths:  # it carries the joint of the base
@@ -51,15 +70,38 @@ class RobotScene:
                 corner = np.array([*itertools.product(*mesh.bounds.T)])
                 corners.setdefault(visual.link, []).append(_transformed(visual.pose, corner))
             quaternion = pin.Quaternion(visual.pose[:3, :3]).coeffs()
-            server.scene.add_mesh_trimesh(
-                f"{paths[visual.link]}/visual_{i}",
-                mesh,
-                position=visual.pose[:3, 3],
-                wxyz=np.roll(quaternion, 1),
-            )
+            name = f"{paths[visual.link]}/visual_{i}"
+            pose: dict[str, Any] = {
+                "position": visual.pose[:3, 3],
+                "wxyz": np.roll(quaternion, 1),
+            }
+            if ghost is None:
+                drawn = server.scene.add_mesh_trimesh(name, mesh, **pose)
+                self.meshes.setdefault(visual.link, []).append(drawn)
+            else:
+                vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
+                server.scene.add_mesh_simple(
+                    name, vertices, faces, color=ghost, opacity=0.3, cast_shadow=False, **pose
+                )
 
         self._model, self._corners = model, corners
         self._parents = {edge.child: edge.parent for edge in tree.edges}
+
+    def remove(self) -> None:
+        """Take the robot from the scene."""
+        self._root_frame.remove()
+
+    def configure(self, q: Array) -> None:
+        """Place all links as in a configuration (nq,)."""
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        placements = {link: d.placement(link) for link in self._frames}
+        for link, handle in self._frames.items():
+            above = self._parents.get(link)
+            pose = pin.SE3(placements[link])
+            if above is not None:
+                pose = pin.SE3(placements[above]).actInv(pose)
+            handle.position = pose.translation
+            handle.wxyz = np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
 
     def root_place(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
@@ -92,13 +134,23 @@ class RobotScene:
         link = next((name for name in self._frames if joint(name) == joint(frame)), link)
         d = self._model.evaluate(self._model.neutral_configuration(), np.zeros(self._model.nv))
         pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
-        above: str | None = link
-        while above is not None:
+        pose = self.world_pose(link) * pose
+        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of the links."""
+        return tuple(self._frames)
+
+    def world_pose(self, link: str) -> pin.SE3:
+        """Return the pose of a link in the inertial frame as it is drawn."""
+        pose, above = pin.SE3.Identity(), link
+        while above:
             handle = self._frames[above]
             turn = pin.Quaternion(*handle.wxyz.tolist()).matrix()
             pose = pin.SE3(turn, np.array(handle.position)) * pose
-            above = self._parents.get(above)
-        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+            above = self._parents.get(above, "")
+        return pose
 
     def place(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""

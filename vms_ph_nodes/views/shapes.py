@@ -1,6 +1,7 @@
 """The geometry of the markers of a robot's motion, placed in the inertial frame.
 
-The size of a shape is its quantity times a scale; the scales are parameters of marker_publisher.
+The size of a shape is its quantity times a scale. The scales are parameters of marker_publisher;
+a scale of zero follows the largest value that was drawn lately, in proportion to the robot.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from vms_ph_dynamics.model import VMSModel
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.structure.momenta import Momenta, in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
+
+from .ranges import FittedRange
 
 Rgba = tuple[float, float, float, float]
 
@@ -34,7 +37,7 @@ _SINGULAR = 1e-3
 
 @dataclass(frozen=True)
 class Scales:
-    """The scales of the shapes.
+    """The scales of the shapes; 0: the scale is fitted to the robot and to its motion.
 
     Attributes:
         momentum: length of momentum arrows, m per kg m/s and m per kg m^2/s.
@@ -46,11 +49,11 @@ class Scales:
             proportion.
     """
 
-    momentum: float = 0.1
-    velocity: float = 0.5
-    inertia: float = 0.02
-    power: float = 0.02
-    energy: float = 2.0
+    momentum: float = 0.0
+    velocity: float = 0.0
+    inertia: float = 0.0
+    power: float = 0.0
+    energy: float = 0.0
     longest: float = 1.0
 
 
@@ -92,8 +95,17 @@ Shape = Arrow | Ellipsoid | Bar
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
+
+# Thin rotor arms and panels reach farther than the ellipsoid of the inertia of a floating base.
+_WIDER = 1.4
 _APART = np.array([0.22, 0.22, 0.0])
 
+
+# Length at the upper end of a fitted range, for a reach of 1 m, m.
+_FULL = 0.5
+
+# Motions slower than this many lengths of the robot in a second are drawn short, 1/s.
+_SLOW = 1e-4
 
 # Bounds of the size of what is drawn, m.
 _SIZES = 0.2, 5.0
@@ -110,11 +122,26 @@ def reach(model: VMSModel) -> float:
     away = [float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names]
     pin_model, data = d.tree.pinocchio, d.tree.data()
     pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
-    for body, pose in zip(pin_model.inertias, data.oMi, strict=True):
-        if body.mass > 0.0:
-            longest = float(_half_axes(np.linalg.eigvalsh(body.inertia), body.mass).max())
-            away.append(float(np.linalg.norm(pose.act(body.lever) - root)) + longest)
+    for centre, axes in body_ellipsoids(pin_model, data):
+        longest = float(np.linalg.norm(axes, axis=0).max())
+        away.append(float(np.linalg.norm(centre - root)) + longest)
     return float(np.clip(max(away), *_SIZES))
+
+
+def bar_offset(model: VMSModel) -> Array:
+    """Return where the first bar is from the root, for a reach of 1 m: (3,), the vertical last."""
+    return _BARS * (_WIDER if model.base == "floating" else 1.0)
+
+
+def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
+    """Yield the homogeneous ellipsoid of each body: centre (3,) and semi-axes, columns of (3,3), m.
+
+    The bodies are where the joint placements of ``data`` have them.
+    """
+    for body, pose in zip(model.inertias, data.oMi, strict=True):
+        if body.mass > 0.0:
+            moments, axes = np.linalg.eigh(body.inertia)
+            yield pose.act(body.lever), pose.rotation @ axes * _half_axes(moments, body.mass)
 
 
 def up_axes(gravity: Array) -> Array:
@@ -136,6 +163,16 @@ class Shapes:
         self._upright = up_axes(model.gravity)
         pin_model = model.pinocchio
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
+        mass, slow = model.total_mass, _SLOW * self.size
+        self._ranges = {
+            "linear momentum": FittedRange(mass * slow),
+            "angular momentum": FittedRange(mass * slow * self.size),
+            "locked velocity": FittedRange(slow),
+            "locked angular velocity": FittedRange(_SLOW),
+            "inertia": FittedRange(1e-3 * mass),
+            "power": FittedRange(mass * slow**2),
+            "energy": FittedRange(mass * slow**2),
+        }
 
     def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
         """Return all shapes at a state, with the powers of the given port efforts."""
@@ -150,14 +187,15 @@ class Shapes:
     def _of_momentum(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         s, centre = self._scales, whole.centre_of_mass
         yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), _POINT)
-        yield self._arrow("linear momentum", centre, s.momentum * whole.centroidal[:3], _LINEAR)
-        yield self._arrow("angular momentum", centre, s.momentum * whole.centroidal[3:], _ANGULAR)
+        linear, angular = whole.centroidal[:3], whole.centroidal[3:]
+        yield self._arrow("linear momentum", centre, linear, s.momentum, _LINEAR)
+        yield self._arrow("angular momentum", centre, angular, s.momentum, _ANGULAR)
         if d.model.b:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
             turn, at = pose[:3, :3], pose[:3, 3]
-            yield self._arrow("locked velocity", at, s.velocity * turn @ linear, _LOCKED)
-            yield self._arrow("locked angular velocity", at, s.velocity * turn @ angular, _LOCKED)
+            yield self._arrow("locked velocity", at, turn @ linear, s.velocity, _LOCKED)
+            yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, _LOCKED)
 
     def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         moments, axes = np.linalg.eigh(centroidal_inertia(d))
@@ -168,21 +206,29 @@ class Shapes:
         inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
         regular = np.linalg.svd(jacobian, compute_uv=False)[-1] > _SINGULAR
         if regular:
-            half = np.minimum(self._scales.inertia / inverse, self._longest / 2)
+            masses = 1.0 / inverse
+            # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
+            fitted = 0.25 * self._scale("inertia", 0.0, masses)
+            half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
             at = self._task.value(d)
             yield Ellipsoid("task inertia", at, _proper(axes), half, _TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
+        flows = list(self._flows(d, ports))
+        scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
+        for name, place, power in flows:
+            yield self._flow(name, place, centre, power, scale)
+
+    def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, Array, float]]:
+        """Name, place and power of every port."""
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
-        yield self._flow("power end effector", tool, centre, supplied["wrench_end_effector"])
+        yield "power end effector", tool, supplied["wrench_end_effector"]
         for name in model.tools:
-            at = d.placement(name)[:3, 3]
-            yield self._flow(f"power at {name}", at, centre, supplied[name])
+            yield f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
-            base = d.placement(self._root)[:3, 3]
-            yield self._flow("power base", base, centre, supplied["wrench_base"])
+            yield "power base", d.placement(self._root)[:3, 3], supplied["wrench_base"]
         if ports.torque is None:
             return
         data = d.tree.data()
@@ -190,32 +236,39 @@ class Shapes:
         places = [data.oMf[i].translation.copy() for i in self._joints]
         powers = ports.torque * d.v[model.b :]
         for name, place, power in zip(model.joint_names, places, powers.tolist(), strict=True):
-            yield self._flow(f"power {name}", place, centre, power)
+            yield f"power {name}", place, power
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         upright = self._upright
-        first = d.placement(self._root)[:3, 3] + self.size * upright @ _BARS
-        base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
-        energies = (
-            ("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR),
-            ("kinetic energy, base", "base", base, _LOCKED),
-            ("kinetic energy, shape", "shape", d.kinetic_energy - base, _TASK),
-        )
+        first = d.placement(self._root)[:3, 3] + self.size * upright @ bar_offset(d.model)
+        energies = [("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR)]
+        if d.model.b:
+            base = 0.5 * float(d.p @ d.v_hat)
+            energies.append(("kinetic energy, base", "base", base, _LOCKED))
+            rest = d.kinetic_energy - base
+            energies.append(("kinetic energy, shape", "shape", rest, _TASK))
+        values = np.array([value for *_, value, _ in energies])
+        scale = self._scale("energy", self._scales.energy, values)
         for k, (name, word, value, colour) in enumerate(energies):
-            height = min(self._scales.energy * value, self._longest)
+            height = min(scale * value, self._longest)
             text, place = f"{word}\n{value:.3g} J", first + k * self.size * upright @ _APART
             yield Bar(name, place, max(height, 1e-3), text, colour, upright[:, 2])
 
-    def _flow(self, name: str, place: Array, centre: Array, power: float) -> Arrow:
+    def _scale(self, quantity: str, given: float, values: Array) -> float:
+        """Return the given scale, or, if it is zero, that of the range of the quantity."""
+        return given or _FULL * self.size / self._ranges[quantity].include(*values.tolist())
+
+    def _flow(self, name: str, place: Array, centre: Array, power: float, scale: float) -> Arrow:
         inward = centre - place
         length = float(np.linalg.norm(inward))
         inward = inward / length if length > 1e-6 else -self._upright[:, 2]
-        size = min(self._scales.power * abs(power), self._longest)
+        size = min(scale * abs(power), self._longest)
         if power < 0:
             return Arrow(name, place, -size * inward, _OUT)
         return Arrow(name, place - size * inward, size * inward, _IN)
 
-    def _arrow(self, name: str, start: Array, vector: Array, colour: Rgba) -> Arrow:
+    def _arrow(self, name: str, start: Array, value: Array, scale: float, colour: Rgba) -> Arrow:
+        vector = value * self._scale(name, scale, np.linalg.norm(value, keepdims=True))
         length = float(np.linalg.norm(vector))
         if length > self._longest:
             vector = vector * (self._longest / length)

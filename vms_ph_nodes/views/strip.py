@@ -9,10 +9,10 @@ import viser
 import viser.uplot
 
 _SECONDS = 20.0  # time span, s
-_SAMPLES = int(_SECONDS * 25)
+_SAMPLES = int(_SECONDS * 10)
 
 # The palette of Okabe and Ito, which colour-blind readers tell apart.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _INK = {False: "#333333", True: "#dddddd"}
 _GRID = {False: "#e5e5e5", True: "#444444"}
 
@@ -25,6 +25,7 @@ class Strip:
         self._unit, self._prefix, self._dark = unit, "", False
         self._times: deque[float] = deque(maxlen=_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
+        self._between: tuple[float, ...] = ()
         self._labels: tuple[str, ...] = ("",)
         self._drawn = self._labels
         self._plot = server.gui.add_uplot(
@@ -36,7 +37,7 @@ class Strip:
             legend=viser.uplot.Legend(show=True),
             # The numbers at the ends of the vertical axis are as high as the space above it.
             padding=(12, 8, 0, 0),
-            aspect=1.6,
+            aspect=2.1,
         )
 
     def darken(self, dark: bool) -> None:
@@ -50,10 +51,24 @@ class Strip:
         if (self._times and time < self._times[-1]) or labels != self._labels:
             self._times.clear()
             self._values.clear()
-            self._labels = labels
-        if not self._times or time - self._times[-1] >= _SECONDS / _SAMPLES:
-            self._times.append(time)
-            self._values.append(tuple(values.values()))
+            self._between, self._labels = (), labels
+        if not self._times:
+            self._keep(time, tuple(values.values()))
+            return
+        # A peak between two samples is one of them: of each curve, what is farthest from the last.
+        last = self._values[-1]
+        farthest = self._between or last
+        self._between = tuple(
+            new if not abs(new - at) < abs(old - at) else old
+            for new, old, at in zip(values.values(), farthest, last, strict=True)
+        )
+        if time - self._times[-1] >= _SECONDS / _SAMPLES:
+            self._keep(time, self._between)
+
+    def _keep(self, time: float, values: tuple[float, ...]) -> None:
+        self._times.append(time)
+        self._values.append(values)
+        self._between = ()
 
     def draw(self) -> None:
         """Send the samples to the page."""
@@ -83,7 +98,7 @@ class Strip:
             viser.uplot.Series(label="t"),
             *(
                 viser.uplot.Series(label=label, stroke=colour, width=2)
-                for label, colour in zip(self._labels, cycle(_COLOURS), strict=False)
+                for label, colour in zip(self._labels, cycle(COLOURS), strict=False)
             ),
         )
 

@@ -9,7 +9,7 @@
 
 namespace vms_ph {
 
-/// Efforts of a law held over a step.
+/// Efforts of a control held over a step.
 struct HeldCommand {
   Eigen::VectorXd torque;       ///< (n,)
   Eigen::VectorXd wrench_base;  ///< (b,)
@@ -21,27 +21,50 @@ struct LoopResult {
   HeldCommand before, now;  ///< the efforts over the last step, and those after it
 };
 
-/// A law and a scheme for one robot: one thread at a time. After construction nothing allocates or
-/// throws.
+/// What acts on the robot in a loop.
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  /// The command for a state, dt s after the last one; null where it has failed.
+  virtual const Command* update(const RobotState& state, double dt) noexcept = 0;
+};
+
+/// A law on a reference that does not move.
+class HeldReference final : public Control {
+ public:
+  HeldReference(Controller& law, const Reference& reference) : law_(law), reference_(reference) {}
+
+  const Command* update(const RobotState& state, double dt) noexcept override {
+    return &law_.update(state, reference_, dt);
+  }
+
+ private:
+  Controller& law_;
+  const Reference& reference_;
+};
+
+/// A scheme for one robot with a control in its loop: one thread at a time. After construction it
+/// does not allocate or throw.
 class ClosedLoop {
  public:
-  /// Law, scheme and model must outlive the loop.
+  /// Scheme and model must outlive the loop.
   ///
   /// @param floor    energy that a step may miss by rounding, J.
   /// @param gravity  whether it acts, as in the scheme.
-  ClosedLoop(const Model& model, Controller& law, Stepper& stepper, bool gravity, double floor);
+  ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double floor);
 
-  /// Take steps, the first from t0 + first * dt, with an update of the law after each.
+  /// Take steps, the first from t0 + first * dt, with an update of the control after each.
   ///
-  /// It stops before a step that fails or does not close its energy balance; the law has not been
-  /// updated for that one.
+  /// It stops before a step that fails or does not close its energy balance; the control has not
+  /// been updated for that one. It stops as well after a step at whose end the control fails.
   ///
   /// @param x        solver state at the start, replaced by that at the end.
   /// @param room     as `next` of Stepper::step().
-  /// @param outside  efforts besides those of the law.
-  /// @param result   holds the efforts over the first step as `now`.
-  void run(SolverState& x, SolverState& room, const Ports& outside, const Reference& reference,
-           double t0, double dt, long first, long steps, LoopResult& result) noexcept;
+  /// @param outside  efforts besides those of the control.
+  /// @param result   contains the efforts over the first step as `now`.
+  void run(Control& control, SolverState& x, SolverState& room, const Ports& outside, double t0,
+           double dt, long first, long steps, LoopResult& result) noexcept;
 
  private:
   struct Energy {
@@ -49,7 +72,6 @@ class ClosedLoop {
   };
   Energy energy(const SolverState& x) noexcept;
 
-  Controller& law_;
   Stepper& stepper_;
   Dynamics robot_;
   const bool gravity_;

@@ -65,11 +65,17 @@ class Dynamics {
   void gravity(double* out) const noexcept;                                       ///< g, (nv,)
   double potential_energy() const noexcept;                                       ///< J
 
+  /// Power, W, that raises the robot at another configuration (nq,), at a velocity (nv,).
+  double lifting_power(const double* q, const double* v) noexcept;
+
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
   void jacobian(int frame, bool aligned, double* out) const noexcept;
 
   // Of the velocity:
   void coriolis(double* out) noexcept { tree_.write_coriolis(out); }        ///< C, (nv,nv)
+  double coriolis_power(const double* x, const double* y) noexcept {
+    return tree_.coriolis_power(x, y);
+  }  ///< x^T C y, W
   void momentum(double* out) const noexcept { tree_.write_momentum(out); }  ///< M v, (nv,)
   double kinetic_energy() const noexcept { return tree_.kinetic(); }        ///< J
   void jacobian_rate(int frame, bool aligned, double* out) const noexcept;  ///< (6,nv)
@@ -112,6 +118,7 @@ class Dynamics {
     int first, size;  ///< entries of a configuration that have length one
   };
 
+  Eigen::Matrix3d turn_of(const double* q) const noexcept;
   Screw screw_of(const double* momentum) const noexcept;
   Tree::Frame placed(int frame) const noexcept;
 

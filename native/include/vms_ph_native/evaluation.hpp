@@ -49,8 +49,14 @@ class Evaluation {
   /// Write the Coriolis matrix at another velocity (nv,) to `result` (nv,nv).
   void coriolis(const ConstVector& velocity, MatrixV& result) noexcept;
 
+  /// x^T C(q, v) y of two velocities (nv,), without the matrix.
+  double coriolis_power(const VectorV& x, const VectorV& y) noexcept;
+
   /// Generalised gravity, (nv,): the force that holds the robot still.
   const VectorV& g() noexcept;
+
+  /// Power v^T g that raises the robot at another configuration (nq,), W.
+  double lifting_power(const ConstVector& q) noexcept;
 
   /// 1/2 v^T M v, J.
   double kinetic_energy() noexcept;

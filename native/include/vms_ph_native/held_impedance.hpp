@@ -40,7 +40,6 @@ class HeldImpedance {
  private:
   void reduce(const MatrixV& mass, double most) noexcept;
 
-  Evaluation ahead_;
   Eigen::VectorXd q_ahead_;
   MatrixV stiffness_, whole_, modes_;
   VectorV brake_;

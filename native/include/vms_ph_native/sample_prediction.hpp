@@ -36,6 +36,14 @@ class SamplePrediction {
   /// Write what efforts (nv,) held over the sample do.
   void predict(const VectorV& force, Prediction& result) noexcept;
 
+  /// Upper bound of the energy that the last prediction gives, J; infinite for a motion that is too
+  /// fast to be predicted.
+  double energy() const noexcept { return energy_; }
+
+  /// Configuration (nq,) and velocity (nv,) at the end of the last prediction, if it is finite.
+  const Eigen::VectorXd& end_q() const noexcept { return start_; }
+  const VectorV& end_v() const noexcept { return v1_; }
+
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
   double rate(const VectorV& v, const VectorV& force, VectorV& result) noexcept;
@@ -49,7 +57,7 @@ class SamplePrediction {
   Evaluation* d_ = nullptr;
   Eigen::VectorXd start_, q_, velocity_, tangent_, force_;
   VectorV unheld_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, way_;
-  double budget_ = 0.0, dt_ = 0.0;
+  double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
 };
 
 }  // namespace vms_ph

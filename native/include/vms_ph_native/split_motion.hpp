@@ -16,12 +16,13 @@ namespace vms_ph {
 /// directions lost by the task pass gradually to the null space.
 class SplitMotion {
  public:
-  /// Split the velocity of an evaluation.
+  /// Split a velocity (nv,) under a mass matrix (nv,nv).
   ///
+  /// @param momentum        of the velocity, (nv,).
   /// @param jacobian        of the task, (3,nv), and its decomposition.
   /// @param singular_below  smallest singular value at which J counts as regular.
-  void compute(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
-               double singular_below) noexcept;
+  void compute(const MatrixV& mass, const ConstVector& velocity, const ConstVector& momentum,
+               const Matrix3V& jacobian, const TaskSvd& svd, double singular_below) noexcept;
 
   /// D = J^T D_t J + N^T D_nu N, (nv,nv).
   MatrixV damping_matrix(const Matrix3V& jacobian, double damping_task,

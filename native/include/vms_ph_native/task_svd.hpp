@@ -25,7 +25,10 @@ class TaskSvd {
       double lifted) const noexcept;
 
  private:
-  Eigen::JacobiSVD<Eigen::Matrix3d> triangle_;
+  void decompose(const Eigen::Matrix3d& matrix) noexcept;
+
+  Eigen::Matrix3d right_turn_ = Eigen::Matrix3d::Identity();
+  Eigen::JacobiSVD<Eigen::Matrix3d> general_;  ///< for matrices that are nearly singular
 };
 
 }  // namespace vms_ph

@@ -182,6 +182,10 @@ class Tree {
   /// `factor`.
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
 
+  /// Power, W, that raises the robot at a configuration (nq,) and velocity (nv,) in a field in root
+  /// axes, m/s^2. What is set stays as it is.
+  double lifting_power(const double* q, const double* v, const Eigen::Vector3d& field) noexcept;
+
   const Eigen::Vector3d& reference() const { return reference_; }  ///< of the root's origin, m
   Eigen::Vector3d centre_of_mass() const { return total_.first / total_.mass; }  ///< root axes, m
 
@@ -212,6 +216,9 @@ class Tree {
   /// Coriolis matrix of the Levi-Civita connection, (nv,nv): Mdot = C + C^T.
   void write_coriolis(double* out) noexcept;
 
+  /// x^T C y of that matrix and two velocities (nv,).
+  double coriolis_power(const double* x, const double* y) noexcept;
+
   /// Generalised momentum, (nv,), and shape momentum [A (56)], (n,).
   void write_momentum(double* out) const noexcept;
   void write_shape_momentum(double* out) noexcept;
@@ -232,7 +239,8 @@ class Tree {
   void add_shape_rates(const Screw& rate, double* out) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
-  Screw base_twist(const Eigen::VectorXd& v) const noexcept;
+  Screw base_twist(const Eigen::VectorXd& v) const noexcept { return base_twist(v.data()); }
+  Screw base_twist(const double* v) const noexcept;
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
 
  private:
@@ -262,6 +270,16 @@ class Tree {
     Eigen::Matrix3d spin;  ///< of the subtree: turns a rotation of it into a change of its momentum
   };
 
+  /// What is carried along the tree in passing: a pose, twists, and the rate of the second one.
+  struct Carried {
+    Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
+    Eigen::Vector3d origin = Eigen::Vector3d::Zero();
+    Screw twist, other, other_rate;
+  };
+
+  /// Rotation and translation of a joint at a configuration.
+  static void displace(const Joint& joint, const double* q, Eigen::Matrix3d& turn,
+                       Eigen::Vector3d& shift);
   double weight(int joint) const noexcept { return weight(joint, field_); }
   double weight(int joint, const Eigen::Vector3d& field) const noexcept;
   void react() noexcept;
@@ -282,6 +300,7 @@ class Tree {
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
   std::vector<Body> bodies_;
+  std::vector<Carried> carried_;
   SpatialInertia root_, total_;
   Eigen::VectorXd placed_;
   bool is_placed_ = false, has_reactions_ = false, is_factorised_ = false;

@@ -69,11 +69,16 @@ class Plant:
         for lead, weight in ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6)):
             q, v = self._normalised(self.q + lead * h * q_rate), self.v + lead * h * a
             gravity = np.array(pin.computeGeneralizedGravity(self._model, self._data, q))
-            a = np.array(pin.aba(self._model, self._data, q, v, force + push))
+            outside = self._outside(q, v, push)
+            a = np.array(pin.aba(self._model, self._data, q, v, force + outside))
             q_rate = self._rate(q, v)
             dq, dv = dq + weight * h * q_rate, dv + weight * h * a
             work += weight * h * float((force - unheld - gravity) @ v)
         self.q, self.v, self.given = self._normalised(self.q + dq), self.v + dv, self.given + work
+
+    def _outside(self, q: np.ndarray, v: np.ndarray, push: np.ndarray) -> np.ndarray:
+        """Return the generalised force of everything that nobody sees, (nv,)."""
+        return push
 
     def _rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if self._b == 0:

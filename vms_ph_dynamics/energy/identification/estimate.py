@@ -71,6 +71,7 @@ def estimate(
     groups: Array,
     *,
     correlated: bool = True,
+    joined: Array | None = None,
 ) -> Estimate:
     """Return the estimate of x in ``known = columns x + residual``.
 
@@ -87,6 +88,7 @@ def estimate(
         path: (W,) see :class:`.Windows`.
         groups: (W,) index of the recording; no block reaches over two.
         correlated: whether neighbours are windows with an end in common, whose noise they share.
+        joined: (W,) whether a window ends where the next begins; None: those of a recording do.
 
     Raises:
         StateError: there are fewer than eight windows.
@@ -99,7 +101,8 @@ def estimate(
     precision = np.linalg.inv(prior_covariance / np.outer(unit, unit))
     offset = known - columns @ prior_mean
     block = _blocks(groups)
-    joined = np.concatenate([groups[1:] == groups[:-1], [False]])
+    if joined is None:
+        joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
     common, weight = 0.0, np.ones(windows)
     freedom = max(windows - size, windows // 2) / windows

@@ -110,9 +110,9 @@ def identify(
     found = estimate(
         windows.columns, windows.known, mean, covariance, windows.path, windows.recording
     )
-    consistent = _consistent(regressor, frame, unknowns, found)
+    consistent = consistent_estimate(regressor, frame, unknowns, found)
     moved = any(m.moves for m in motions)
-    parameters = _parameters(model, regressor, unknowns, kinds, found, consistent)
+    parameters = parameters_of(model, regressor, unknowns, kinds, found, consistent)
     if not moved:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(
@@ -131,7 +131,7 @@ def identify(
             correlated=False,
         )
         torque = {
-            p.name: p for p in _parameters(model, regressor, unknowns, kinds, rival, rival.mean)
+            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, rival, rival.mean)
         }
     return Identification(
         parameters=parameters,
@@ -166,7 +166,7 @@ def _unknowns(
     gains = "gains" in kinds or any(name.startswith("gain.") for name in known)
     unknowns: list[Unknown] = []
     if "payload" in kinds or any(name.startswith("payload.") for name in known):
-        unknowns += payload_unknowns(_arm_mass(model))
+        unknowns += payload_unknowns(arm_mass(model))
     if friction is None:
         load = gains if settings.load_friction is None else settings.load_friction
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
@@ -182,7 +182,7 @@ def _unknowns(
     return unknowns
 
 
-def _arm_mass(model: VMSModel) -> float:
+def arm_mass(model: VMSModel) -> float:
     """Return the mass of all bodies but that of a moving base, kg."""
     inertias = list(model.tree.pinocchio.inertias)
     return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
@@ -207,7 +207,7 @@ def _prior(
     return mean, covariance
 
 
-def _consistent(
+def consistent_estimate(
     regressor: EnergyRegressor, frame: str, unknowns: Sequence[Unknown], found: Estimate
 ) -> Array:
     """Return the physically consistent estimate that is nearest to the best one."""
@@ -243,7 +243,7 @@ def _consistent(
     return nearest(found.mean, found.information, start, floor, constraints)
 
 
-def _parameters(
+def parameters_of(
     model: VMSModel,
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
@@ -251,6 +251,7 @@ def _parameters(
     found: Estimate,
     consistent: Array,
 ) -> tuple[Parameter, ...]:
+    """Return the parameters of some kinds, with their intervals, claimed or not."""
     deviation, result = np.linalg.norm(found.factor, axis=0), []
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):

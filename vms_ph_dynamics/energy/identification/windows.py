@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -56,6 +57,11 @@ class Windows:
 
     def __len__(self) -> int:
         return int(self.known.size)
+
+    def chosen(self, which: Any) -> "Windows":
+        """Return some of the windows, by a mask (W,) or by their indices."""
+        rows = ("begin", "end", "known", "columns", "gross", "path", "recording")
+        return Windows(*(getattr(self, name)[which] for name in rows))
 
 
 def stacked(parts: Sequence[Windows]) -> Windows:
@@ -151,6 +157,7 @@ def balance(
     payload_frame: str,
     friction: FrictionLaw | None,
     length: float,
+    edges: Array | None = None,
 ) -> Windows:
     """Return the windows of one recording.
 
@@ -162,9 +169,10 @@ def balance(
         payload_frame: at which the payload is fixed.
         friction: a known law of friction, or None.
         length: of a window, s; it has at least ten samples.
+        edges: indices of the samples at which windows begin and end; None: from the first sample.
     """
     samples, step = motion.samples, motion.step[:, model.b :]
-    edges = _edges(samples.t, length)
+    edges = window_edges(samples.t, length) if edges is None else edges
     work = motion.effort * step
     supplied = work.sum(axis=1) + _port_work(model, motion)
     armature = 0.5 * motion.v[edges, model.b :] ** 2
@@ -222,8 +230,8 @@ def balance(
     )
 
 
-def _edges(t: Array, length: float) -> Array:
-    """Return the indices of samples at which windows begin and end."""
+def window_edges(t: Array, length: float) -> Array:
+    """Return the indices of samples at which windows begin and end, from the first sample on."""
     edges, last = [0], 0
     for k in range(1, len(t)):
         if t[k] - t[last] >= length - 1e-9 and k - last >= _LEAST:

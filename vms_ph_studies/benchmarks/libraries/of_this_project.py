@@ -29,6 +29,7 @@ def this_project(problem: Problem) -> Contender:
     model, ports = problem.model, Ports(torque=problem.torque)
     standard, decoupled = StandardForm(model), DecoupledForm(model)
     x, x_hat = (form.state(problem.q, problem.v) for form in (standard, decoupled))
+    Q, Z, Z_hat = (np.tile(part, (BATCH_SIZE, 1)) for part in (problem.q, x.z, x_hat.z))
     return Contender(
         "vms_ph",
         {
@@ -42,6 +43,10 @@ def this_project(problem: Problem) -> Contender:
                 "DecoupledForm, rate_derivatives": lambda: rate_derivatives(
                     decoupled, x_hat, ports
                 ),
+            },
+            BATCH: {
+                "StandardForm.rate_batch": lambda: standard.rate_batch(Q, Z, ports),
+                "DecoupledForm.rate_batch": lambda: decoupled.rate_batch(Q, Z_hat, ports),
             },
         },
     )

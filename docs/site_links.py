@@ -1,0 +1,33 @@
+"""Changes to the site while it is built: the list of API pages, links to files beside docs/."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Any
+
+PAGES_OF_THE_ROOT = re.compile(r"\]\((?:\.\./)?(README|CHANGELOG|CONTRIBUTING|COVERAGE)\.md")
+OTHER_FILES = re.compile(
+    r"\[([^\]]+)\]\((?:\.\./)?((?:vms_ph_|examples/|launch/|config/)[^)#]+|LICENSE)\)"
+)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Put the pages that site_pages.py has made for the packages into the navigation."""
+    pages = [file.src_uri for file in files if file.src_uri.startswith("reference/api/")]
+    pages.sort(key=lambda page: page.removesuffix(".md"))
+    for entry in config["nav"]:
+        if "API" in entry:
+            entry["API"] = [{PurePosixPath(page).name.removesuffix(".md"): page} for page in pages]
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to pages of the root lead to their place in the site, and name other files."""
+    markdown = PAGES_OF_THE_ROOT.sub(
+        lambda found: f"]({'index' if found[1] == 'README' else found[1]}.md", markdown
+    )
+    return OTHER_FILES.sub(
+        lambda found: f"`{found[2]}`" if found[1] == found[2] else f"{found[1]} (`{found[2]}`)",
+        markdown,
+    )

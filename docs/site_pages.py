@@ -1,0 +1,125 @@
+"""Pages of the site that are made from the code: API, command line, messages, files of the root.
+
+Run by mkdocs-gen-files while the site is built; nothing is written into the repository.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import mkdocs_gen_files
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io", "vms_ph_studies")
+ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md")
+
+
+def write(name: str, text: str) -> None:
+    """Write one page of the site."""
+    with mkdocs_gen_files.open(name, "w") as page:
+        page.write(text)
+
+
+def packages() -> list[ModuleType]:
+    """Every package that declares public names, outermost first."""
+    found = []
+    for root in PACKAGES:
+        top = importlib.import_module(root)
+        found.append(top)
+        for info in pkgutil.walk_packages(top.__path__, f"{root}."):
+            if info.ispkg:
+                found.append(importlib.import_module(info.name))
+    return [package for package in found if getattr(package, "__all__", None)]
+
+
+def home(package: ModuleType, name: str) -> str:
+    """Return the full name of a public name, in the module that defines it."""
+    value = getattr(package, name)
+    if inspect.ismodule(value):
+        return value.__name__
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{package.__name__}.{name}"
+
+
+def api() -> None:
+    """One page for each package, with each public name once, on the innermost page."""
+    pages = packages()
+    place: dict[str, str] = {}
+    for package in pages:  # the innermost package that exports a name documents it
+        for name in package.__all__:
+            place[home(package, name)] = package.__name__
+    for package in pages:
+        path = f"reference/api/{package.__name__}.md"
+        own, others = [], []
+        for name in sorted(package.__all__):
+            target = home(package, name)
+            (own if place[target] == package.__name__ else others).append((name, target))
+        text = [f"# {package.__name__}", "", inspect.getdoc(package) or "", ""]
+        if others:
+            text += ["Names that other pages document:", ""]
+            text += [f"- [`{name}`][{target}]" for name, target in others] + [""]
+        for _, target in own:
+            text += [f"::: {target}", ""]
+        write(path, "\n".join(text))
+
+
+def interfaces() -> None:
+    """The messages and services, as they are defined."""
+    text = ["# Messages and services", ""]
+    for kind in ("msg", "srv"):
+        for path in sorted((ROOT / kind).iterdir()):
+            text += [
+                f"## vms_ph/{kind}/{path.stem}",
+                "",
+                "```",
+                path.read_text().rstrip(),
+                "```",
+                "",
+            ]
+    write("reference/interfaces.md", "\n".join(text))
+
+
+def command_line() -> None:
+    """Every command with its arguments and options."""
+    import typer
+
+    from vms_ph_nodes.cli.app import make_app
+
+    text = ["# Command line", ""]
+
+    def describe(command: object, path: str, level: int) -> None:
+        if getattr(command, "hidden", False):
+            return
+        text.extend([f"{'#' * level} {path}", "", inspect.cleandoc(command.help or ""), ""])
+        for parameter in command.params:
+            help_text = getattr(parameter, "help", None) or ""
+            if getattr(parameter, "hidden", False):
+                continue
+            names = ", ".join(f"`{name}`" for name in parameter.opts)
+            text.append(f"- {names}: {help_text}")
+        text.append("")
+        for name, child in sorted(getattr(command, "commands", {}).items()):
+            describe(child, f"{path} {name}", level + 1)
+
+    describe(typer.main.get_command(make_app()), "vms-ph", 2)
+    write("reference/command_line.md", "\n".join(text))
+
+
+def about() -> None:
+    """The pages of the root of the repository; the README is the first page."""
+    for name in ABOUT:
+        write(name, re.sub(r"\]\(docs/", "](", (ROOT / name).read_text()))
+    write("index.md", re.sub(r"\]\(docs/", "](", (ROOT / "README.md").read_text()))
+
+
+if __name__ == "<run_path>":  # as mkdocs-gen-files runs it
+    about()
+    interfaces()
+    command_line()
+    api()

@@ -1,0 +1,96 @@
+// The energy guard.
+#include "vms_ph_native/energy_guard/energy_guard.hpp"
+
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+using vms_ph::EnergyGuard;
+using vms_ph::EnergyGuardSettings;
+using Vector = Eigen::VectorXd;
+
+namespace {
+
+void set(EnergyGuard& guard, const py::dict& given) {
+  for (const auto& [name, value] : given) {
+    if (!EnergyGuardSettings::table().set(guard.settings, py::cast<std::string>(name),
+                                          py::cast<double>(value))) {
+      throw vms_ph::ModelError("there is no setting '" + py::cast<std::string>(name) +
+                               "' of an energy guard with this value");
+    }
+  }
+}
+
+std::unique_ptr<EnergyGuard> make(const vms_ph::Model& model, const py::dict& settings, int delay,
+                                  bool effort_carries_weight, bool base_actuated, double period) {
+  vms_ph::EnergyGuardOptions options;
+  options.delay = delay;
+  options.effort_carries_weight = effort_carries_weight;
+  options.base_actuated = base_actuated;
+  options.period = period;
+  auto guard = std::make_unique<EnergyGuard>(model, EnergyGuardSettings(), options);
+  set(*guard, settings);
+  return guard;
+}
+
+py::dict settings() {
+  py::dict result;
+  for (const auto& each : EnergyGuardSettings::table().list(EnergyGuardSettings())) {
+    result[each.name.c_str()] =
+        py::make_tuple(each.initial, each.low, each.high, each.is_switch, each.description);
+  }
+  return result;
+}
+
+py::dict certificate(const EnergyGuard& guard) {
+  const vms_ph::Certificate found = guard.certificate();
+  py::dict result;
+#define VMS_PH_FIELD(name) result[#name] = found.name;
+  VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
+  VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  return result;
+}
+
+}  // namespace
+
+void bind_energy_guard(py::module_& module) {
+  module.attr("energy_guard_settings") = settings();
+  py::class_<vms_ph::Guarded>(module, "Guarded", "See vms_ph_controllers.energy_guard.Guarded.")
+      .def_property_readonly("effort", [](const vms_ph::Guarded& g) { return Vector(g.effort); })
+      .def_property_readonly("status",
+                             [](const vms_ph::Guarded& g) { return static_cast<int>(g.status); })
+      .def_property_readonly("reason",
+                             [](const vms_ph::Guarded& g) { return std::string(g.reason); })
+      .def_readonly("level", &vms_ph::Guarded::level);
+  py::class_<EnergyGuard>(module, "EnergyGuard", "See vms_ph_controllers.energy_guard.EnergyGuard.")
+      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("settings") = py::dict(), py::arg("delay") = 0,
+           py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
+           py::arg("period") = 1e-3)
+      .def("set", &set, py::arg("settings"))
+      .def(
+          "engage",
+          [](EnergyGuard& guard, const Vector& q, const Vector& v,
+             const std::optional<Vector>& acting) {
+            return guard.engage(q, v, acting ? *acting : Vector());
+          },
+          py::arg("q"), py::arg("v"), py::arg("acting") = py::none())
+      .def(
+          "update",
+          [](EnergyGuard& guard, const Vector& q, const Vector& v, const Vector& effort, double dt)
+              -> const vms_ph::Guarded& { return guard.update(q, v, effort, dt); },
+          py::return_value_policy::reference_internal)
+      .def(
+          "hold",
+          [](EnergyGuard& guard, const std::string& why, double dt) -> const vms_ph::Guarded& {
+            return guard.hold(why.c_str(), dt);
+          },
+          py::return_value_policy::reference_internal)
+      .def("refill", &EnergyGuard::refill)
+      .def("drain", &EnergyGuard::drain)
+      .def("certificate", &certificate);
+}

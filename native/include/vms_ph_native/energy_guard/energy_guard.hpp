@@ -1,0 +1,144 @@
+// A guard of energy between any controller and a robot.
+#pragma once
+
+#include <memory>
+
+#include "vms_ph_native/energy_guard/motion_limits.hpp"
+#include "vms_ph_native/energy_guard/sample_budget.hpp"
+#include "vms_ph_native/energy_guard/settings.hpp"
+#include "vms_ph_native/energy_guard/tank_ledger.hpp"
+#include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/safe_output.hpp"
+
+namespace vms_ph {
+
+/// What a guard sends to a robot.
+struct Guarded {
+  VectorV effort;  ///< (nv,) base wrench, then joint torques
+  /// ok where the wanted effort passes unchanged, saturated where it is scaled or damped, holding
+  /// during a reflex.
+  Status status = Status::ok;
+  const char* reason = "";  ///< what was changed and why; valid until the next update
+  double level = 0.0;       ///< energy in the tank, J; negative for a debt
+};
+
+/// What a guard saw since its engagement, as in vms_ph_controllers.energy_guard.Certificate; the
+/// EnergyCertificate message and the bindings follow from these lists. Energies in J.
+#define VMS_PH_CERTIFICATE_COUNTS(FIELD) \
+  FIELD(samples)                         \
+  FIELD(lost)                            \
+  FIELD(scaled)                          \
+  FIELD(braked)                          \
+  FIELD(reflexes)
+#define VMS_PH_CERTIFICATE_NUMBERS(FIELD) \
+  FIELD(duration)                         \
+  FIELD(budget)                           \
+  FIELD(given)                            \
+  FIELD(largest_given)                    \
+  FIELD(margin)                           \
+  FIELD(largest_unseen)                   \
+  FIELD(level)                            \
+  FIELD(weight_work)
+
+struct Certificate {
+#define VMS_PH_FIELD(name) unsigned long long name = 0;
+  VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+#define VMS_PH_FIELD(name) double name = 0.0;
+  VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+
+  /// "kept" within the budget, "excess" within the bound, or "broken".
+  const char* verdict() const noexcept {
+    constexpr double kRounding = 1e-9;
+    if (margin >= -kRounding) return "kept";
+    return -margin <= largest_unseen + kRounding ? "excess" : "broken";
+  }
+};
+
+/// How an energy guard is placed between controller and robot.
+struct EnergyGuardOptions {
+  int delay = 0;  ///< samples from a measurement to the beginning of the effort, 0 to 3
+  bool effort_carries_weight = true;  ///< false for hardware that compensates gravity itself
+  bool base_actuated = true;          ///< whether a moving base has actuators
+  PlausibilityBounds bounds;          ///< of states
+  double period = 1e-3;  ///< nominal duration of a sample, s; shorter ones are predicted with it
+};
+
+/// Bounds the energy that any controller gives to a robot through its ports; see
+/// vms_ph_controllers.energy_guard.EnergyGuard. update() never throws, prints, blocks or allocates.
+class EnergyGuard {
+ public:
+  /// Guard a robot; the model must outlive the guard.
+  ///
+  /// @throws ModelError  a delay that is not 0 to 3 samples, a period that is not within 0 and 1 s,
+  ///                     or a bound out of its range.
+  EnergyGuard(const Model& model, const EnergyGuardSettings& settings,
+              const EnergyGuardOptions& options);
+
+  EnergyGuardSettings settings;  ///< tank and limits
+
+  /// Begin at a state, with a tank at its initial level; false for no state of this robot.
+  ///
+  /// @param acting  (nv,) effort that acts now, from which the effort of the guard departs without
+  ///                a jump; of another size if it is not known.
+  bool engage(const ConstVector& q, const ConstVector& v, const ConstVector& acting) noexcept;
+
+  /// The effort to send in place of a wanted one (nv,); valid until the next call.
+  const Guarded& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
+                        double dt) noexcept;
+
+  /// The safe output, for a host without a new state; `why` is part of its reason.
+  const Guarded& hold(const char* why, double dt) noexcept;
+
+  /// Add energy to the tank, J; return how much there was room for.
+  double refill(double energy) noexcept;
+
+  /// Take energy out of the tank, J; return how much was in it.
+  double drain(double energy) noexcept;
+
+  const TankLedger& ledger() const noexcept { return ledger_; }
+  int delay() const noexcept { return delay_; }
+  bool carries_weight() const noexcept { return weightless_ == nullptr; }
+
+  /// What the guard has seen since the engagement.
+  Certificate certificate() const noexcept;
+
+ private:
+  void restart() noexcept;
+  void settle(double dt) noexcept;
+  void limit(const VectorV& resting, double step, double dt) noexcept;
+  const Guarded& blind(const ConstVector& q, const ConstVector& v, double dt,
+                       const char* why) noexcept;
+  bool bumpless(double dt) noexcept;
+  void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
+  bool is_effort(const ConstVector& effort) const noexcept;
+  void count(bool is_reflex, bool is_changed, bool is_brake) noexcept;
+  void tell(const char* more) noexcept;
+
+  const Model& weighed_;
+  std::unique_ptr<Model> weightless_;  // where the hardware carries the weight
+  const Model& model_;                 // whose gravity the efforts compensate
+  const int b_, n_, delay_;
+  const double period_;
+  const Eigen::VectorXd nowhere_, motionless_;
+  StatePlausibility states_;
+  TorqueLimits limits_;
+  MotionLimits motion_;
+  SampleBudget budget_;
+  SafeOutput safe_;
+  EffortsUnderWay under_way_;
+  Evaluation d_, weight_;
+  TankLedger ledger_;
+  DebtCeiling ceiling_;
+  SampleSum unseen_;
+  Certificate counts_;
+  VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;
+  const VectorV still_;
+  bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
+  double fading_ = 0.0, potential_ = 0.0;
+  Guarded guarded_;
+  Reason reason_{1024};
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,48 @@
+// Stops at the ends of the joints: inelastic, one-sided, and held over each step.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/tree.hpp"
+
+namespace vms_ph {
+
+/// Torques of the stops of joints that reach their limits; as in
+/// vms_ph_dynamics.simulation.joint_stops.
+///
+/// A stop only pushes, and only as much as a joint needs to end each step where it can still come
+/// to rest before the limit in the next. Its work is never positive: stops dissipate. After
+/// construction nothing allocates or throws.
+class JointStops {
+ public:
+  explicit JointStops(const Model& model);
+
+  /// Whether a joint has a limit.
+  bool exist() const { return exist_; }
+
+  /// Whether a joint can no longer come to rest before its stop in a step of dt s.
+  bool passed(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;
+
+  /// Torques (n,) of the stops for a step.
+  ///
+  /// @param q, v            motion at its start.
+  /// @param free_q, free_v  motion at its end without stops.
+  const Eigen::VectorXd& torque(const Eigen::VectorXd& q, const Eigen::VectorXd& v,
+                                const Eigen::VectorXd& free_q, const Eigen::VectorXd& free_v,
+                                double dt) noexcept;
+
+  /// Displacement (n,) of the joints that have limits; zero for continuous joints.
+  const Eigen::VectorXd& moved(const Eigen::VectorXd& from, const Eigen::VectorXd& to) noexcept;
+
+ private:
+  Model model_;
+  Tree tree_;
+  bool exist_ = false;
+  Eigen::VectorXd lower_, upper_, at_, moved_, impulse_, rates_, least_, most_, torque_;
+  Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
+  Eigen::LDLT<Eigen::MatrixXd> factors_;
+};
+
+}  // namespace vms_ph

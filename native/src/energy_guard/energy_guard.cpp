@@ -1,0 +1,314 @@
+#include "vms_ph_native/energy_guard/energy_guard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace vms_ph {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Time step of the safe output where the measured one cannot be one, s.
+constexpr double kStep = 1e-3;
+
+std::unique_ptr<Model> without_gravity(const Model& model) {
+  pinocchio::Model copy = model.pinocchio();
+  copy.gravity.linear().setZero();
+  return std::make_unique<Model>(std::move(copy),
+                                 model.pinocchio().frames[model.end_effector()].name);
+}
+
+int checked(int delay) {
+  if (delay < 0 || delay > kMostDelay) {
+    throw ModelError("the delay must be 0, 1, 2 or 3 samples; given: " + std::to_string(delay));
+  }
+  return delay;
+}
+
+double checked_period(double period) {
+  if (!(0.0 < period && period <= kLongestStep)) {
+    throw ModelError("the period must be above 0 s and at most 1 s; given: " +
+                     std::to_string(period));
+  }
+  return period;
+}
+
+}  // namespace
+
+const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
+  using S = EnergyGuardSettings;
+  static const GainTable<S> settings{
+      {"tank_capacity", "capacity of the energy tank, J; energy beyond it is discarded",
+       &S::tank_capacity, 0.0, 1e6, true},
+      {"tank_initial", "level of the tank at engagement, J", &S::tank_initial, 0.0, 1e6, true},
+      {"refill_power", "power that flows into the tank, for work against friction, W",
+       &S::refill_power, 0.0, 1e6, true},
+      {"power", "largest power through the guarded ports, W; 0: no limit", &S::power, 0.0, 1e6,
+       true},
+      {"kinetic_energy",
+       "largest kinetic energy of the effective mass of the end effector, J; 0: no limit",
+       &S::kinetic_energy, 0.0, 1e6, true},
+      {"speed", "largest speed of the end effector, m/s; 0: no limit", &S::speed, 0.0, 1e3, true},
+      {"joint_speed", "largest rate of a joint, rad/s or m/s; 0: no limit", &S::joint_speed, 0.0,
+       1e3, true},
+      {"torque", "largest torque of a joint, as a share of its limit", &S::torque, 0.0, 1.0, true},
+      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &S::torque_rate,
+       0.0, 1e6, true},
+      {"engagement_time", "time over which a jump of the effort at engagement fades out, s",
+       &S::engagement_time, 0.0, 10.0},
+      {"freeze", "grant nothing out of the tank: only efforts that brake act", &S::freeze},
+  };
+  return settings;
+}
+
+EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
+                         const EnergyGuardOptions& options)
+    : settings(given),
+      weighed_(model),
+      weightless_(options.effort_carries_weight ? nullptr : without_gravity(model)),
+      model_(weightless_ ? *weightless_ : model),
+      b_(model.b()),
+      n_(model.n()),
+      delay_(checked(options.delay)),
+      period_(checked_period(options.period)),
+      nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
+      motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      states_(model, options.bounds),
+      limits_(model),
+      motion_(model_),
+      budget_(model_, options.base_actuated),
+      safe_(model_, std::nullopt, options.base_actuated),
+      under_way_(model_, delay_),
+      d_(model_),
+      weight_(model),
+      ledger_(given.tank_capacity, given.tank_initial),
+      ceiling_(model.nv(), delay_),
+      unseen_(delay_ + 1),
+      resting_(VectorV::Zero(model.nv())),
+      unheld_(resting_),
+      wanted_(resting_),
+      force_(resting_),
+      brake_(resting_),
+      ahead_(resting_),
+      acting_(resting_),
+      offset_(resting_),
+      still_(resting_) {
+  guarded_.effort = resting_;
+}
+
+void EnergyGuard::restart() noexcept {
+  ledger_ = TankLedger(settings.tank_capacity, settings.tank_initial);
+  ceiling_ = DebtCeiling(model_.nv(), delay_);
+  unseen_ = SampleSum(delay_ + 1);
+  counts_ = Certificate();
+  limits_.restart();
+  has_acting_ = has_offset_ = has_potential_ = false;
+  fading_ = 0.0;
+}
+
+bool EnergyGuard::engage(const ConstVector& q, const ConstVector& v,
+                         const ConstVector& acting) noexcept {
+  if (v.size() != model_.nv() || !v.allFinite() || !model_.is_configuration(q)) return false;
+  states_.restart(q, v);
+  restart();
+  d_.set(q, v);
+  budget_.unheld(d_, unheld_);
+  has_acting_ = is_effort(acting);
+  if (has_acting_) {
+    acting_ = acting;
+  } else {
+    budget_.resting(d_, acting_);
+  }
+  force_ = acting_ - unheld_;
+  under_way_.forget(force_);
+  return true;
+}
+
+bool EnergyGuard::is_effort(const ConstVector& effort) const noexcept {
+  return effort.size() == still_.size() && effort.allFinite();
+}
+
+const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
+                                   const ConstVector& effort, double dt) noexcept {
+  ++counts_.samples;
+  const Judgement& seen = states_.judge(q, v, dt);
+  if (seen.holds()) {
+    reason_.set("reflex: implausible state: %s; holding and damping", seen.reason);
+    return blind(seen.q, seen.v, dt, nullptr);
+  }
+  d_.set(seen.q, seen.v);
+  settle(dt);
+  counts_.duration += dt;
+  const double step = std::max(dt, period_);
+  budget_.resting(d_, resting_);
+  reason_.clear();
+  const bool is_reflex = !is_effort(effort);
+  bool is_fading = false;
+  if (is_reflex) {
+    reason_.set("reflex: the effort is not finite or not that of this robot");
+    safe_effort(seen.q, seen.v, step);
+  } else {
+    force_ = effort;
+    is_fading = bumpless(dt);
+  }
+  limit(resting_, step, dt);
+  const double level = settings.freeze ? std::min(ledger_.level, 0.0) : ledger_.level;
+  if (is_fading) tell("fading in");
+  budget_.grant(d_, force_, under_way_, level, ceiling_, step);
+  if (budget_.reason()[0] != '\0') {
+    limits_.replace(force_.tail(n_));
+    tell(budget_.reason());
+  }
+  count(is_reflex, !reason_.empty(), budget_.is_brake());
+  budget_.unheld(d_, unheld_);
+  unheld_ = force_ - unheld_;
+  under_way_.send(unheld_);
+  under_way_.see(d_);
+  if (is_reflex) {
+    acting_ = force_;
+    has_acting_ = true;
+    has_offset_ = false;
+  }
+  guarded_.effort = force_;
+  guarded_.status = is_reflex           ? Status::holding
+                    : !reason_.empty() ? Status::saturated
+                                       : Status::ok;
+  guarded_.reason = reason_.text();
+  guarded_.level = ledger_.level;
+  return guarded_;
+}
+
+const Guarded& EnergyGuard::hold(const char* why, double dt) noexcept {
+  ++counts_.samples;
+  const Judgement& seen = states_.judge(nowhere_, motionless_, dt);
+  return blind(seen.q, seen.v, dt, why);
+}
+
+double EnergyGuard::refill(double energy) noexcept {
+  return std::isfinite(energy) ? ledger_.refill(std::max(0.0, energy)) : 0.0;
+}
+
+double EnergyGuard::drain(double energy) noexcept {
+  return std::isnan(energy) ? 0.0 : ledger_.drain(std::max(0.0, energy));
+}
+
+Certificate EnergyGuard::certificate() const noexcept {
+  Certificate result = counts_;
+  result.budget = ledger_.budget;
+  result.given = ledger_.given;
+  result.largest_given = ledger_.most_given;
+  result.margin = ledger_.margin;
+  result.level = ledger_.level;
+  return result;
+}
+
+/// Count the energy given since the last state.
+void EnergyGuard::settle(double dt) noexcept {
+  ledger_.capacity = settings.tank_capacity;
+  const double work = under_way_.work(d_, dt);
+  ledger_.give(work);
+  if (settings.refill_power > 0.0 && !settings.freeze) ledger_.refill(settings.refill_power * dt);
+  ahead_ = dt * d_.v();
+  ceiling_.settle(ledger_.level, work, under_way_.way(), ahead_);
+  counts_.largest_unseen = std::max(counts_.largest_unseen, unseen_.add(work));
+  double potential = 0.0;
+  if (weightless_) {
+    weight_.set(d_.q(), still_);
+    potential = weight_.potential_energy();
+  } else {
+    potential = d_.potential_energy();
+  }
+  if (has_potential_) counts_.weight_work += potential - potential_;
+  potential_ = potential;
+  has_potential_ = true;
+}
+
+/// Add what is left of the jump at engagement to the wanted effort in force_; return whether any is.
+bool EnergyGuard::bumpless(double dt) noexcept {
+  if (has_acting_) {
+    offset_ = acting_ - force_;
+    has_offset_ = (offset_.array() != 0.0).any();
+    has_acting_ = false;
+    fading_ = 1.0;
+  }
+  if (!has_offset_) return false;
+  force_ += fading_ * offset_;
+  const double time = settings.engagement_time;
+  fading_ = time > 0.0 ? fading_ - dt / time : 0.0;
+  if (fading_ <= 0.0) has_offset_ = false;
+  return true;
+}
+
+/// Reduce the effort in force_ to the limits of joints and motion.
+void EnergyGuard::limit(const VectorV& resting, double step, double dt) noexcept {
+  if (settings.torque < 1.0) {
+    const auto bound = (settings.torque * weighed_.effort()).array();
+    if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
+      force_.tail(n_) = force_.tail(n_).array().min(bound).max(-bound).matrix();
+      reason_.add(reason_.empty() ? "torque at %.0f%% of its limit"
+                                  : "; torque at %.0f%% of its limit",
+                  100.0 * settings.torque);
+    }
+  }
+  const VectorV& torque = limits_.apply(force_.tail(n_), resting.tail(n_), d_.v().tail(n_),
+                                        settings.torque_rate, 0.0, dt);
+  force_.tail(n_) = torque;
+  if (!limits_.reason().empty()) tell(limits_.reason().text());
+  if (!MotionLimits::is_limited(settings)) return;
+  budget_.strongest_brake(d_, step, brake_);
+  budget_.velocity_ahead(d_, under_way_, step, ahead_);
+  const double share = motion_.share(d_, ahead_, force_, brake_, resting, settings, step);
+  if (!(share < 1.0)) return;
+  force_ = brake_ + share * (force_ - brake_);
+  limits_.replace(force_.tail(n_));
+  tell(motion_.reason().text());
+}
+
+/// Write the safe output to force_.
+void EnergyGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
+  safe_.compute(q, v, dt);
+  force_.head(b_) = safe_.wrench_base();
+  force_.tail(n_) = safe_.torque();
+}
+
+/// The safe output while no state can be believed; `why` is nullptr where the reason is written.
+const Guarded& EnergyGuard::blind(const ConstVector& q, const ConstVector& v, double dt,
+                                  const char* why) noexcept {
+  if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
+  const bool timed = 0.0 < dt && dt <= kLongestStep;
+  safe_effort(q, v, timed ? dt : kStep);
+  d_.set(q, still_);
+  budget_.unheld(d_, unheld_);
+  unheld_ = force_ - unheld_;
+  under_way_.send(unheld_);
+  under_way_.act_unseen();
+  limits_.replace(force_.tail(n_));
+  acting_ = force_;
+  has_acting_ = true;
+  has_offset_ = false;
+  ++counts_.lost;
+  if (timed) counts_.duration += dt;
+  count(true, true, false);
+  guarded_.effort = force_;
+  guarded_.status = Status::holding;
+  guarded_.reason = reason_.text();
+  guarded_.level = ledger_.level;
+  return guarded_;
+}
+
+void EnergyGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
+  if (is_reflex) {
+    ++counts_.reflexes;
+  } else if (is_brake) {
+    ++counts_.braked;
+  } else if (is_changed) {
+    ++counts_.scaled;
+  }
+}
+
+void EnergyGuard::tell(const char* more) noexcept {
+  reason_.add(reason_.empty() ? "%s" : "; %s", more);
+}
+
+}  // namespace vms_ph

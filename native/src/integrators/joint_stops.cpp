@@ -1,0 +1,86 @@
+#include "vms_ph_native/integrators/joint_stops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::VectorXd;
+
+// Sweeps over the joints, and the change of speed at which they end, rad/s or m/s.
+constexpr int kSweeps = 400;
+constexpr double kConverged = 1e-12;
+
+}  // namespace
+
+JointStops::JointStops(const Model& model)
+    : model_(model),
+      tree_(model_, false),
+      lower_(model.lower()),
+      upper_(model.upper()),
+      mass_(model.nv(), model.nv()),
+      mobility_(model.nv(), model.nv()),
+      factors_(model.nv()) {
+  at_ = moved_ = impulse_ = rates_ = least_ = most_ = torque_ = VectorXd::Zero(model.n());
+  for (Eigen::Index i = 0; i < at_.size(); ++i) {
+    exist_ = exist_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
+  }
+}
+
+bool JointStops::passed(const VectorXd& q, const VectorXd& v, double dt) noexcept {
+  model_.joint_positions(q, at_);
+  for (Eigen::Index i = 0; i < at_.size(); ++i) {
+    const double way = 0.5 * dt * v[model_.b() + i];
+    if (at_[i] - lower_[i] + std::min(way, 0.0) < 0.0) return true;
+    if (upper_[i] - at_[i] - std::max(way, 0.0) < 0.0) return true;
+  }
+  return false;
+}
+
+const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const VectorXd& free_q,
+                                   const VectorXd& free_v, double dt) noexcept {
+  const Eigen::Index b = model_.b(), n = model_.n();
+  tree_.place(free_q);
+  tree_.write_mass(mass_.data());
+  factors_.compute(mass_);
+  mobility_.setIdentity();
+  factors_.solveInPlace(mobility_);
+  model_.joint_positions(q, at_);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double half = 0.5 * v[b + i];
+    least_[i] = std::min(0.0, -(at_[i] - lower_[i]) / dt - half);
+    most_[i] = std::max(0.0, (upper_[i] - at_[i]) / dt - half);
+  }
+  // Projected Gauss-Seidel: each impulse is zero unless its rate is at a bound.
+  impulse_.setZero();
+  rates_ = free_v.tail(n);
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    double change = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double own = mobility_(b + i, b + i);
+      const double alone = rates_[i] - own * impulse_[i];
+      const double wanted = (std::min(std::max(alone, least_[i]), most_[i]) - alone) / own;
+      const double added = wanted - impulse_[i];
+      if (added == 0.0) continue;
+      impulse_[i] = wanted;
+      for (Eigen::Index k = 0; k < n; ++k) rates_[k] += mobility_(b + k, b + i) * added;
+      change = std::max(change, std::abs(own * added));
+    }
+    if (change < kConverged) break;
+  }
+  torque_ = impulse_ / dt;
+  return torque_;
+}
+
+const VectorXd& JointStops::moved(const VectorXd& from, const VectorXd& to) noexcept {
+  model_.joint_positions(from, at_);
+  model_.joint_positions(to, moved_);
+  for (Eigen::Index i = 0; i < at_.size(); ++i) {
+    // The angle of a continuous joint may jump, but nothing acts on it.
+    moved_[i] = tree_.is_pair(static_cast<int>(i)) ? 0.0 : moved_[i] - at_[i];
+  }
+  return moved_;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,101 @@
+// Stops of joints in simulated hardware: the motion and energies of the twin in Python.
+#include "../../ros2_control/src/plant.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "allocations.hpp"
+#include "check.hpp"
+#include "vms_ph_native/energy_split.hpp"
+
+namespace {
+
+using Eigen::VectorXd;
+using vms_ph::Base;
+using vms_ph::Model;
+using vms_ph_ros2_control::Plant;
+using vms_ph_ros2_control::PlantOptions;
+
+// That of test/dynamics/simulation/test_joint_stops.py.
+const std::string kNarrow = R"(<robot name="arm"><link name="base"><inertial><mass value="3"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+  <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0.15 0 0"/><mass value="0.5"/>
+  <inertia ixx="0.005" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+  <axis xyz="0 1 0"/><limit lower="-0.3" upper="0.3" effort="9" velocity="9"/></joint>
+  <joint name="elbow" type="revolute"><origin xyz="0.4 0 0"/><parent link="upper"/>
+  <child link="lower"/><axis xyz="0 0.8 0.6"/>
+  <limit lower="-0.2" upper="0.4" effort="9" velocity="9"/></joint></robot>)";
+
+PlantOptions at_neutral(const Model& model) {
+  PlantOptions options;
+  options.start = model.neutral_configuration();
+  return options;
+}
+
+void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const VectorXd& joints,
+                                 double torque, double dissipated) {
+  const Model model = Model::from_urdf(kNarrow, base);
+  Plant plant(model, at_neutral(model));
+  const VectorXd efforts = Eigen::Vector2d(2.0, -1.0);
+  for (int i = 0; i < 40; ++i) CHECK(plant.advance(wrench, efforts, 10));
+  CHECK((plant.q().tail<2>() - joints).norm() < 1e-9);
+  CHECK(std::abs(plant.port_energies().supplied[0] - torque) < 1e-9);
+  CHECK(std::abs(plant.port_energies().dissipated - dissipated) < 1e-9);
+}
+
+void stores_what_is_supplied_and_not_dissipated() {
+  const Model model = Model::from_urdf(kNarrow, Base::floating);
+  Plant plant(model, at_neutral(model));
+  vms_ph::EnergySplit split(model);
+  const double before = split.of({plant.q(), plant.v()}).total();
+  const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();
+  double taken = 0.0;
+  for (int i = 0; i < 60; ++i) {
+    const double sign = i % 20 < 10 ? 1.0 : -1.0;
+    CHECK(plant.advance(wrench, sign * Eigen::Vector2d(3.0, -2.0), 10));
+    CHECK(plant.port_energies().dissipated >= taken - 1e-6);
+    taken = plant.port_energies().dissipated;
+    for (int joint = 0; joint < 2; ++joint) {
+      CHECK(plant.q()[7 + joint] > model.lower()[joint] - 2e-4);
+      CHECK(plant.q()[7 + joint] < model.upper()[joint] + 2e-4);
+    }
+  }
+  CHECK(taken > 1.0);
+  const double stored = split.of({plant.q(), plant.v()}).total() - before;
+  CHECK(std::abs(stored - plant.port_energies().net()) < 1e-6);
+}
+
+void an_arm_lies_on_its_stop() {
+  const Model model = Model::from_urdf(kNarrow, Base::fixed);
+  Plant plant(model, at_neutral(model));
+  const VectorXd none = VectorXd::Zero(0), hold = Eigen::Vector2d(0.0, 0.0);
+  CHECK(plant.advance(none, hold, 100));
+  // The first time may load libraries; from then on nothing is allocated, on the stops or off.
+  const long counted = allocations();
+  CHECK(plant.advance(none, hold, 5000));
+  CHECK(allocations() == counted);
+  CHECK(std::abs(plant.q()[0] - 0.3) < 1e-3);
+  PlantOptions without = at_neutral(model);
+  without.stops = false;
+  Plant falls(model, without);
+  CHECK(falls.advance(none, hold, 500));
+  CHECK(falls.q()[0] > 0.5);
+}
+
+}  // namespace
+
+int main() {
+  const VectorXd none = VectorXd::Zero(0);
+  moves_as_the_twin_in_python(Base::fixed, none,
+                              Eigen::Vector2d(0.30000009217258705, 0.010028707714541344),
+                              0.5899714761450837, 1.7788615190137576);
+  const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();
+  moves_as_the_twin_in_python(Base::floating, wrench,
+                              Eigen::Vector2d(0.29999998723138355, -0.20000766467103126),
+                              0.8000076391105452, 1.1770696322395062);
+  stores_what_is_supplied_and_not_dissipated();
+  an_arm_lies_on_its_stop();
+}

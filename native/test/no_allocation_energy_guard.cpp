@@ -1,0 +1,95 @@
+// An energy guard takes no memory from the heap and sends finite efforts, whatever it is given; with
+// budget left it passes them on bit for bit. Prints the time that it adds.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "allocations.hpp"
+#include "arm.hpp"
+#include "check.hpp"
+#include "vms_ph_native/energy_guard/energy_guard.hpp"
+
+using namespace vms_ph;
+
+namespace {
+
+void survives_everything(Base base, int delay, bool carries_weight) {
+  const Model model = Model::from_urdf(kArm, base);
+  EnergyGuardSettings settings;
+  settings.tank_initial = 0.01;
+  settings.power = 20.0;
+  settings.speed = settings.joint_speed = 1.0;
+  settings.kinetic_energy = 0.5;
+  EnergyGuardOptions options;
+  options.delay = delay;
+  options.effort_carries_weight = carries_weight;
+  EnergyGuard guard(model, settings, options);
+  Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
+  Eigen::VectorXd effort = v, unknown;
+  const double values[] = {std::nan(""), std::numeric_limits<double>::infinity(), 1e155, 50.0,
+                           3.0, -20.0, 0.0, 1.0};
+  int statuses[4] = {0, 0, 0, 0};
+  CHECK(guard.engage(q, v, unknown));
+  const long before = allocations();
+  for (int k = 0; k < 8000; ++k) {
+    double dt = 1e-3;
+    v.setConstant(0.02 * (k % 50 - 25));
+    effort.setConstant(values[3 + k % 5]);
+    if (k % 97 == 0) effort[k % model.nv()] = values[k % 3];
+    if (k % 201 == 0) v[k % model.nv()] = values[k % 3];
+    if (k % 503 == 0) dt = values[k % 8];
+    if (k % 611 == 0) guard.refill(0.1);
+    if (k % 1400 == 0) guard.drain(0.1);
+    guard.settings.freeze = k % 2000 > 1900;
+    const Guarded& sent =
+        k % 700 == 699 ? guard.hold("the state is old", 1e-3) : guard.update(q, v, effort, dt);
+    ++statuses[static_cast<int>(sent.status)];
+    CHECK(sent.effort.allFinite());
+    const Certificate found = guard.certificate();
+    CHECK(found.samples > 0);
+  }
+  CHECK(allocations() == before);
+  CHECK(statuses[1] > 100 && statuses[2] > 10);
+}
+
+void passes_bit_for_bit(int delay) {
+  const Model model = Model::from_urdf(kArm, Base::fixed);
+  EnergyGuardSettings settings;
+  settings.tank_capacity = settings.tank_initial = 1e3;
+  EnergyGuardOptions options;
+  options.delay = delay;
+  EnergyGuard guard(model, settings, options);
+  Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
+  Eigen::VectorXd effort = v, unknown;
+  CHECK(guard.engage(q, v, unknown));
+  std::vector<double> times(20000);
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    const double t = 1e-3 * static_cast<double>(k);
+    for (Eigen::Index i = 0; i < v.size(); ++i) {
+      q[i] = 0.1 * std::sin(t + static_cast<double>(i));
+      v[i] = 0.1 * std::cos(t + static_cast<double>(i));
+      effort[i] = std::sin(1e3 * t + static_cast<double>(i));
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const Guarded& sent = guard.update(q, v, effort, 1e-3);
+    times[k] = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+                   .count();
+    CHECK(sent.status == Status::ok);
+    CHECK((sent.effort.array() == effort.array()).all());
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("delay %d: median %.2f us, 99th percentile %.2f us\n", delay,
+              times[times.size() / 2], times[times.size() * 99 / 100]);
+}
+
+}  // namespace
+
+int main() {
+  survives_everything(Base::fixed, 0, true);
+  survives_everything(Base::fixed, 3, false);
+  survives_everything(Base::floating, 1, true);
+  survives_everything(Base::planar, 2, true);
+  for (int delay = 0; delay <= kMostDelay; ++delay) passes_bit_for_bit(delay);
+}

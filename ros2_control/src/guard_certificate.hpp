@@ -1,0 +1,88 @@
+// The certificate of an energy guard on a topic.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <realtime_tools/realtime_publisher.hpp>
+#include <vms_ph/msg/energy_certificate.hpp>
+
+#include "sampling.hpp"
+#include "vms_ph_native/energy_guard/energy_guard.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// Publishes ~/certificate from the control loop.
+class GuardCertificate {
+ public:
+  /// @param rate  of the topic, Hz.
+  GuardCertificate(rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
+                   const vms_ph::EnergyGuard& guard, const std::string& frame, double rate)
+      : sampling_(rate),
+        publisher_(std::make_unique<Publisher>(
+            rclcpp::create_publisher<Message>(node, "~/certificate", rclcpp::QoS(1).transient_local()))) {
+    if (model.b() > 0) message_.ports.emplace_back("wrench_base");
+    for (const auto& name : model.joint_names()) message_.ports.push_back(name);
+    message_.header.frame_id = frame;
+    message_.delay = static_cast<std::uint8_t>(guard.delay());
+    message_.effort_carries_weight = guard.carries_weight();
+    // Sized here, so that the loop copies without allocating.
+    message_.reason.reserve(kReason);
+    message_.verdict.reserve(kReason);
+    publisher_->lock();
+    publisher_->msg_ = message_;
+    publisher_->msg_.reason.reserve(kReason);
+    publisher_->msg_.verdict.reserve(kReason);
+    publisher_->unlock();
+  }
+
+  /// Publish when due; neither blocks nor allocates.
+  void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::EnergyGuard& guard,
+           const vms_ph::Guarded& sent) noexcept {
+    if (!sampling_.is_due(stamp)) return;
+    fill(stamp, guard, sent);
+    publisher_->try_publish(message_);
+  }
+
+  /// The certificate in words, for the log at the end of a run.
+  std::string text(const vms_ph::EnergyGuard& guard) const {
+    const vms_ph::Certificate c = guard.certificate();
+    char line[512];
+    std::snprintf(line, sizeof line,
+                  "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
+                  "yet seen at most %.4g J over %d samples; %.3f s, %llu samples, %llu lost, %llu "
+                  "scaled, %llu braked, %llu reflexes. Not seen: contacts and other ports, drives "
+                  "that do not follow their commands, peaks between two samples",
+                  c.verdict(), c.largest_given, c.budget, c.margin, c.largest_unseen,
+                  guard.delay() + 1, c.duration, c.samples, c.lost, c.scaled, c.braked, c.reflexes);
+    return line;
+  }
+
+ private:
+  using Message = vms_ph::msg::EnergyCertificate;
+  using Publisher = realtime_tools::RealtimePublisher<Message>;
+  static constexpr std::size_t kReason = 1024;
+
+  void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::EnergyGuard& guard,
+            const vms_ph::Guarded& sent) noexcept {
+    const vms_ph::Certificate found = guard.certificate();
+    message_.header.stamp = stamp;
+    message_.status = static_cast<std::uint8_t>(sent.status);
+    message_.reason.assign(sent.reason, std::min(kReason, std::strlen(sent.reason)));
+#define VMS_PH_FIELD(name) message_.name = found.name;
+    VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
+    VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+    message_.verdict = found.verdict();
+  }
+
+  Sampling sampling_;
+  Message message_;
+  std::unique_ptr<Publisher> publisher_;
+};
+
+}  // namespace vms_ph_ros2_control

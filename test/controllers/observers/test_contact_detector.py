@@ -1,0 +1,136 @@
+"""Collisions, and alarms without any."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import RobotState
+from vms_ph_controllers.observers import ContactDetector, ImpulseBalance, NoiseModel
+from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_io import robots
+
+from ..support.observed_robots import Moment, Wall, holding, measured, moving_arm, samples
+
+_NOISE = NoiseModel()
+
+
+def _home(name: str) -> tuple[VMSModel, np.ndarray]:
+    model = robots.load(name)
+    return model, model.configuration(robots.get(name).home)
+
+
+@pytest.mark.parametrize("name", ["panda", "satellite_panda"])
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_collision_of_a_tenth_of_a_joule_is_detected_within_ten_milliseconds(
+    name: str, dt: float, seed: int
+) -> None:
+    model, q = _home(name)
+    rng = np.random.default_rng(seed)
+    wall, v = Wall.hit_by(model, q, rng.normal(size=3), energy=0.1, after=0.02)
+    balance = ImpulseBalance(model, _NOISE)
+    detector = ContactDetector(balance, false_alarms=1.0)
+    balance.add(RobotState(q, v), np.zeros(model.nv), dt)
+    touched, detected = None, None
+    for moment in samples(model, q, holding(model, None), wall, dt, round(0.04 / dt), v=v):
+        impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
+        assert impulse is not None
+        if touched is None and wall.work != 0.0:
+            touched = moment.time - dt
+        report = detector.add(impulse)
+        if report.began:
+            assert touched is not None, "an alarm before the contact"
+            detected = moment.time
+            break
+    assert touched is not None
+    assert detected is not None
+    assert detected - touched <= 0.01 + 1e-9
+
+
+def _motion(name: str, dt: float, seconds: float) -> Iterator[Moment]:
+    model, q = _home(name)
+    none = np.zeros(model.nv)
+    return samples(
+        model, q, moving_arm(model, q), lambda t, q, v: none, dt, round(seconds / dt), fine=2
+    )
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt"])
+def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str) -> None:
+    model, dt, tail = robots.load(name), 4e-3, 0.05
+    rng = np.random.default_rng(1)
+    balance = ImpulseBalance(model, _NOISE)
+    # So many an hour that a share ``tail`` of all samples may raise one.
+    detector = ContactDetector(balance, false_alarms=tail * 3600.0 / dt)
+    alarms = []
+    for moment in _motion(name, dt, 1.6):
+        impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
+        if impulse is not None:
+            report = detector.add(impulse)
+            alarms.append(max(report.by_momentum, report.by_energy) > 1.0)
+    assert np.mean(alarms) < tail
+    assert np.mean(alarms) > 0.0  # thresholds without end would pass too
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated() -> None:
+    model, dt, stated = robots.load("panda"), 1e-2, 10.0
+    rng, period = np.random.default_rng(2), list(_motion("panda", dt, 10.0))
+    balance = ImpulseBalance(model, _NOISE)
+    detector = ContactDetector(balance, false_alarms=stated)
+    alarms = 0
+    for _ in range(360):
+        balance.restart()
+        for moment in period:
+            impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
+            if impulse is not None:
+                alarms += detector.add(impulse).began
+    print(f"{alarms} false alarms in an hour of simulated time; at most {stated:g} expected")
+    assert alarms <= stated + 3.0 * np.sqrt(stated)
+
+
+def test_the_energy_that_a_wall_took_is_reported_and_the_contact_ends() -> None:
+    model, q = _home("panda")
+    wall, v = Wall.hit_by(model, q, np.array([1.0, 0.0, 0.0]), energy=0.1, after=0.01, damping=40.0)
+    exact = NoiseModel(1e-5, 1e-7, 1e-3, torque_error=1e-3)
+    balance = ImpulseBalance(model, exact)
+    detector = ContactDetector(balance, windows=6)
+    seen, contact, dt = [], [], 2e-3
+    for moment in samples(model, q, holding(model, None), wall, dt, 120, v=v):
+        impulse = balance.add(RobotState(moment.q, moment.v), moment.effort, dt)
+        if impulse is not None:
+            report = detector.add(impulse)
+            seen.append(report.work)
+            contact.append(report.contact)
+    assert wall.work < -0.02
+    # The window is longer than the contact.
+    assert min(abs(np.array(seen) - wall.work)) < 0.03 * abs(wall.work)
+    assert any(contact)
+    assert not contact[-1]
+
+
+def test_a_contact_is_felt_by_no_joint_beyond_the_touched_link() -> None:
+    model, q = _home("panda")
+    balance = ImpulseBalance(model, NoiseModel(1e-5, 1e-7, 1e-3, torque_error=1e-3))
+    detector = ContactDetector(balance)
+
+    def elbow(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        j = model.evaluate(q, v).jacobian("panda_link4")
+        return j.T @ np.array([10.0, 10.0, 10.0, 0.0, 0.0, 0.0])
+
+    last = -1
+    for moment in samples(model, q, holding(model, q), elbow, 2e-3, 10):
+        impulse = balance.add(RobotState(moment.q, moment.v), moment.effort, 2e-3)
+        if impulse is not None:
+            last = detector.add(impulse).joint
+    assert 0 <= last <= 3
+
+
+def test_mistakes_are_reported_with_what_is_accepted() -> None:
+    balance = ImpulseBalance(robots.load("panda"))
+    with pytest.raises(OptionError, match=r"false_alarms must be in \(0, 1e6\].*given: 0"):
+        ContactDetector(balance, false_alarms=0.0)
+    with pytest.raises(OptionError, match="windows must be from 1 to 10; given: 11"):
+        ContactDetector(balance, windows=11)

@@ -1,0 +1,82 @@
+"""Payloads at the end effector."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, PayloadObserver
+from vms_ph_controllers.observers.payload_regressor import payload_regressor
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+
+from ..support.observed_robots import holding, measured, moving_arm, samples
+
+_CENTRE = np.array([0.03, -0.02, 0.06])
+
+
+def loaded(model: VMSModel, mass: float) -> tuple[VMSModel, np.ndarray]:
+    """Return the robot with a payload, and the payload's ten parameters."""
+    robot = model.pinocchio
+    frame = robot.frames[model.end_effector_id]
+    body = pin.Inertia(mass, _CENTRE, 0.003 * mass * np.eye(3))
+    robot.inertias[frame.parentJoint] += frame.placement.act(body)
+    return VMSModel.from_pinocchio(robot, model.end_effector), body.toDynamicParameters()
+
+
+@pytest.mark.parametrize("name", ["panda", "omnidirectional_panda", "hextilt"])
+def test_the_regressor_is_what_a_payload_changes_of_momentum_and_its_rate(name: str) -> None:
+    model, rng = robots.load(name), np.random.default_rng(4)
+    heavy, parameters = loaded(model, 1.3)
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    light, full = model.evaluate(q, v), heavy.evaluate(q, v)
+    momentum, rate = payload_regressor(light)
+    np.testing.assert_allclose(momentum @ parameters, full.momentum - light.momentum, atol=1e-12)
+    expected = full.C.T @ v - full.g - (light.C.T @ v - light.g)
+    np.testing.assert_allclose(rate @ parameters, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("moving", "seed"), [(False, 0), (True, 1)])
+def test_a_kilogram_is_known_within_three_percent_after_two_seconds(
+    moving: bool, seed: int
+) -> None:
+    model = robots.load("panda")
+    heavy, _ = loaded(model, 1.0)
+    q, rng, dt = model.configuration(robots.get("panda").home), np.random.default_rng(seed), 5e-3
+    noise = NoiseModel()
+    offsets = noise.torque_error * rng.normal(size=7)
+    balance = ImpulseBalance(model, noise)
+    observer = PayloadObserver(balance)
+    effort = moving_arm(model, q) if moving else holding(model, q)
+    for moment in samples(heavy, q, effort, lambda t, q, v: offsets, dt, round(2.0 / dt), fine=1):
+        impulse = balance.add(*measured(model, noise, moment, rng), dt)
+        if impulse is not None:
+            payload = observer.add(impulse)
+    assert payload.mass == pytest.approx(1.0, abs=0.03)
+    assert abs(payload.mass - 1.0) < 3.0 * payload.mass_deviation < 0.12
+    assert np.abs(payload.centre - _CENTRE).max() < 0.02
+
+
+def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:
+    model = robots.load("panda")
+    heavy, _ = loaded(model, 1.0)
+    q, rng, dt = model.configuration(robots.get("panda").home), np.random.default_rng(5), 5e-3
+    noise = NoiseModel()
+    balance = ImpulseBalance(model, noise)
+    observer = PayloadObserver(balance)
+    v = np.zeros(7)
+    masses, changes = [], []
+    for robot in (model, heavy):
+        for moment in samples(
+            robot, q, holding(model, q), lambda t, q, v: np.zeros(7), dt, 200, v=v, fine=1
+        ):
+            impulse = balance.add(*measured(model, noise, moment, rng), dt)
+            if impulse is not None:
+                payload = observer.add(impulse)
+                masses.append(payload.mass)
+                changes.append(payload.changed)
+        q_end, v = moment.q, moment.v
+        q = q_end
+    assert abs(masses[198]) < 0.03
+    assert not any(changes[:199])
+    assert any(changes[199:210])
+    assert masses[-1] == pytest.approx(1.0, abs=0.05)

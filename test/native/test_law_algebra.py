@@ -1,0 +1,160 @@
+"""What laws in Python have computed in C++ is what they compute themselves."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import (
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_controllers.laws.held_impedance import HeldImpedance
+from vms_ph_controllers.laws.split_motion import split
+from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+
+from .test_guard import _faults
+
+BASES = ("panda", "omnidirectional_panda", "hextilt")
+
+
+def twins(name: str) -> tuple[VMSModel, VMSModel]:
+    """A robot in Python and the same one on the core."""
+    model = robots.load(name)
+    return model.with_native(False), model.with_native(True)
+
+
+def moving(model: VMSModel, rng: np.random.Generator) -> tuple[Array, Array]:
+    return model.random_configuration(rng), rng.normal(size=model.nv)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_powers_without_matrices_are_those_of_the_matrices(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    python, core = twins(name)
+    for _ in range(20):
+        q, v = moving(python, rng)
+        x, y = rng.normal(size=(2, python.nv))
+        ahead = python.random_configuration(rng)
+        expected, found = python.evaluate(q, v), core.evaluate(q, v)
+        size = np.abs(expected.C).max()
+        assert found.coriolis_power(x, y) == pytest.approx(
+            expected.coriolis_power(x, y), rel=1e-11, abs=1e-11 * size
+        )
+        assert found.lifting_power(ahead) == pytest.approx(
+            expected.lifting_power(ahead), rel=1e-11, abs=1e-10
+        )
+
+
+@pytest.mark.parametrize("stiffness", [1.0, 1e4])
+@pytest.mark.parametrize("name", BASES)
+def test_what_is_held_is_the_same(
+    native: ModuleType, name: str, stiffness: float, rng: np.random.Generator
+) -> None:
+    python, core = twins(name)
+    for _ in range(10):
+        q, v = moving(python, rng)
+        # In the measure of the mass matrix, in which stiffness is reduced.
+        half = np.linalg.cholesky(python.evaluate(q, v).M) @ rng.normal(size=(2, *2 * [python.nv]))
+        damping, spring = (each @ each.T for each in half)
+        for h in (0.0, 1e-3, 0.05):
+            given = damping, stiffness * spring, rng.normal(size=python.nv), v, h
+            expected = HeldImpedance.at(python.evaluate(q, v), *given)
+            found = HeldImpedance.at(core.evaluate(q, v), *given)
+            assert found.reason == expected.reason
+            for part in ("spring", "velocity", "ahead"):
+                one, other = getattr(expected, part), getattr(found, part)
+                np.testing.assert_allclose(
+                    other, one, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(one).max())
+                )
+
+
+def test_a_motion_is_split_in_the_same_way_through_singularities(
+    native: ModuleType, rng: np.random.Generator
+) -> None:
+    python, core = twins("panda")
+    task = PositionTask(python)
+    regular = set()
+    for k in range(40):
+        q, v = moving(python, rng)
+        jacobian = task.jacobian(python.evaluate(q, v))
+        if k % 4 == 0:  # a direction is lost, exactly or nearly
+            jacobian[2] = 0.5 * jacobian[0] + rng.choice([0.0, 1e-9, 1e-3]) * jacobian[1]
+        expected, found = (split(m.evaluate(q, v), jacobian, 0.1) for m in (python, core))
+        regular.add(expected.is_regular)
+        assert found.is_regular == expected.is_regular
+        parts = ["eta", "null_velocity", "kinetic_null", "smallest"]
+        if expected.is_regular:  # otherwise it depends on the sign of a singular vector
+            parts.append("pseudo_inverse")
+        for part in parts:
+            np.testing.assert_allclose(
+                getattr(found, part), getattr(expected, part), rtol=1e-9, atol=1e-9
+            )
+        one, other = (m.null_map.T @ m.null_map for m in (expected, found))
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)
+    assert regular == {True, False}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.Generator) -> None:
+    python, core = twins(name)
+    guards = [Guard(EndEffectorImpedance(model)) for model in (python, core)]
+    expected, found = (guard._states for guard in guards)
+    assert isinstance(expected, StatePlausibility)
+    assert isinstance(found, PlausibilityInCpp)
+    q, v = moving(python, rng)
+    for each in (expected, found):
+        each.restart(q, 0.0 * v)
+    v *= 1e-2
+    reasons = set()
+    farthest: list[float] = []
+    for k in range(400):
+        q = python.integrate(q, 1e-3 * v)
+        measured = q.copy(), v.copy(), 1e-3
+        if k % 20 < 6:
+            faults = _faults(rng, python.nv)
+            with np.errstate(all="ignore"):
+                measured = faults[(k // 20) % len(faults)](*measured[:2])
+        one, other = expected.judge(*measured), found.judge(*measured)
+        assert (other.reason, other.restarts) == (one.reason, one.restarts)
+        np.testing.assert_allclose(other.q, one.q, rtol=1e-12, atol=1e-12)
+        # The sign of a velocity that the positions confirm is lost beside numbers of 1e155.
+        farthest = [float(np.abs(measured[0]).max()), *farthest[:1]]
+        if not max(farthest) > 1e6:
+            np.testing.assert_allclose(other.v, one.v, rtol=1e-9, atol=1e-9)
+        reasons.add(one.reason)
+    assert len(reasons) > 5
+    nothing = None, "none", 1e-3
+    assert found.judge(*nothing).reason == "its size is not that of this robot"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("law", "name"), [(TaskSpaceIDAPBC, "panda"), (DecoupledVMSController, "hextilt")]
+)
+def test_a_guarded_law_in_python_is_the_same_on_the_core(
+    native: ModuleType, law: type, name: str, rng: np.random.Generator
+) -> None:
+    known = robots.get(name)
+    python, core = twins(name)
+    guards = [Guard(law(model)) for model in (python, core)]
+    q, v = python.configuration(known.home), np.zeros(python.nv)
+    for guard in guards:
+        guard.reset(RobotState(q, v))
+    for k in range(60):
+        v = 0.9 * v + 0.05 * rng.normal(size=python.nv)
+        q = python.integrate(q, 1e-3 * v)
+        asked = Reference(joints=python.joint_positions(q)) if k == 20 else Reference()
+        one, other = (guard.update(RobotState(q, v), asked, 1e-3) for guard in guards)
+        assert (other.status, other.reason) == (one.status, one.reason)
+        size = 1.0 + np.abs(np.concatenate([one.wrench_base, one.torque])).max()
+        np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(other.wrench_base, one.wrench_base, rtol=0, atol=1e-9 * size)

@@ -1,0 +1,86 @@
+"""vms-ph audit --certificate, as a user types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from vms_ph_io import robots
+from vms_ph_nodes.cli.app import make_app
+
+from .test_audit_command import record
+
+
+def typed(*words: object) -> Result:
+    return CliRunner().invoke(make_app(), [str(word) for word in words])
+
+
+def driven(folder: Path, missing: slice = slice(0, 0), pause: float = 0.0) -> tuple[Path, float]:
+    """A Panda whose first joint, which bears no weight, is driven to and fro; and what it took."""
+    model = robots.load("panda")
+    t = np.arange(0.0, 2.0, 0.002)
+    q, v, effort = (np.zeros((len(t), 7)) for _ in range(3))
+    q[:, 0], v[:, 0] = 0.5 * np.sin(3 * t), 1.5 * np.cos(3 * t)
+    inertia = model.evaluate(q[0], v[0]).M[0, 0]
+    effort[:, 0] = -4.5 * inertia * np.sin(3 * t) + 2.0 * v[:, 0]
+    effort[:, 1:] = model.evaluate(q[0], v[0]).g[1:]
+    power = effort[:, 0] * v[:, 0]
+    given = np.concatenate([[0.0], np.cumsum(0.001 * (power[1:] + power[:-1]))])
+    keep = np.delete(np.arange(len(t)), missing)
+    t = t + np.where(t > 1.0, pause, 0.0)
+    arrays = {"time": t[keep], "position": q[keep], "velocity": v[keep], "effort": effort[keep]}
+    np.savez(folder / "run.npz", **arrays, joints=model.joint_names)
+    return folder / "run.npz", float(given.max())
+
+
+def certified(*words: object) -> dict[str, object]:
+    done = typed("audit", *words, "--robot", "panda", "--certificate", "--json", "--as-recorded")
+    assert done.exit_code == 0, done.output
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_it_finds_the_energy_that_an_independent_sum_finds(tmp_path: Path) -> None:
+    file, most = driven(tmp_path)
+    found = certified(file)
+    assert found["largest_given"] == pytest.approx(most, abs=1e-3)
+    assert found["largest_rise"] >= found["largest_given"]  # type: ignore[operator]
+    assert found["ports"] == list(robots.load("panda").joint_names)
+    assert 0.0 < found["uncertainty"] < 0.01  # type: ignore[operator]
+    assert found["verdict"] == ""
+
+
+def test_a_budget_is_certified_or_not_by_words_and_exit_code(tmp_path: Path) -> None:
+    file, most = driven(tmp_path)
+    kept = typed("audit", file, "--robot", "panda", "--certificate", "--budget", most + 1.0)
+    assert kept.exit_code == 0
+    assert "the energy given stayed within the budget" in kept.output
+    assert "not seen     energy at other ports" in kept.output
+    out = tmp_path / "out"
+    words = ("audit", file, "--robot", "panda", "--certificate", "--budget", 1.0, "--out", out)
+    broken = typed(*words)
+    assert broken.exit_code == 1
+    assert "the energy given exceeded the budget" in broken.output
+    assert json.loads((out / "certificate.json").read_text())["verdict"] == "excess"
+
+
+def test_missing_samples_and_gaps_are_told(tmp_path: Path) -> None:
+    found = certified(driven(tmp_path, missing=slice(300, 303))[0])
+    assert found["lost"] == 3
+    gapped = certified(driven(tmp_path, pause=30.0)[0])
+    assert gapped["gaps"] == 1
+    assert gapped["gap_time"] == pytest.approx(30.0, abs=0.01)
+    assert any("in 1 gaps" in each for each in gapped["not_seen"])  # type: ignore[attr-defined]
+
+
+def test_a_bag_of_joint_states_is_certified(tmp_path: Path) -> None:
+    said = typed("audit", record(tmp_path / "bag"), "--robot", "panda", "--certificate")
+    assert said.exit_code == 0, said.output
+    assert "given" in said.output
+
+
+def test_a_budget_alone_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    said = typed("audit", tmp_path / "none.npz", "--budget", 1.0)
+    assert "--budget needs --certificate" in str(said.exception)

@@ -1,0 +1,86 @@
+"""A robot in a scene: the same topics, contact as a port of its own, and the scene's markers."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from visualization_msgs.msg import Marker, MarkerArray
+from vms_ph.msg import Power
+
+from vms_ph_nodes.energy_monitor import EnergyMonitor
+from vms_ph_nodes.robot.robot_parameters import LATCHED
+from vms_ph_nodes.simulator import Simulator
+
+
+@pytest.mark.wire
+def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
+    parameters = ["robot:=panda", "engine:=mujoco", "scene:=ground", "real_time_factor:=1.0"]
+    arguments = [part for each in parameters for part in ("-p", each)]
+    rclpy.init(args=["--ros-args", *arguments], domain_id=83)
+    simulator, monitor, observer = Simulator(), EnergyMonitor(), Node("observer")
+    simulator.begin()
+    executor = SingleThreadedExecutor()
+    for node in (simulator, monitor, observer):
+        executor.add_node(node)
+    powers: list[Power] = []
+    scenes: list[MarkerArray] = []
+    contacts: list[WrenchStamped] = []
+    observer.create_subscription(Power, "vms_ph/power", powers.append, 10)
+    observer.create_subscription(MarkerArray, "vms_ph/scene", scenes.append, LATCHED)
+    observer.create_subscription(WrenchStamped, "vms_ph/contact_wrench", contacts.append, 10)
+
+    def energies() -> dict[str, float]:
+        last = powers[-1] if powers else Power()
+        return dict(zip(last.tool_names, last.tool_energy, strict=True))
+
+    try:
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end and energies().get("contact", 0.0) > -1.0:
+            executor.spin_once(0.1)
+        assert energies()["contact"] < -1.0
+        assert set(energies()) == {"contact", "joint_stops"}
+        assert powers[-1].exact_energies
+        assert any(abs(message.wrench.force.z) > 1.0 for message in contacts)
+        assert contacts[-1].header.frame_id == "panda_link8"
+        (scene,) = scenes  # nothing of it moves: it is drawn once, for all who come later
+        drawn = {marker.ns: marker for marker in scene.markers}
+        assert drawn["ground"].type == Marker.CUBE
+        assert drawn["ground"].header.frame_id == "panda_link0"
+        assert drawn["tool"].header.frame_id == "panda_link8"
+        (values,) = [simulator._values()]
+        assert "energy from the error of MuJoCo's steps (J)" in values
+    finally:
+        executor.shutdown()
+        for node in (simulator, monitor, observer):
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        (("scene:=wall",), "set engine:=mujoco"),
+        (("engine:=mujoco", "scene:=moon"), "there is no scene 'moon'; there are box, drone_wall"),
+        (("engine:=mujoco", "robot:=bluerov2_alpha5"), "does not simulate the fluid around"),
+        (("engine:=bullet",), "vms_ph"),
+    ],
+)
+def test_an_engine_that_cannot_is_answered_in_one_line(
+    parameters: tuple[str, ...], said: str
+) -> None:
+    program = "import sys; from vms_ph_nodes.simulator import main; main()"
+    words = [part for each in ("robot:=panda", *parameters) for part in ("-p", each)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--ros-args", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

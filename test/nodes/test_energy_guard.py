@@ -1,0 +1,118 @@
+"""The energy guard as a node between the topics of a controller and of a robot."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+from vms_ph.msg import EnergyCertificate
+from vms_ph.srv import ChangeBudget
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import robots
+from vms_ph_nodes.energy_guard import EnergyGuardNode
+from vms_ph_nodes.messages.conversions import to_stamp
+
+pytestmark = pytest.mark.wire
+
+
+class Between:
+    """A driver of a Panda at rest on one side of the guard and a controller on the other."""
+
+    def __init__(self) -> None:
+        rclpy.init(args=["--ros-args", "-p", "robot:=panda", "-p", "delay:=0"], domain_id=79)
+        self.guard, self.other = EnergyGuardNode(), Node("other")
+        self.executor = SingleThreadedExecutor()
+        for node in (self.guard, self.other):
+            self.executor.add_node(node)
+        self.efforts: list[JointState] = []
+        self.certificates: list[EnergyCertificate] = []
+        self._states = self.other.create_publisher(JointState, "joint_states", 10)
+        self._wanted = self.other.create_publisher(JointState, "wanted/torque", 10)
+        self.budget = self.other.create_publisher(Float64, "energy_guard/budget", 10)
+        self.other.create_subscription(JointState, "torque", self.efforts.append, 100)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.other.create_subscription(
+            EnergyCertificate, "energy_guard/certificate", self.certificates.append, latched
+        )
+        known = robots.get("panda")
+        self.model: VMSModel = known.load()
+        self.q = self.model.configuration(known.home)
+        self.weight = self.model.evaluate(self.q, np.zeros(7)).g
+
+    def spin(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0.0:
+            self.executor.spin_once(left)
+
+    def drive(self, seconds: float, torque: np.ndarray | None, v: float = 0.0) -> JointState:
+        """Publish states and, unless None, efforts at 100 Hz; return the last effort sent on."""
+        names, end = list(self.model.joint_names), time.monotonic() + seconds
+        while time.monotonic() < end:
+            if torque is not None:
+                self._wanted.publish(JointState(name=names, effort=torque.tolist()))
+            message = JointState(name=names, position=self.q.tolist(), velocity=[v] * 7)
+            message.header.stamp = to_stamp(time.time_ns())
+            self.spin(0.005)
+            self._states.publish(message)
+            self.spin(0.005)
+        return self.efforts[-1] if self.efforts else JointState()
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.guard.destroy_node()
+        self.other.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture
+def between() -> Iterator[Between]:
+    made = Between()
+    end = time.monotonic() + 20.0
+    while not made.certificates and time.monotonic() < end:
+        made.spin(0.05)
+        if made.guard._guard is not None:
+            made.drive(0.05, made.weight)
+    yield made
+    made.close()
+
+
+def test_efforts_pass_and_the_certificate_says_so(between: Between) -> None:
+    wanted = between.weight + 0.1
+    sent, end = between.drive(0.3, wanted), time.monotonic() + 20.0
+    while between.certificates[-1].status != EnergyCertificate.OK and time.monotonic() < end:
+        sent = between.drive(0.2, wanted)
+    assert list(sent.effort) == wanted.tolist()
+    last = between.certificates[-1]
+    assert (last.status, last.verdict) == (EnergyCertificate.OK, "kept")
+    assert list(last.ports) == list(between.model.joint_names)
+
+
+def test_a_drained_tank_and_a_silent_controller_are_told(between: Between) -> None:
+    client = between.other.create_client(ChangeBudget, "energy_guard/change_budget")
+    future = client.call_async(ChangeBudget.Request(energy=-1e3, freezing=0))
+    end = time.monotonic() + 10.0
+    while not future.done() and time.monotonic() < end:
+        between.spin(0.02)
+    assert future.result().success
+    assert between.guard._guard.level == 0.0
+    refused = client.call_async(ChangeBudget.Request(energy=float("nan"), freezing=0))
+    between.spin(0.3)
+    assert not refused.result().success
+    end, sent = time.monotonic() + 20.0, JointState()
+    while "tank" not in between.certificates[-1].reason and time.monotonic() < end:
+        sent = between.drive(0.3, between.weight + 20.0)
+    assert np.abs(np.array(sent.effort) - between.weight).max() < 1.0
+    between.budget.publish(Float64(data=3.0))
+    between.spin(0.2)
+    assert between.guard._guard.level == 3.0
+    between.drive(0.4, None)  # no effort of the controller: a reflex
+    assert between.certificates[-1].status == EnergyCertificate.HOLDING
+    between.spin(0.5)  # no states either
+    assert "no usable state" in between.certificates[-1].reason

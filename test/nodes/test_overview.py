@@ -1,0 +1,155 @@
+"""The top of the page: verdict, status line and the flow of energy."""
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from std_msgs.msg import Header
+from vms_ph.msg import ControllerState, Energy, Power
+
+from vms_ph_io.energy_split import BASE, TASK
+
+pytest.importorskip("viser")
+from vms_ph_nodes.views.energy_flow import Flow, LoopFlow, RobotFlow, Stream
+from vms_ph_nodes.views.overview import status_line, verdict
+from vms_ph_nodes.views.sankey import Sankey, quantity
+
+
+def _at(milliseconds: int) -> Header:
+    return Header(stamp=Time(sec=milliseconds // 1000, nanosec=milliseconds % 1000 * 1_000_000))
+
+
+def _powers(streams: tuple[Stream, ...]) -> dict[str, float]:
+    return {each.name: each.power for each in streams}
+
+
+def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() -> None:
+    flow = RobotFlow()
+    first = Power(header=_at(0), tool_names=["left"], tool_energy=[0.0])
+    assert flow.between(first, Energy(header=_at(0), potential=1.0), BASE, True) is None
+    second = Power(
+        header=_at(200), torque_energy=0.5, wrench_base_energy=-0.1, dissipated_energy=0.06,
+        stored=0.35, unaccounted_energy=0.0, tool_names=["left"], tool_energy=[0.01],
+    )  # fmt: skip
+    energy = Energy(header=_at(200), potential=1.2, kinetic_base=0.1, kinetic_shape=0.05)
+    found = flow.between(second, energy, BASE, True)
+    assert found is not None
+    assert found.seconds == pytest.approx(0.2)
+    sources, sinks = _powers(found.sources), _powers(found.sinks)
+    assert sources["torque"] == pytest.approx(2.5)
+    assert sources["left"] == pytest.approx(0.05)
+    assert sinks["kinetic, base"] == pytest.approx(0.5)
+    assert sinks["friction"] == pytest.approx(0.3)
+    assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
+    # A robot that begins anew has no flow until it has moved on.
+    assert flow.between(first, Energy(header=_at(0)), BASE, True) is None
+
+
+def test_a_fixed_base_has_no_port_and_the_split_is_that_of_the_law() -> None:
+    flow = RobotFlow()
+    for k in (0, 100):
+        found = flow.between(Power(header=_at(k)), Energy(header=_at(k)), TASK, False)
+    assert found is not None
+    assert "wrench_base" not in _powers(found.sources)
+    assert {"potential", "kinetic, task", "kinetic, null space"} < _powers(found.sinks).keys()
+
+
+def test_the_flow_through_the_closed_loop_adds_up_and_has_the_tank() -> None:
+    flow = LoopFlow()
+    for k in range(11):
+        flow.add(
+            ControllerState(
+                header=_at(10 * k), shaped_potential=1.0 - 0.05 * k, kinetic_task=0.02 * k,
+                closed_loop_energy=1.0 - 0.03 * k, damping_task=2.0, reference_power=0.5,
+                tank_level=4.0 + 0.01 * k,
+            )
+        )  # fmt: skip
+        if k == 0:
+            assert flow.between(TASK) is None
+    found = flow.between(TASK)
+    assert found is not None
+    sources, sinks = _powers(found.sources), _powers(found.sinks)
+    assert sinks["damping"] == pytest.approx(2.0)
+    assert sinks["shaped potential"] == pytest.approx(-5.0)
+    assert sources["reference"] == pytest.approx(0.5)
+    assert sources["tank"] == pytest.approx(-1.0)
+    assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
+
+
+def _flow(watts: float, seconds: float = 0.2) -> Flow:
+    return Flow(
+        (Stream("torque", watts, 1.0, "port"),), (Stream("a <b>", watts, 2.0, "store"),), seconds
+    )
+
+
+def _bands(svg: str) -> list[tuple[float, float]]:
+    """Return of every band its width before and now."""
+    widths = r'stroke-width="([0-9.]+)" style="--b:([0-9.]+)"'
+    return [(float(before), float(now)) for now, before in re.findall(widths, svg)]
+
+
+def test_bands_are_as_wide_as_the_power_and_begin_where_they_were() -> None:
+    sankey = Sankey()
+    assert _bands(sankey.draw(_flow(10.0), "robot"))[0][1] == 52.0
+    before, now = _bands(sankey.draw(_flow(5.0), "robot"))[0]
+    assert before == 52.0
+    assert 26.0 <= now < 30.0  # the scale falls slowly
+
+
+@pytest.mark.parametrize(("watts", "sign"), [(3.0, -1.0), (-3.0, 1.0)])
+def test_dashes_move_with_the_energy_and_back_where_it_returns(watts: float, sign: float) -> None:
+    svg = Sankey().draw(_flow(watts), "robot")
+    now, before = re.findall(r'stroke-dashoffset="([-0-9.]+)" style="--a:([-0-9.]+)"', svg)[0]
+    assert (float(now) - float(before)) * sign > 10.0
+
+
+@pytest.mark.parametrize("watts", [0.0, float("nan"), float("inf"), 1e-30, 1e12])
+def test_every_flow_is_drawn_as_well_formed_xml(watts: float) -> None:
+    sankey = Sankey()
+    for _ in range(3):
+        svg = sankey.draw(_flow(watts), "robot & law")
+        root = ET.fromstring(svg)
+        assert len([e for e in root.iter() if e.tag == "text"]) == 6
+        assert "a <b>" in [e.text for e in root.iter()]
+        numbers = re.findall(r'(?:width|y|height)="([^"%]+)"', svg)
+        assert all(abs(float(number)) < 1000.0 for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0 J"), (1.0, "1 J"), (-0.0321, "-32.1 mJ"), (999.7, "1 kJ"), (4e-15, "0 J"),
+     (2e-12, "2 pJ"), (float("nan"), "")],
+)  # fmt: skip
+def test_quantities_have_three_digits_and_a_prefix(value: float, text: str) -> None:
+    assert quantity(value, "J") == text
+
+
+@pytest.mark.parametrize(
+    ("unaccounted", "said"),
+    [(1e-9, "Energy is conserved"), (0.02, "nearly conserved"), (-0.5, "not accounted for")],
+)
+def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
+    unaccounted: float, said: str
+) -> None:
+    power = Power(torque_energy=2.0, stored=2.0, unaccounted_energy=unaccounted)
+    assert said in verdict(power)
+
+
+def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:
+    def status(level: Any, message: str) -> DiagnosticStatus:
+        return DiagnosticStatus(level=level, message=message)
+
+    state = ControllerState(
+        status=ControllerState.HOLDING, reason="no <reference>", task_error=0.012
+    )
+    line = status_line(state, {"simulator": status(DiagnosticStatus.OK, "running")})
+    assert "holds the robot (no &lt;reference&gt;)" in line
+    assert "12 mm" in line
+    assert "1 nodes" not in line
+    assert "1 node" in line
+    line = status_line(None, {"a": status(DiagnosticStatus.ERROR, "<script>")})
+    assert "<script>" not in line
+    assert "&lt;script&gt;" in line

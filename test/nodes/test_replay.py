@@ -1,0 +1,167 @@
+"""Recorded runs on a page: what is shown at a time, a second run, findings, files of a user."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from vms_ph_dynamics import VmsPhError
+from vms_ph_io.audit import audit_recording
+from vms_ph_io.recordings import RecordingError, read_recording
+from vms_ph_io.robot_settings import RobotSettings
+
+from .test_audit_command import record
+
+viser = pytest.importorskip("viser")
+from vms_ph_nodes.cli.app import make_app  # noqa: E402
+from vms_ph_nodes.cli.bag_view import recordings  # noqa: E402
+from vms_ph_nodes.views.recorded_run import RecordedRun  # noqa: E402
+from vms_ph_nodes.views.replay import Replay  # noqa: E402
+
+
+def _load(path: Path) -> RecordedRun:
+    settings = RobotSettings("panda")
+    description = settings.description()
+    recording = read_recording(path)
+    return RecordedRun(path, audit_recording(recording, settings.model(description)), description)
+
+
+@pytest.fixture(scope="module")
+def bags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    record(folder / "a")
+    record(folder / "b", shift=0.4)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(bags: Path) -> RecordedRun:
+    return _load(bags / "a")
+
+
+@pytest.fixture(scope="module")
+def made(bags: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    yield Replay(server, [bags / "a", bags / "b"], _load, tmp_path_factory.mktemp("uploads"))
+    server.stop()
+
+
+@pytest.fixture
+def page(made: Any) -> Any:
+    made._playing.value, made._loop.value = False, True
+    made._open(next(iter(made._files)))
+    return made
+
+
+def _angle(scene: Any) -> float:
+    """Return the angle of the first joint as it is drawn."""
+    w, _, _, z = scene._frames["panda_link1"].wxyz
+    return float(2.0 * np.arctan2(z, w))
+
+
+def test_the_pose_at_a_time_is_the_recorded_one(run: RecordedRun) -> None:
+    assert run.duration == pytest.approx(1.995)
+    for time in (0.0, 0.52, 1.3, 5.0):
+        q = run.configuration(time)
+        assert q[0] == pytest.approx(np.sin(3.0 * min(time, run.duration)), abs=1e-6)
+
+
+def test_the_flow_of_a_run_adds_up_to_its_accuracy(run: RecordedRun) -> None:
+    for time in (0.0, 0.5, 1.2):
+        flow = run.flow(time)
+        sources = sum(each.power for each in flow.sources)
+        sinks = sum(each.power for each in flow.sinks)
+        assert abs(sinks) > 0.01
+        assert sources == pytest.approx(sinks, rel=0.02)
+
+
+def test_findings_are_in_the_order_of_time_and_within_the_run(run: RecordedRun) -> None:
+    # The efforts are zero, and the joint swings: energy appears.
+    times = [finding.time for finding in run.findings]
+    assert len(times) > 1
+    assert times == sorted(times)
+    assert 0.0 <= times[0] <= times[-1] <= run.duration
+    largest = next(finding for finding in run.findings if "largest unaccounted" in finding.text)
+    unaccounted = np.abs(run.energies(1000)[1]["unaccounted"])
+    assert run.energies(1000)[0][unaccounted.argmax()] == pytest.approx(largest.time, abs=0.01)
+
+
+def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
+    page._go(0.5)
+    page.step(1.0)
+    assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
+    assert "torque" in page._picture.content
+
+
+def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> None:
+    page._playing.value, page._speed.value = True, "0.5"
+    page.step(1.0)
+    assert page.time == pytest.approx(0.5)
+    assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
+    page._speed.value = "5"
+    page.step(1.0)
+    assert page.time == 0.0
+    page._loop.value = False
+    page.step(1.0)
+    assert page.time == pytest.approx(1.995)
+    assert not page._playing.value
+
+
+def test_a_second_run_is_a_ghost_at_the_same_time(page: Any) -> None:
+    page._compare(next(name for name in page._files if name.endswith("/b")))
+    page._go(0.5)
+    page.step(0.0)
+    assert _angle(page._ghost) == pytest.approx(np.sin(3.0 * 0.1), abs=1e-6)
+    assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
+    assert "ghost" in page._head.content
+    page._compare("none")
+    assert page._ghost is None
+    assert "ghost" not in page._head.content
+
+
+def test_a_jump_goes_to_a_finding(page: Any) -> None:
+    finding = page._run.findings[-1]
+    chosen = next(text for text in page._jump.options if finding.text in text)
+    page._leap(chosen)
+    assert page.time == pytest.approx(finding.time, abs=0.006)
+
+
+def test_a_file_of_a_user_is_shown_or_refused_in_a_sentence(page: Any, bags: Path) -> None:
+    file = next((bags / "b").glob("*.mcap"))
+    page._receive("../../mine.mcap", file.read_bytes())
+    name = next(name for name in page._files if name.endswith("mine.mcap"))
+    assert page._files[name].parent == page._uploads
+    page._open(name)
+    assert page._run.path == page._files[name]
+    page._receive("no.mcap", b"no bag <b>")
+    page._open(next(name for name in page._files if name.endswith("no.mcap")))
+    assert "cannot be shown" in page._head.content
+    assert page._run.path.name == "mine.mcap"
+
+
+def test_folders_stand_for_the_recordings_in_them(bags: Path, tmp_path: Path) -> None:
+    assert set(recordings([bags])) == {bags / "a", bags / "b"}
+    assert recordings([bags / "b", bags / "b"]) == [bags / "b"]
+    for wrong in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(VmsPhError, match="no recording"):
+            recordings([wrong])
+
+
+def test_the_command_refuses_what_is_no_recording(tmp_path: Path) -> None:
+    done = CliRunner().invoke(make_app(), ["bag", "view", str(tmp_path / "missing")])
+    assert done.exit_code != 0
+    assert isinstance(done.exception, VmsPhError | typer.Exit | SystemExit)
+
+
+def test_a_recording_without_a_robot_is_refused(bags: Path) -> None:
+    from vms_ph_nodes.cli.audit import recorded_robot
+
+    nothing = dict.fromkeys(
+        ("robot", "base", "end_effector", "gravity", "locked_joints", "inertia"), ""
+    )
+    with pytest.raises((VmsPhError, RecordingError), match="--robot"):
+        recorded_robot(read_recording(bags / "a"), nothing)

@@ -1,0 +1,87 @@
+"""Configurations of RViz that are fitted to a robot."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_io import robots, share_directory
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_nodes.views.rviz_config import fitted, named, robot_box
+
+RVIZ = share_directory() / "rviz"
+
+
+def configuration(name: str) -> dict[str, Any]:
+    content = yaml.safe_load((RVIZ / f"{name}.rviz").read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def home(name: str, model: VMSModel) -> Array:
+    return RobotSettings(robot=name).initial_configuration(model)
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt", "satellite_panda", "baxter"])
+def test_the_camera_sees_the_whole_robot_and_its_bars(name: str) -> None:
+    model = robots.load(name)
+    q = home(name, model)
+    view = fitted(configuration("moving"), model, q)["Visualization Manager"]["Views"]["Current"]
+    low, high = robot_box(model, q)
+    focus = np.array([view["Focal Point"][axis] for axis in "XYZ"])
+    np.testing.assert_allclose(focus, (low + high) / 2, atol=1e-3)
+    # RViz has a vertical angle of 45 degrees; its near plane is in front of all that is drawn.
+    half = np.arctan2(np.linalg.norm(high - low) / 2, view["Distance"])
+    assert np.radians(11.0) < half < np.radians(22.5)
+    assert view["Near Clip Distance"] < 0.1 * view["Distance"]
+    links = [model.evaluate(q, np.zeros(model.nv)).placement(k)[:3, 3] for k in model.link_names]
+    assert np.all(low <= np.min(links, axis=0))
+    assert np.all(np.max(links, axis=0) <= high)
+
+
+def test_a_hopper_fills_its_orthographic_view() -> None:
+    model = robots.load("revolute_hopper")
+    q = home("revolute_hopper", model)
+    view = fitted(configuration("hopper"), model, q)["Visualization Manager"]["Views"]["Current"]
+    low, high = robot_box(model, q)
+    assert 300.0 < view["Scale"] * np.linalg.norm(high - low) < 700.0
+
+
+def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:
+    displays = named(configuration("moving"), "left/", "/left")["Visualization Manager"]["Displays"]
+    by_class = {display["Class"].rpartition("/")[2]: display for display in displays}
+    assert by_class["RobotModel"]["TF Prefix"] == "left"
+    assert by_class["RobotModel"]["Description Topic"]["Value"] == "/left/robot_description"
+    assert by_class["MarkerArray"]["Topic"]["Value"] == "/left/vms_ph/markers"
+    markers = by_class["InteractiveMarkers"]["Interactive Markers Namespace"]
+    assert markers == "/left/vms_ph/reference"
+    plain = named(configuration("moving"), "", "")
+    assert plain == configuration("moving")
+
+
+@pytest.mark.parametrize("robot", ["hextilt", "no_such_robot"])
+def test_the_command_prints_a_file_that_rviz_can_open(robot: str, tmp_path: Path) -> None:
+    template = RVIZ / "moving.rviz"
+    command = [sys.executable, "-m", "vms_ph_nodes.views.rviz_config", str(template)]
+    done = subprocess.run(
+        [*command, f"robot={robot}", "--prefix=", "--namespace="],
+        env={"ROS_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    file = Path(done.stdout.strip())
+    if robot == "hextilt":
+        assert file.parent == tmp_path / "vms_ph"
+        assert not done.stderr
+        assert configuration("moving").keys() == yaml.safe_load(file.read_text()).keys()
+    else:
+        assert file == template
+        assert "as it is: " in done.stderr
+        assert "Traceback" not in done.stderr

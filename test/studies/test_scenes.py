@@ -1,0 +1,28 @@
+"""Robots in scenes with contacts reach the goals of their tasks."""
+
+import pytest
+
+from vms_ph_io import scenes
+from vms_ph_studies.contact import run_scene
+
+
+@pytest.mark.parametrize("name", scenes.names())
+def test_a_scene_ends_with_its_goals(name: str) -> None:
+    assert_reached(run_scene(name, step=2e-3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", scenes.names())
+def test_a_scene_holds_its_goals_for_a_minute_faster_than_real_time(name: str) -> None:
+    found = run_scene(name, seconds=60.0)
+    assert_reached(found)
+    assert found["real_time_factor"] > 1.0
+
+
+def assert_reached(found: dict) -> None:  # type: ignore[type-arg]
+    assert found["goals"]
+    for name, goal in found["goals"].items():
+        assert goal["met"], (name, goal)
+    through = sum(abs(energy) for energy in found["port_energy"].values())
+    # MuJoCo's own error, which the books show, stays small beside what crosses the ports.
+    assert abs(found["unaccounted"]) < 0.02 * (through + 1.0)

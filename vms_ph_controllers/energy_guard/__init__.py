@@ -1,0 +1,7 @@
+"""A guard of energy between any controller and a robot, and its certificate."""
+
+from .certificate import Certificate
+from .energy_guard import EnergyGuard, Guarded
+from .settings import EnergyGuardSettings
+
+__all__ = ["Certificate", "EnergyGuard", "EnergyGuardSettings", "Guarded"]

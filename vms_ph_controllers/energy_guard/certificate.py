@@ -1,0 +1,153 @@
+"""The certificate of an energy guard: what went through its ports, and what it could not see."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from vms_ph_dynamics import VMSModel
+
+from .tank_ledger import TankLedger
+
+# A margin above minus this is kept up to rounding, J.
+_ROUNDING = 1e-9
+
+
+class Counts:
+    """What a guard counts besides energy given; see :class:`Certificate` for the quantities."""
+
+    def __init__(self, delay: int) -> None:
+        self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
+        self.time = self.weight_work = self.most_unseen = 0.0
+        self._works = [0.0] * (delay + 1)
+        self._next = 0
+
+    def settle(self, work: float) -> None:
+        """Add the work of a sample, J."""
+        self._works[self._next] = work
+        self._next = (self._next + 1) % len(self._works)
+        self.most_unseen = max(self.most_unseen, sum(each for each in self._works if each > 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a guard saw since its engagement; energies in J.
+
+    Attributes:
+        ports: names of the guarded ports: ``wrench_base`` of a moving base, and the joints.
+        duration: time observed, s.
+        samples: number of updates.
+        lost: updates without a state that could be believed.
+        scaled, braked, reflexes: updates in which an effort was scaled or limited, in which the
+            robot was braked, and in which a reflex acted.
+        budget: energy granted: initial level and what was refilled less what was drained.
+        given: net energy given through the ports.
+        largest_given: its largest value at a sample.
+        margin: smallest value of budget less energy given at a sample; negative for an excess.
+        largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
+            decision and the measurement of its outcome, the bound of an excess.
+        level: energy in the tank at the end.
+        weight_work: work of what compensates gravity, which is no energy of the controller.
+        delay: from measurement to effort, samples.
+        effort_carries_weight: whether the efforts compensate gravity.
+    """
+
+    ports: tuple[str, ...]
+    duration: float
+    samples: int
+    lost: int
+    scaled: int
+    braked: int
+    reflexes: int
+    budget: float
+    given: float
+    largest_given: float
+    margin: float
+    largest_unseen: float
+    level: float
+    weight_work: float
+    delay: int
+    effort_carries_weight: bool
+
+    @classmethod
+    def of(
+        cls, model: VMSModel, ledger: TankLedger, counts: Counts, delay: int, carries_weight: bool
+    ) -> "Certificate":
+        """Return the certificate of a guard."""
+        return cls(
+            ports_of(model),
+            counts.time,
+            counts.samples,
+            counts.lost,
+            counts.scaled,
+            counts.braked,
+            counts.reflexes,
+            ledger.budget,
+            ledger.given,
+            ledger.most_given,
+            ledger.margin,
+            counts.most_unseen,
+            ledger.level,
+            counts.weight_work,
+            delay,
+            carries_weight,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """``kept`` within the budget, ``excess`` within the bound, or ``broken``."""
+        if self.margin >= -_ROUNDING:
+            return "kept"
+        return "excess" if -self.margin <= self.largest_unseen + _ROUNDING else "broken"
+
+    @property
+    def not_seen(self) -> tuple[str, ...]:
+        """What a guard at these ports cannot see, in sentences."""
+        samples = self.delay + 1
+        said = [
+            f"the work of efforts over the last {samples} sample{'s' * (samples > 1)}, which is "
+            f"not measured yet; it was at most {self.largest_unseen:.4g} J",
+            "energy at other ports: contacts, people, springs, other actuators",
+            "efforts that differ from those sent: friction in the drives, wrong gains, saturation",
+            "peaks between two samples",
+        ]
+        if self.lost:
+            said.append(
+                f"{self.lost} samples without a believable state, for which the largest work along "
+                "the displacement was charged"
+            )
+        if not self.effort_carries_weight:
+            said.append("the compensation of gravity, which the hardware adds")
+        return tuple(said)
+
+    def document(self) -> dict[str, Any]:
+        """Return the certificate as plain data."""
+        return {
+            **asdict(self),
+            "ports": list(self.ports),
+            "verdict": self.verdict,
+            "not_seen": list(self.not_seen),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the certificate as lines of text."""
+        told = {
+            "kept": "the energy given stayed within the budget",
+            "excess": "the energy given exceeded the budget by no more than the work not yet seen",
+            "broken": "the energy given exceeded the budget by more than the work not yet seen",
+        }
+        return [
+            f"certificate  {told[self.verdict]}",
+            f"ports        {', '.join(self.ports)}",
+            f"observed     {self.duration:.3f} s, {self.samples} samples, {self.lost} lost",
+            f"budget       {self.budget:.6g} J",
+            f"given        {self.given:.6g} J, at most {self.largest_given:.6g} J",
+            f"margin       {self.margin:.6g} J",
+            f"not yet seen {self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
+            f"weight       {self.weight_work:.6g} J, booked apart",
+            f"changed      {self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
+            *(f"not seen     {each}" for each in self.not_seen),
+        ]
+
+
+def ports_of(model: VMSModel) -> tuple[str, ...]:
+    """Return the names of the ports at which efforts act: that of a moving base, and the joints."""
+    return (*(("wrench_base",) if model.b else ()), *model.joint_names)

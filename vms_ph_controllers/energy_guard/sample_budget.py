@@ -1,0 +1,194 @@
+"""The grant of an effort that begins to act after others that are under way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..safety.base_actuation import BaseActuation
+from ..safety.limits import TorqueLimits
+from ..safety.sample_grant import SampleGrant, strongest_brake
+from ..safety.sample_prediction import Prediction, SamplePrediction
+from .debt_ceiling import ROUNDING, DebtCeiling
+
+# Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
+# way, which it leaves out.
+_CLEAR = 2.0
+
+# Number of shares of the strongest brake that are tried, and what the first one exceeds the
+# estimate by: the margin of a prediction is part of it.
+_TRIALS = 5
+_MORE = 1.05
+
+# Longest way for which the quick check is made, rad or m.
+_NEAR = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedEffort:
+    """An effort within the tank.
+
+    Attributes:
+        force: (nv,); the wanted one itself where the tank covers it.
+        reason: what was changed, in words; empty for an effort that is covered.
+        is_brake: whether the robot is braked because no share of the effort is covered.
+    """
+
+    force: Array
+    reason: str
+    is_brake: bool
+
+
+class SampleBudget:
+    """Predicts the efforts under way, then grants a share of the next one.
+
+    Energy that efforts under way are predicted to take out of the robot is not spent before it was
+    measured; while the tank has a debt it counts, so that the debt is not repaid twice.
+    """
+
+    def __init__(self, model: VMSModel, base_actuated: bool) -> None:
+        self._model, self._b = model, model.b
+        self._actuation = BaseActuation(model, None, base_actuated)
+        self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
+        self._limits = TorqueLimits(model)
+
+    def resting(self, d: Evaluation) -> Array:
+        """Return the effort (nv,) that compensates gravity as far as the actuators can."""
+        return self._applied(d, d.g) if self._is_unactuated else d.g
+
+    def unheld(self, d: Evaluation) -> Array:
+        """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
+        return self.resting(d) - d.g if self._is_unactuated else np.zeros(self._model.nv)
+
+    def strongest_brake(self, d: Evaluation, dt: float) -> Array:
+        """Return the strongest brake (nv,) within the limits of the joints."""
+        resting, b = self.resting(d), self._b
+        brake = strongest_brake(d, dt)
+        if self._is_unactuated:
+            brake = self._applied(d, brake)
+        share = self._limits.share_within(resting[b:], brake[b:])
+        return resting + share * (brake - resting)
+
+    def velocity_ahead(self, d: Evaluation, under_way: Sequence[Array], dt: float) -> Array:
+        """Return the velocity (nv,) at which the next effort begins to act, about."""
+        if not under_way:
+            return d.v
+        total = sum(under_way, np.zeros(self._model.nv))
+        acting = total - len(under_way) * (d.C @ d.v + d.g - self.unheld(d))
+        return d.v + dt * np.asarray(np.linalg.solve(d.M, acting))
+
+    def grant(
+        self,
+        d: Evaluation,
+        wanted: Array,
+        under_way: Sequence[Array],
+        level: float,
+        ceiling: DebtCeiling,
+        dt: float,
+    ) -> GrantedEffort:
+        """Return the share of an effort that the tank covers.
+
+        Args:
+            d: the present state.
+            wanted: (nv,) effort.
+            under_way: efforts (nv,) that act one after another before it.
+            level: energy available, J; negative for a debt.
+            ceiling: bounds what may be risked while there is a debt.
+            dt: duration of a sample, s.
+        """
+        if self._is_clear(d, wanted, under_way, level, dt):
+            return GrantedEffort(wanted, "", False)
+        ahead, spent = d, 0.0
+        for effort in under_way:
+            self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
+            found = self._prediction.of(effort + self.unheld(ahead))
+            spent += found.energy if level < 0.0 else max(0.0, found.energy)
+            if not np.isfinite(found.energy):
+                break
+            ahead = Evaluation(self._model, found.q, found.v)
+        budget = level - spent if np.isfinite(spent) else min(level, 0.0)
+        if level < 0.0:
+            budget = min(budget, 0.0)
+        resting = self.resting(ahead)
+        granted = self._grant.grant(ahead, wanted, resting, budget, dt)
+        force = granted.force
+        if not granted.is_covered:
+            force = self._brake(ahead, force, resting, budget, dt)
+        reason = granted.reason
+        if level < -ROUNDING:
+            share = ceiling.share(force - resting, (e - ahead.g for e in under_way))
+            if share < 1.0:
+                self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
+                least = _neutral(self._prediction.of(resting), self._prediction.of(force))
+                share = max(share, least)
+                force = resting + share * (force - resting)
+                reason = reason or "the energy tank has a debt"
+        return GrantedEffort(force, reason, not granted.is_covered)
+
+    def _brake(
+        self, d: Evaluation, granted: Array, resting: Array, budget: float, dt: float
+    ) -> Array:
+        """Return the least brake that meets the budget, or what comes next to it."""
+        strongest = self.strongest_brake(d, dt)
+        self._prediction.begin(d, self.unheld(d), budget, dt)
+        whole = self._prediction.of(strongest)
+        if whole.lack > 0.0:
+            return strongest if whole.lack < self._prediction.of(granted).lack else granted
+        rest = self._prediction.of(resting)
+        if not np.isfinite(rest.energy) or not rest.energy > whole.energy:
+            return strongest
+        # The energy is a convex function of the share: it lies below its chord.
+        share = _MORE * (rest.energy - budget) / (rest.energy - whole.energy)
+        for _ in range(_TRIALS):
+            if not 0.0 < share < 1.0:
+                break
+            force = resting + share * (strongest - resting)
+            if self._prediction.of(force).lack <= 0.0:
+                return force
+            share *= 2.0
+        return strongest
+
+    def _is_clear(
+        self, d: Evaluation, wanted: Array, under_way: Sequence[Array], level: float, dt: float
+    ) -> bool:
+        """Return whether a bound for any direction of the motion shows that the tank covers it.
+
+        An active effort F changes the root of the kinetic energy by at most ``|F|_{M^-1} / sqrt 2``
+        per time, whatever the motion is.
+        """
+        if not level > 0.0:
+            return False
+        weight, most, reach = d.g, 0.0, 0.0
+        for effort in (*under_way, wanted - self.unheld(d)):
+            active = effort - weight
+            a = np.linalg.solve(d.M, active)
+            most = max(most, float(active @ a))
+            reach = max(reach, float(np.abs(a).max()))
+        time = (len(under_way) + 1) * dt
+        if not time * (float(np.abs(d.v).max()) + time * reach) < _NEAR:
+            return False
+        push = time * float(np.sqrt(max(0.0, most)))
+        energy = push * (float(np.sqrt(2.0 * d.kinetic_energy)) + 0.5 * push)
+        return bool(_CLEAR * energy <= level)
+
+    @property
+    def _is_unactuated(self) -> bool:
+        return self._b > 0 and not self._actuation.actuated
+
+    def _applied(self, d: Evaluation, wanted: Array) -> Array:
+        """Return the effort (nv,) that keeps the force on the shape where the base has none."""
+        b = self._b
+        return np.concatenate([np.zeros(b), wanted[b:] - d.A.T @ wanted[:b]])
+
+
+def _neutral(resting: Prediction, force: Prediction) -> float:
+    """Return the share of a brake that takes out what holding the weight over a sample gives."""
+    if not resting.energy > 0.0:
+        return 0.0
+    if not resting.energy > force.energy:
+        return 1.0
+    return min(1.0, resting.energy / (resting.energy - force.energy))

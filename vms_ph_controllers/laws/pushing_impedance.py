@@ -1,0 +1,208 @@
+"""Pushing with a desired force, with bounded energy and bounded speed where contact is lost."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from vms_ph_dynamics import Friction, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..interface import Reference, RobotState, gain, usable
+from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap
+from ..safety.energy_tank import EnergyTank
+from .end_effector_impedance import EndEffectorImpedance
+from .held_impedance import horizon
+from .push import Push
+
+# Bandwidth of the observer of the force, 1/s, and of its correction.
+_OBSERVED, _CORRECTED = 30.0, 4.0
+
+# Share of the desired force by which the correction may change it.
+_CORRECTION = 0.5
+
+# Share of the capacity of the tank below which the force decreases with its level.
+_RESERVE = 0.1
+
+# Below this force nothing is pushed, N.
+_LEAST = 1e-6
+
+
+class PushingImpedance(EndEffectorImpedance):
+    r"""The impedance of the end effector, and along one direction a force instead.
+
+    ``Reference.wrench`` is what the end effector is to exert on its surroundings. Along its force,
+    with the unit vector n, spring and damping of the impedance are replaced by
+
+    ``F - D n^T v``,
+
+    which is F at rest and zero at the speed ``push_speed``: without contact, or where it is lost,
+    the end effector approaches that speed from below. In the horizon h of a sample with its delay
+    the force adds ``h F / Lambda`` to the speed before any damping can act, with the effective mass
+    Lambda of the end effector; D accounts for it as far as half of ``push_speed``. The bound of the
+    speed is ``max(push_speed, push_speed / 2 + h F / Lambda)``.
+
+    - **Energy**: what the force gives, ``F n^T (x_next - x)`` over a sample, is taken from a
+      tank of ``push_energy`` joules, and the share ``push_routing`` of what the other damping takes
+      out of the robot is routed to it. Below a tenth of the capacity the force decreases with the
+      level: a wall that yields, or is not there, gets no more than the tank had.
+    - **Force**: the force that the surroundings return is observed by the balance of momentum, and
+      F is corrected slowly by up to a half, with ``push_feedback``.
+
+    With no reference the push goes on; a wrench of zero ends it, and the impedance then holds the
+    pose that was reached.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(EndEffectorImpedance.Gains):
+        """Gains of the law."""
+
+        push_force: float = gain(50.0, "largest force of a push, N", 0.0, 1e4)
+        push_speed: float = gain(
+            0.05, "speed that a push without contact approaches, m/s", 1e-3, 2.0
+        )
+        push_energy: float = gain(2.0, "energy that pushes may give, J", 0.0, 1e6, at_once=True)
+        push_routing: float = gain(
+            0.5, "share of the energy taken out by other damping that pushes may give", 0.0, 1.0
+        )
+        push_rate: float = gain(100.0, "rate at which the force of a push changes, N/s", 0.1, 1e5)
+        push_feedback: float = gain(
+            1.0, "share of the error of the observed force that is corrected", 0.0, 1.0
+        )
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+        noise: NoiseModel | None = None,
+        friction: Friction | None = None,
+    ) -> None:
+        """Control the end effector of a robot on any base.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators.
+            noise: of the measurements, for the observer of the force.
+            friction: in the joints, for the same; None for none.
+
+        Raises:
+            ModelError: the allocation is for another base.
+        """
+        self._balance = ImpulseBalance(model, noise, "decoupled", friction)
+        self._observer = MomentumObserver(model, _OBSERVED)
+        self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
+        super().__init__(model, gains, allocation, base_actuated)
+
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = super()._hold(state)
+        self._balance.restart()
+        self._observer.restart()
+        self._wanted, self._force, self._correction = np.zeros(3), 0.0, 0.0
+        self._normal = np.array([1.0, 0.0, 0.0])
+        self._held: tuple[Array, float, Array] | None = None
+        self._taken = self._routable = 0.0
+        return d
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose with a full tank; see :meth:`Controller.reset`."""
+        super().reset(state)
+        self._tank: EnergyTank | None = None
+
+    def missed_updates(self) -> None:
+        """Count nothing for the motion; see :meth:`Controller.missed_updates`."""
+        super().missed_updates()
+        self._balance.restart()
+        self._held = None
+
+    @property
+    def push_level(self) -> float:
+        """Energy that is left for pushing, J."""
+        return self.gains.push_energy if self._tank is None else self._tank.level
+
+    @property
+    def observed_force(self) -> float:
+        """Force on the surroundings along the direction of the push, as observed, N."""
+        return self._taken
+
+    def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
+        gains = cast("PushingImpedance.Gains", self._ramp.now)
+        placement = d.placement(self.model.end_effector)
+        self._settle(d, placement, gains, dt)
+        wrench = usable(reference.wrench, (6,))
+        if wrench is not None:
+            self._wanted = np.array(wrench[:3])
+        strength = float(np.linalg.norm(self._wanted))
+        turned = strength > _LEAST and self._wanted @ self._normal < 0.999 * strength
+        # Before the direction changes, the force goes down to zero.
+        target = 0.0 if turned else min(strength, gains.push_force)
+        step = gains.push_rate * dt if dt > 0.0 else np.inf
+        self._force += min(max(target - self._force, -step), step)
+        if self._force <= _LEAST:
+            self._force, self._correction = 0.0, 0.0
+            if strength <= _LEAST:
+                self._held = None
+                return None
+            self._normal = self._wanted / strength
+        self._slide(d, placement)
+        force = self._force + self._corrected(d, placement, gains, dt)
+        capacity = max(gains.push_energy, 1e-12)
+        authority = min(1.0, max(0.0, self.push_level) / (_RESERVE * capacity))
+        force *= authority
+        self._held = (placement[:3, 3].copy(), force, self._normal)
+        direction = self._normal @ placement[:3, :3]
+        row = direction @ d.J_end_effector[:3]
+        gained = horizon(dt, gains.delay) * force * float(row @ np.linalg.solve(d.M, row))
+        damping = force / max(gains.push_speed - gained, 0.5 * gains.push_speed)
+        if authority < 1.0:
+            damping = max(damping, gains.damping)
+        return Push.along(direction, force, damping, authority)
+
+    def _settle(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> None:
+        """Take what the held force has given from the tank, and route what damping took."""
+        if self._tank is None:
+            self._tank = EnergyTank(gains.push_energy, gains.push_energy)
+        self._tank.capacity = gains.push_energy
+        if self._held is not None:
+            before, force, normal = self._held
+            self._tank.withdraw(force * float(normal @ (placement[:3, 3] - before)))
+            self._tank.receive(gains.push_routing * max(0.0, self._routable) * max(dt, 0.0))
+        twist = d.J_end_effector @ d.v
+        across = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
+            self._normal @ placement[:3, :3]
+        )
+        self._routable = gains.damping * float(across @ across)
+        self._routable += gains.damping_rotation * float(twist[3:] @ twist[3:])
+
+    def _slide(self, d: Evaluation, placement: Array) -> None:
+        """Let the reference pose follow along the direction of the push."""
+        normal, at = self._normal, placement[:3, 3]
+        if self._relative and self.model.b:
+            base = self.model.base_pose(d.q)
+            normal = normal @ base[:3, :3]
+            at = (at - base[:3, 3]) @ base[:3, :3]
+        self._tool.slide(normal * float(normal @ (at - self._tool.pose[:3, 3])))
+
+    def _corrected(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
+        """Return the correction of the force by the observed one, N."""
+        impulse = self._balance.add(RobotState(d.q, d.v), self._sent, dt)
+        if impulse is None:
+            return self._correction
+        found = self._wrenches.estimate(self._observer.add(impulse)).end_effector[:3]
+        self._taken = -float(self._normal @ (placement[:3, :3] @ found))
+        # What accelerates the end effector itself is no contact: then nothing is corrected.
+        if gains.push_feedback > 0.0 and self._taken > _CORRECTION * self._force:
+            error = gains.push_feedback * (self._force - self._taken)
+            self._correction += min(1.0, _CORRECTED * dt) * error
+            most = _CORRECTION * self._force
+            self._correction = min(max(self._correction, -most), most)
+        else:
+            self._correction *= 1.0 - min(1.0, _OBSERVED * dt)
+        return self._correction

@@ -1,0 +1,22 @@
+"""Observers of external forces, contacts and payloads, from momentum and energy."""
+
+from .contact_detector import ContactDetector, ContactReport
+from .external_wrench import WrenchEstimate, WrenchMap
+from .impulse_balance import ExternalImpulse, ImpulseBalance
+from .momentum_observer import ExternalForce, MomentumObserver
+from .noise import NoiseModel
+from .payload_observer import Payload, PayloadObserver
+
+__all__ = [
+    "ContactDetector",
+    "ContactReport",
+    "ExternalForce",
+    "ExternalImpulse",
+    "ImpulseBalance",
+    "MomentumObserver",
+    "NoiseModel",
+    "Payload",
+    "PayloadObserver",
+    "WrenchEstimate",
+    "WrenchMap",
+]

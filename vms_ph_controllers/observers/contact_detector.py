@@ -1,0 +1,216 @@
+"""Detection of contacts from the balances of momentum and energy."""
+
+from collections import deque
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+
+from .chi_square import chi_square_quantile
+from .impulse_balance import ExternalImpulse, ImpulseBalance
+from .work_balance import ExternalWork, WorkBalance
+
+_HOUR = 3600.0
+
+# Share of a threshold below which a statistic counts as quiet.
+_QUIET = 0.25
+
+# Added to the variances of an impulse, so that a robot without noise has a covariance.
+_FLOOR = 1e-18
+
+
+@dataclass(frozen=True, slots=True)
+class ContactReport:
+    """What is known of contact after a sample.
+
+    Attributes:
+        contact: whether there is contact.
+        began: whether it was detected in this sample.
+        by_momentum: largest statistic of the external impulse over its threshold.
+        by_energy: the same of the external work.
+        duration: length of the window with the largest statistic of momentum, s.
+        work: work of the external forces over the longest window, J; negative where the robot lost
+            energy.
+        work_deviation: standard deviation of it, J.
+        joint: last joint, counted from zero, on which the impulse differs from zero by itself; -1
+            for none. A contact acts on the link that it moves, or beyond.
+    """
+
+    contact: bool
+    began: bool
+    by_momentum: float
+    by_energy: float
+    duration: float
+    work: float
+    work_deviation: float
+    joint: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over all samples up to one, of which a window is a difference; and of that sample."""
+
+    time: float
+    impulse: Array
+    held: Array
+    systematic: Array
+    works: float
+    works_held: float
+    works_systematic: float
+    before: Array
+    work: ExternalWork | None
+
+    @classmethod
+    def zero(cls, nv: int) -> "_Sums":
+        none = np.zeros(nv)
+        square = np.zeros((nv, nv))
+        return cls(0.0, none, square, none, 0.0, 0.0, 0.0, square, None)
+
+    def plus(self, sample: ExternalImpulse, work: ExternalWork | None) -> "_Sums":
+        return _Sums(
+            self.time + sample.dt,
+            self.impulse + sample.value,
+            self.held + sample.held,
+            self.systematic + sample.systematic,
+            self.works + (work.value if work else 0.0),
+            self.works_held + (work.held if work else 0.0),
+            self.works_systematic + (work.systematic if work else 0.0),
+            sample.before,
+            work,
+        )
+
+
+class ContactDetector:
+    """Tests whether the external impulse and work of the last samples are noise.
+
+    For windows of 1, 2, 4, ... samples, the statistic of momentum is ``D^T S^-1 D`` with the
+    impulse D over the window and its covariance S; without contact it has the chi-square
+    distribution with nv degrees of freedom. That of energy is the square of the work over its
+    standard deviation, with one degree of freedom, after the second-order noise of the kinetic
+    energy is taken off at its own quantile. The thresholds follow from the stated noise: the
+    expected number of false alarms, summed over all windows, both statistics and all samples of an
+    hour, is at most ``false_alarms``.
+
+    A contact ends when no statistic has exceeded a quarter of its threshold for as long as the
+    longest window.
+    """
+
+    def __init__(
+        self,
+        balance: ImpulseBalance,
+        false_alarms: float = 1.0,
+        windows: int = 6,
+    ) -> None:
+        """Detect contacts from the impulses of a balance.
+
+        Args:
+            balance: of momentum.
+            false_alarms: largest expected number of them in an hour.
+            windows: number of windows; the longest has ``2^(windows - 1)`` samples.
+
+        Raises:
+            OptionError: a number is not in its range.
+        """
+        if not (0.0 < false_alarms <= 1e6):
+            raise OptionError(f"false_alarms must be in (0, 1e6] in an hour; given: {false_alarms}")
+        if not 1 <= windows <= 10:
+            raise OptionError(f"windows must be from 1 to 10; given: {windows}")
+        self._model, self.false_alarms = balance.model, false_alarms
+        self._balance = WorkBalance(balance)
+        self._windows = tuple(2**i for i in range(windows))
+        self._limits: tuple[float, float, float] | None = None
+        self._limits_of = 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin without contact."""
+        self._contact, self._quiet = False, 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin windows anew; a contact goes on."""
+        self._sums: deque[_Sums] = deque(maxlen=self._windows[-1] + 1)
+        self._sums.append(_Sums.zero(self._model.nv))
+        self._balance.restart()
+
+    def add(self, impulse: ExternalImpulse) -> ContactReport:
+        """Return what is known after a sample."""
+        if impulse.begins:
+            self._begin()
+        self._sums.append(self._sums[-1].plus(impulse, self._balance.add(impulse)))
+        many, one, each = self._thresholds(impulse.dt)
+        by_momentum, duration, joint = self._by_momentum(impulse, many, each)
+        by_energy, work, deviation = self._by_energy(one, many)
+        largest = max(by_momentum, by_energy)
+        began = not self._contact and largest > 1.0
+        self._quiet = 0 if largest > _QUIET else self._quiet + 1
+        self._contact = (self._contact or began) and self._quiet < self._windows[-1]
+        return ContactReport(
+            self._contact,
+            began,
+            by_momentum,
+            by_energy,
+            duration,
+            work,
+            deviation,
+            joint if largest > 1.0 else -1,
+        )
+
+    def _thresholds(self, dt: float) -> tuple[float, float, float]:
+        """Return the thresholds of momentum, of energy and of a single joint, for samples dt."""
+        if self._limits is None or abs(dt - self._limits_of) > 0.1 * self._limits_of:
+            tests = 2 * len(self._windows)
+            tail = min(0.5, self.false_alarms * dt / _HOUR / tests)
+            nv = self._model.nv
+            self._limits_of, self._limits = (
+                dt,
+                (
+                    chi_square_quantile(tail, nv),
+                    chi_square_quantile(tail, 1),
+                    chi_square_quantile(tail / nv, 1),
+                ),
+            )
+        return self._limits
+
+    def _by_momentum(
+        self, impulse: ExternalImpulse, limit: float, each: float
+    ) -> tuple[float, float, int]:
+        """Return the largest statistic over its limit, the length of its window, and its joint."""
+        b, now = self._model.b, self._sums[-1]
+        largest, duration, joint = 0.0, 0.0, -1
+        floor = _FLOOR * np.eye(self._model.nv)
+        for length in self._windows:
+            if length >= len(self._sums):
+                break
+            then, first = self._sums[-1 - length], self._sums[-length]
+            value = now.impulse - then.impulse
+            systematic = now.systematic - then.systematic
+            spread = impulse.after + first.before + now.held - then.held + floor
+            spread[np.diag_indices(len(value))] += systematic**2
+            statistic = float(value @ np.linalg.solve(spread, value)) / limit
+            if statistic > largest:
+                largest, duration = statistic, now.time - then.time
+                felt = np.flatnonzero(value[b:] ** 2 > each * np.diag(spread)[b:])
+                joint = int(felt[-1]) if felt.size else -1
+        return largest, duration, joint
+
+    def _by_energy(self, limit: float, many: float) -> tuple[float, float, float]:
+        """Return the largest statistic over its limit, the work and its standard deviation."""
+        now = self._sums[-1]
+        largest, value, deviation = 0.0, 0.0, inf
+        for length in self._windows:
+            if length >= len(self._sums) or self._sums[-length].work is None:
+                break
+            then, first, last = self._sums[-1 - length], self._sums[-length].work, now.work
+            assert first is not None
+            assert last is not None
+            value = now.works - then.works
+            variance = last.after + first.before + now.works_held - then.works_held
+            deviation = sqrt(variance + (now.works_systematic - then.works_systematic) ** 2)
+            beyond = max(0.0, abs(value) - 0.5 * many * (last.curved + first.curved))
+            if deviation > 0.0:
+                largest = max(largest, (beyond / deviation) ** 2 / limit)
+        return largest, value, deviation

@@ -1,0 +1,185 @@
+"""The impulse of external forces over a sample, from the balance of momentum."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, Friction, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.structure import Ports
+
+from ..interface import RobotState, is_usable_step
+from .noise import NoiseModel
+
+Coordinates = Literal["standard", "decoupled"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalImpulse:
+    """The impulse of the external forces over one sample, with its uncertainty.
+
+    Attributes:
+        d: the state at the end of the sample.
+        dt: its duration, s.
+        value: (nv,) in N s and N m s, in the coordinates of the balance.
+        before, after: (nv,nv) covariances of the momenta at both ends by noise. The one at the
+            start is that at the end of the sample before, with the opposite sign.
+        held: (nv,nv) covariance of the impulse by noise of the efforts.
+        systematic: (nv,) standard deviations of slow errors, which add up over samples.
+        effort: (nv,) mean efforts over the sample, base wrench first.
+        friction: (nv,) mean friction over the sample.
+        begins: whether it is the first sample after a beginning: there is none right before it.
+    """
+
+    d: Evaluation
+    dt: float
+    value: Array
+    before: Array
+    after: Array
+    held: Array
+    systematic: Array
+    effort: Array
+    friction: Array
+    begins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """What the balance needs of one end of a sample; ``frame`` maps standard to its forces."""
+
+    d: Evaluation
+    momentum: Array
+    covariance: Array
+    drift: Array
+    friction: Array
+    frame: Array
+
+
+class ImpulseBalance:
+    """Momentum gained over a sample, less the impulse of everything that is known.
+
+    In the standard coordinates ``mu = M v = (p, pi)`` [A (45), (46)],
+    ``d mu/dt = C^T v - g + friction + effort + external``. In the decoupled ones ``(p, pi_hat)``
+    [A (56), (59)] the rate of ``pi_hat`` is the joint rows less ``A^T`` times the base rows, less
+    ``(dA/dt)^T p``. There the joint rows of the momentum are ``M_hat_m qdot``: an error of the
+    measured base velocity does not enter them. The base rows are the same in both and contain
+    ``M_bm qdot``: the reaction of an arm that moves is no external force in either.
+
+    Efforts that are held, or given by their mean over the sample, enter the standard coordinates
+    without error. The other terms are continuous in time and are integrated by the trapezoidal
+    rule; the third difference of the rates bounds its error.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        noise: NoiseModel | None = None,
+        coordinates: Coordinates = "standard",
+        friction: Friction | None = None,
+    ) -> None:
+        """Balance the momentum of a robot.
+
+        Args:
+            model: the robot.
+            noise: of the measurements; None for the defaults.
+            coordinates: of the balance.
+            friction: in the joints; None for none.
+
+        Raises:
+            OptionError: there are no such coordinates.
+        """
+        if coordinates not in ("standard", "decoupled"):
+            raise OptionError(
+                f"coordinates must be 'standard' or 'decoupled'; given: {coordinates!r}"
+            )
+        self.model, self.noise = model, NoiseModel() if noise is None else noise
+        self.coordinates = coordinates
+        self._decoupled = coordinates == "decoupled" and model.b > 0
+        self._friction = friction
+        self._velocity_variance = self.noise.of_velocity(model) ** 2
+        self._effort_variance = self.noise.of_effort(model) ** 2
+        self._unknown = np.concatenate(
+            [np.zeros(model.b), np.full(model.n, self.noise.torque_error)]
+        )
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at the next state."""
+        self._last: _End | None = None
+        self._curved: Array | None = None
+
+    def add(self, state: RobotState, effort: Array, dt: float) -> ExternalImpulse | None:
+        """Return the external impulse since the last state; None at the first one.
+
+        It never raises: a state, an effort or a time step that is not usable begins anew.
+
+        Args:
+            state: measured at the end of the sample.
+            effort: (nv,) mean effort over the sample, base wrench first, without friction.
+            dt: duration of the sample, s.
+        """
+        model = self.model
+        effort = np.asarray(effort, dtype=np.float64)
+        usable = state.is_usable(model) and is_usable_step(dt) and dt > 0.0
+        if not usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
+            self.restart()
+            return None
+        last, now = self._last, self._end(Evaluation(model, state.q, state.v))
+        self._last = now
+        if last is None:
+            return None
+        known, rate, turned = effort, 0.5 * (last.drift + now.drift), 0.5 * (last.frame + now.frame)
+        change = now.drift - last.drift
+        if self._decoupled:
+            known = turned @ effort
+        begins = self._curved is None
+        bend = np.zeros(model.nv) if self._curved is None else np.abs(change - self._curved)
+        self._curved = change
+        friction = 0.5 * (last.friction + now.friction)
+        unknown = self._unknown + self.noise.friction_error * np.abs(friction)
+        if self.noise.model_error:
+            own = 0.5 * (last.d.C.T @ last.d.v - last.d.g + now.d.C.T @ now.d.v - now.d.g)
+            inertial = (now.d.momentum - last.d.momentum) / dt
+            unknown = unknown + self.noise.model_error * np.abs(inertial - own)
+        held = self._effort_variance
+        return ExternalImpulse(
+            now.d,
+            dt,
+            now.momentum - last.momentum - dt * (rate + known),
+            last.covariance,
+            now.covariance,
+            dt * dt * ((turned * held) @ turned.T if self._decoupled else np.diag(held)),
+            dt * (np.abs(turned) @ unknown + bend / 12.0),
+            effort,
+            friction,
+            begins,
+        )
+
+    def force_map(self, d: Evaluation, jacobian: Array) -> Array:
+        """Return the map from a wrench at a frame to forces of these coordinates, (nv,6)."""
+        columns = jacobian.T
+        return self._frame(d) @ columns if self._decoupled else columns
+
+    def _frame(self, d: Evaluation) -> Array:
+        frame = np.eye(self.model.nv)
+        if self._decoupled:
+            frame[self.model.b :, : self.model.b] = -d.A.T
+        return frame
+
+    def _end(self, d: Evaluation) -> _End:
+        model, b = self.model, self.model.b
+        friction = np.zeros(model.nv)
+        if self._friction is not None:
+            friction[b:] = self._friction.force(d.v[b:])
+        coriolis = d.C
+        drift = coriolis.T @ d.v + Ports().force(d) + friction
+        frame, inertia, momentum = self._frame(d), d.M, d.momentum
+        if self._decoupled:
+            rate = (coriolis + coriolis.T)[:, :b] @ d.v_hat
+            drift[b:] += d.A.T @ (rate[:b] - drift[:b]) - rate[b:]
+            inertia = frame @ inertia
+            momentum = np.concatenate([d.p, d.pi_hat])
+        covariance = (inertia * self._velocity_variance) @ inertia.T
+        return _End(d, momentum, covariance, drift, friction, frame)

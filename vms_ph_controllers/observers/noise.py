@@ -1,0 +1,87 @@
+"""The stated noise of measurements and model, from which observers derive their uncertainty."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+# Components of the velocity of a base that are linear.
+LINEAR = {"fixed": 0, "planar": 2, "floating": 3}
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Standard deviations of what an observer is given.
+
+    Noise is independent from sample to sample and Gaussian. What ends in ``_error`` is systematic:
+    unknown, but constant or slow, so that averaging does not reduce it.
+
+    Attributes:
+        velocity: of measured joint rates, rad/s or m/s.
+        position: of measured joint positions, rad or m.
+        torque: of the joint efforts of a sample, N m or N.
+        base_linear: of the linear velocity of the base, m/s.
+        base_angular: of its angular velocity, rad/s.
+        force: of the force of the base's actuators, N.
+        moment: of their moment, N m.
+        torque_error: unknown constant joint efforts, such as of stiction and cables, N m or N.
+        friction_error: share of the modelled friction that is unknown.
+        model_error: share of the weight and of the inertial forces that is unknown.
+    """
+
+    velocity: float = 1e-3
+    position: float = 1e-5
+    torque: float = 0.1
+    base_linear: float = 2e-3
+    base_angular: float = 2e-3
+    force: float = 0.1
+    moment: float = 0.02
+    torque_error: float = 0.05
+    friction_error: float = 0.2
+    model_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check that all numbers are finite and not negative.
+
+        Raises:
+            ModelError: one is not.
+        """
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (np.isfinite(value) and value >= 0.0):
+                raise ModelError(
+                    f"{field.name} of a noise model must be finite and not negative; given: {value}"
+                )
+
+    @classmethod
+    def of_encoders(cls, resolution: float, dt: float, **others: float) -> "NoiseModel":
+        """Return the noise of joint rates that are differences of quantised positions.
+
+        Args:
+            resolution: of the positions, rad or m.
+            dt: time between two positions, s.
+            **others: the other fields.
+        """
+        position = resolution / np.sqrt(12.0)
+        return cls(velocity=np.sqrt(2.0) * position / dt, position=position, **others)
+
+    def of_velocity(self, model: VMSModel) -> Array:
+        """Return the standard deviations of a velocity (nv,)."""
+        return _stacked(model, self.base_linear, self.base_angular, self.velocity)
+
+    def of_position(self, model: VMSModel) -> Array:
+        """Return the standard deviations of a displacement (nv,); zero for the base."""
+        return _stacked(model, 0.0, 0.0, self.position)
+
+    def of_effort(self, model: VMSModel) -> Array:
+        """Return the standard deviations of the efforts (nv,)."""
+        return _stacked(model, self.force, self.moment, self.torque)
+
+
+def _stacked(model: VMSModel, linear: float, angular: float, joints: float) -> Array:
+    size = LINEAR[model.base]
+    return np.concatenate(
+        [np.full(size, linear), np.full(model.b - size, angular), np.full(model.n, joints)]
+    )

@@ -1,0 +1,228 @@
+"""The certificate of a recording: the energy that controllers gave to a robot through its ports."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.recorded_energies import RESETS
+from vms_ph_io.recordings.motion import Block, RecordedMotion
+from vms_ph_io.recordings.progress import Progress, silent
+
+# Components of a wrench that a planar base has.
+_PLANAR = [0, 1, 5]
+
+# A step in time beyond this many periods has lost samples.
+_LATE = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCertificate:
+    """What a recording shows of the energy through the ports of the actuators; energies in J.
+
+    Attributes:
+        ports: the ports that are in the recording.
+        duration: time with samples, s.
+        samples: number of samples.
+        lost: samples that are missing, by the usual period.
+        gaps: number of gaps, and ``gap_time`` their duration, s, in which nothing was seen.
+        given: energy given beyond the weight, from the first sample to the last.
+        largest_given: its largest value since the first sample, and ``when``, s.
+        largest_rise: largest energy given in any interval: what a tank must hold that is filled by
+            what comes back.
+        largest_step: largest energy given between two samples, which is not resolved.
+        uncertainty: bound of the quadrature: the largest difference that twice the period makes.
+        weight_work: work of what compensates gravity, booked apart.
+        budget: to certify, or None; ``margin`` is what is left of it.
+        method: how energies were integrated.
+    """
+
+    ports: tuple[str, ...]
+    duration: float
+    samples: int
+    lost: int
+    gaps: int
+    gap_time: float
+    given: float
+    largest_given: float
+    when: float
+    largest_rise: float
+    largest_step: float
+    uncertainty: float
+    weight_work: float
+    budget: float | None
+    margin: float | None
+    method: str
+
+    @property
+    def verdict(self) -> str:
+        """``kept``, ``excess``, ``undecided`` within the uncertainty, or empty without a budget."""
+        if self.margin is None:
+            return ""
+        if self.margin >= self.uncertainty:
+            return "kept"
+        return "excess" if self.margin < -self.uncertainty else "undecided"
+
+    @property
+    def not_seen(self) -> tuple[str, ...]:
+        """What the recording cannot show, in sentences."""
+        said = [
+            "energy at other ports: contacts, people, springs, actuators that are not recorded",
+            "efforts that differ from those recorded: friction in the drives, wrong gains",
+            f"peaks between two samples; between two of them up to {self.largest_step:.4g} J "
+            "was given",
+        ]
+        if self.lost:
+            said.append(f"{self.lost} samples that are missing")
+        if self.gaps:
+            said.append(f"{self.gap_time:.3f} s in {self.gaps} gaps")
+        if "wrench_base" not in self.ports:
+            said.append("a wrench of actuators on a moving base, if the robot has one")
+        return tuple(said)
+
+    def document(self) -> dict[str, Any]:
+        """Return the certificate as plain data."""
+        return {
+            **asdict(self),
+            "ports": list(self.ports),
+            "verdict": self.verdict,
+            "not_seen": list(self.not_seen),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the certificate as lines of text."""
+        told = {
+            "kept": "the energy given stayed within the budget",
+            "excess": "the energy given exceeded the budget",
+            "undecided": "the budget is met within the uncertainty of the quadrature only",
+            "": "of the ports that are recorded; give --budget to certify one",
+        }
+        lines = [
+            f"certificate  {told[self.verdict]}",
+            f"ports        {', '.join(self.ports)}",
+            f"observed     {self.duration:.3f} s, {self.samples} samples, {self.lost} lost, "
+            f"{self.gaps} gaps of {self.gap_time:.3f} s",
+            f"given        {self.given:.6g} J in all, at most {self.largest_given:.6g} J at "
+            f"{self.when:.3f} s",
+            f"             at most {self.largest_rise:.6g} J in any interval",
+            f"uncertainty  {self.uncertainty:.3g} J ({self.method})",
+            f"weight       {self.weight_work:.6g} J, booked apart",
+        ]
+        if self.budget is not None:
+            lines.insert(2, f"budget       {self.budget:.6g} J, margin {self.margin:.6g} J")
+        return lines + [f"not seen     {each}" for each in self.not_seen]
+
+
+class _Sums:
+    """Energies along a recording, block by block."""
+
+    def __init__(self, motion: RecordedMotion) -> None:
+        self._model = motion.model
+        self._path = EnergyPath(motion.model)
+        self.given = self.most = self.when = self.rise = self.step = self.weight = 0.0
+        self._lowest = self._coarse = self.doubt = 0.0
+
+    def add(self, block: Block) -> None:
+        samples = block.samples
+        if len(samples) < 2:
+            return
+        potential = np.diff(self._path.stored(samples.q, samples.v).potential)
+        work, coarse = self._work(block)
+        steps = work - potential
+        self.weight += float(potential.sum())
+        path = self.given + np.concatenate([[0.0], np.cumsum(steps)])
+        top = int(np.argmax(path))
+        if path[top] > self.most:
+            self.most, self.when = float(path[top]), float(samples.t[top])
+        lowest = np.minimum(np.minimum.accumulate(path), self._lowest)
+        self.rise = max(self.rise, float((path - lowest).max()))
+        self._lowest = float(lowest[-1])
+        self.step = max(self.step, float(np.abs(steps).max()))
+        if coarse is not None and len(coarse):
+            even = np.cumsum(work)[1 : 2 * len(coarse) : 2]
+            apart = self._coarse + np.cumsum(coarse) - even
+            self.doubt = max(self.doubt, float(np.abs(apart).max()))
+            self._coarse = float(apart[-1])
+        self.given = float(path[-1])
+
+    def _work(self, block: Block) -> tuple[Array, Array | None]:
+        """Return the work between samples, (N-1,), and that with twice the period, or None."""
+        samples, b = block.samples, self._model.b
+        exact = block.exact
+        if exact is not None and not np.diff(exact[RESETS]).any():
+            names = [name for name in ("torque", "wrench_base") if name in exact]
+            return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1)), None
+        effort, rate = samples.torque, samples.v[:, b:]
+        if b and "base" in samples.wrenches:
+            wrench = samples.wrenches["base"]
+            wrench = wrench[:, _PLANAR] if b == 3 else wrench
+            effort, rate = np.hstack([wrench, effort]), samples.v
+        dt = np.diff(samples.t)
+        if samples.held:
+            moved = [
+                self._model.difference(q, after)
+                for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
+            ]
+            ways = np.array(moved)[:, -effort.shape[1] :]
+            return (effort[:-1] * ways).sum(axis=1), None
+        power = (effort * rate).sum(axis=1)
+        fine = 0.5 * dt * (power[:-1] + power[1:])
+        even = power[::2]
+        return fine, 0.5 * np.diff(samples.t[::2]) * (even[:-1] + even[1:])
+
+
+def certify(
+    motion: RecordedMotion, budget: float | None = None, progress: Progress = silent
+) -> RecordedCertificate:
+    """Return the certificate of a recording.
+
+    Args:
+        motion: the motion of a robot in it.
+        budget: energy that controllers may give, J; None to find out what they gave.
+        progress: is told what share is done.
+    """
+    sums, model = _Sums(motion), motion.model
+    count = gaps = lost = 0
+    duration = gap_time = 0.0
+    last: float | None = None
+    has_base = has_exact = is_held = False
+    for block in motion.blocks():
+        t = block.samples.t
+        if last is not None and not block.continues:
+            gaps, gap_time = gaps + 1, gap_time + float(t[0]) - last
+        steps = np.diff(t)
+        if len(steps):
+            period = float(np.median(steps))
+            late = steps[steps > _LATE * period]
+            lost += int(np.round(late / period - 1.0).sum())
+        count += len(t) - block.continues
+        duration += float(t[-1] - t[0])
+        last = float(t[-1])
+        exact = block.exact is not None
+        has_base |= "base" in block.samples.wrenches or (exact and model.b > 0)
+        has_exact, is_held = has_exact or exact, block.samples.held
+        sums.add(block)
+        progress(count / max(len(motion), 1), "certifying")
+    names = [*(["wrench_base"] if has_base else []), *model.joint_names]
+    method = "trapezoidal rule over measured efforts"
+    if has_exact:
+        method = "port energies that the simulation has integrated"
+    elif is_held:
+        method = "efforts held from sample to sample"
+    margin = None if budget is None else budget - sums.most
+    return RecordedCertificate(
+        tuple(names), duration, count, lost, gaps, gap_time, sums.given, sums.most, sums.when,
+        sums.rise, sums.step, sums.doubt, sums.weight, budget, margin, method,
+    )  # fmt: skip
+
+
+def write_certificate(found: RecordedCertificate, folder: Path) -> Path:
+    """Write ``certificate.json`` into a folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "certificate.json"
+    path.write_text(json.dumps(found.document(), indent=2) + "\n")
+    return path

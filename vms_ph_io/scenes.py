@@ -1,0 +1,208 @@
+"""Scenes and their tasks, read from files in config/scenes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics.arrays import Array, frozen, vector
+from vms_ph_dynamics.contact.scene import SIZES, Body, Scene, Shape, Surface
+from vms_ph_dynamics.contact.task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
+from vms_ph_dynamics.errors import ModelError, OptionError, StateError
+
+from .share import share_directory
+from .yaml_text import YamlError, read_yaml
+
+_LARGEST = 1e6  # in SI units
+_PLACED = ("position", "rpy")
+
+
+@dataclass(frozen=True)
+class SceneFile:
+    """A scene, and what a robot is to do in it; None where the file has no task."""
+
+    scene: Scene
+    task: Task | None
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the bundled scenes."""
+    return tuple(sorted(path.stem for path in (share_directory() / "config/scenes").glob("*.yaml")))
+
+
+def load(name: str) -> SceneFile:
+    """Return a scene by its name, or by the path of its file.
+
+    Raises:
+        OptionError: there is no such scene.
+        ModelError: the file does not have the format of those in config/scenes.
+    """
+    path = Path(name).expanduser()
+    if path.suffix not in (".yaml", ".yml"):
+        if name not in names():
+            raise OptionError(
+                f"there is no scene '{name}'; there are {', '.join(names())}, and the path of a "
+                "YAML file is accepted"
+            )
+        path = share_directory() / "config/scenes" / f"{name}.yaml"
+    elif not path.is_file():
+        raise OptionError(f"there is no file {path}")
+    try:
+        content = read_yaml(path)
+        return _scene_file(path.stem, content)
+    except (ModelError, StateError, YamlError) as error:
+        raise ModelError(f"{path} is not a valid scene: {error}") from None
+
+
+def _scene_file(name: str, content: Any) -> SceneFile:
+    _keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
+    bodies = content.get("bodies", {})
+    if not isinstance(bodies, Mapping):
+        raise ModelError(f"bodies must be a mapping from names to bodies; given: {bodies!r}")
+    surface = content.get("surface", {})
+    _keys(surface, "the surface", (), ("friction", "time", "damping_ratio"))
+    given = {key: _positive(value, f"{key} of the surface") for key, value in surface.items()}
+    scene = Scene(
+        name,
+        str(content["title"]),
+        tuple(_body(str(key), item) for key, item in bodies.items()),
+        _shapes(content.get("tool", []), "the tool"),
+        Surface(**given),
+    )
+    task = content.get("task")
+    return SceneFile(scene, None if task is None else _task(task, scene))
+
+
+def _body(name: str, item: Any) -> Body:
+    what = f"the body '{name}'"
+    _keys(item, what, ("shapes",), (*_PLACED, "mass"))
+    mass = _number(item.get("mass", 0.0), f"mass of {what}")
+    if mass < 0.0:
+        raise ModelError(f"mass of {what} must not be negative; given: {mass:g} kg")
+    if mass and any("plane" in shape for shape in item["shapes"]):
+        raise ModelError(f"{what} has a mass, so it cannot contain a plane")
+    return Body(name, _shapes(item["shapes"], what), _pose(item, what), mass)
+
+
+def _shapes(items: Any, what: str) -> tuple[Shape, ...]:
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        raise ModelError(f"the shapes of {what} must be a list; given: {items!r}")
+    return tuple(_shape(item, f"shape {i} of {what}") for i, item in enumerate(items))
+
+
+def _shape(item: Any, what: str) -> Shape:
+    kinds = [kind for kind in SIZES if kind != "mesh"]
+    _keys(item, what, (), (*kinds, *_PLACED, "colour"))
+    found = [kind for kind in kinds if kind in item]
+    if len(found) != 1:
+        raise ModelError(f"{what} must be one of {', '.join(kinds)}; given: {found or 'none'}")
+    size = item[found[0]] or []
+    count = len(SIZES[found[0]])
+    lengths = tuple(vector(size, count, f"{found[0]} of {what}").tolist())
+    shape = Shape(found[0], lengths, _pose(item, what))
+    if "colour" not in item:
+        return shape
+    red, green, blue, alpha = vector(item["colour"], 4, f"colour of {what}").tolist()
+    return replace(shape, rgba=(red, green, blue, alpha))
+
+
+def _pose(item: Mapping[str, Any], what: str) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = _vector(item.get("position", [0.0, 0.0, 0.0]), f"position of {what}")
+    pose[:3, :3] = pin.rpy.rpyToMatrix(_vector(item.get("rpy", [0.0, 0.0, 0.0]), f"rpy of {what}"))
+    return frozen(pose)
+
+
+def _task(item: Any, scene: Scene) -> Task:
+    possible = (
+        *("initial_positions", "controller", "gains", "moves", "period", "window", "goals"),
+        *("shortest", "joint_friction"),
+    )
+    _keys(item, "the task", ("robot",), possible)
+    given: dict[str, Any] = {"robot": str(item["robot"])}
+    for key in ("initial_positions", "gains"):
+        values = item.get(key, {})
+        _keys(values, f"{key} of the task", (), tuple(values) if isinstance(values, dict) else ())
+        given[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
+    given["controller"] = str(item.get("controller", ""))
+    given["joint_friction"] = item.get("joint_friction", True) is not False
+    given["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item.get("moves", [])))
+    for key in ("period", "shortest"):
+        if key in item:
+            given[key] = _positive(item[key], f"{key} of the task")
+    if "window" in item:
+        start, end = vector(item["window"], 2, "window of the task").tolist()
+        given["window"] = (start, end)
+    goals = item.get("goals", {})
+    if not isinstance(goals, Mapping):
+        raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
+    given["goals"] = {str(name): _goal(goal, str(name), scene) for name, goal in goals.items()}
+    return Task(**given)
+
+
+def _move(item: Any, what: str) -> Move:
+    _keys(item, what, ("at", "to"), ("push",))
+    push = _vector(item.get("push", [0.0, 0.0, 0.0]), f"push of {what}")
+    return Move(_number(item["at"], f"at of {what}"), _vector(item["to"], f"to of {what}"), push)
+
+
+def _goal(item: Any, name: str, scene: Scene) -> Goal:
+    what = f"the goal '{name}'"
+    if isinstance(item, Mapping) and "force" in item:
+        _keys(item, what, ("force", "body"), ("share",))
+        body = scene.body(str(item["body"])).name
+        share = _positive(item.get("share", 0.05), f"share of {what}")
+        return ForceGoal(body, _vector(item["force"], f"force of {what}"), share)
+    if isinstance(item, Mapping) and "at" in item:
+        _keys(item, what, ("at", "of", "within"), ("axes",))
+        of = str(item["of"])
+        if of != "end_effector":
+            scene.body(of)
+        axes = str(item.get("axes", "xyz"))
+        if not axes or set(axes) - set("xyz"):
+            raise ModelError(f"axes of {what} must be some of xyz; given: '{axes}'")
+        return PlaceGoal(
+            of,
+            _vector(item["at"], f"at of {what}"),
+            _positive(item["within"], f"within of {what}"),
+            tuple("xyz".index(axis) for axis in axes),
+        )
+    _keys(item, what, ("speed",))
+    return RestGoal(_positive(item["speed"], f"speed of {what}"))
+
+
+def _vector(value: Any, name: str) -> Array:
+    found = vector(value, 3, name)
+    if (abs(found) > _LARGEST).any():
+        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {found.tolist()}")
+    return found
+
+
+def _number(value: Any, name: str) -> float:
+    number = float(vector([value], 1, name)[0])
+    if abs(number) > _LARGEST:
+        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {number:g}")
+    return number
+
+
+def _positive(value: Any, name: str) -> float:
+    number = _number(value, name)
+    if number <= 0.0:
+        raise ModelError(f"{name} must be above zero; given: {number:g}")
+    return number
+
+
+def _keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
+    """Reject an item that is not a mapping with these keys."""
+    known = (*needed, *possible)
+    if not isinstance(item, Mapping):
+        raise ModelError(f"{what} must have the keys {', '.join(known)}; given: {item!r}")
+    for key in item:
+        if key not in known:
+            raise ModelError(f"{what} has the unknown key '{key}'; known are {', '.join(known)}")
+    for key in needed:
+        if key not in item:
+            raise ModelError(f"{what} lacks '{key}'")

@@ -1,0 +1,97 @@
+"""vms-ph bag view: recorded runs on a web page."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+
+_HZ = 30.0
+_SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
+
+
+def view(
+    given: list[Path],
+    robot: dict[str, str],
+    port: int,
+    allowed: str,
+    speed: str,
+) -> None:
+    """Serve the page until Ctrl-C.
+
+    Args:
+        given: recordings, and folders with recordings.
+        robot: settings of the robot that was recorded; empty: that of the recording.
+        port: on 127.0.0.1.
+        allowed: origins besides the page's own.
+        speed: in times of real time.
+
+    Raises:
+        VmsPhError: there is no recording, or the port is in use.
+    """
+    try:
+        from ..views.page_server import HOST, serve_page, stop_page
+        from ..views.replay import SPEEDS, Replay
+    except ModuleNotFoundError as error:
+        raise VmsPhError(f"the web page requires {error.name}: pip install 'vms-ph[web]'") from None
+    from vms_ph_io.audit import audit_recording
+    from vms_ph_io.recordings import read_recording
+
+    from ..views.recorded_run import RecordedRun
+    from .audit import recorded_robot
+
+    def load(path: Path) -> RecordedRun:
+        recording = read_recording(path)
+        model, description = recorded_robot(recording, robot)
+        return RecordedRun(path, audit_recording(recording, model), description)
+
+    if speed not in SPEEDS:
+        raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
+    runs = recordings(given)
+    server = serve_page(port, allowed, lambda: "replay – vms_ph")
+    with tempfile.TemporaryDirectory(prefix="vms_ph_uploads_") as folder:
+        try:
+            compare = runs == given and len(runs) == 2
+            replay = Replay(server, runs, load, Path(folder), compare, speed)
+            print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
+            last = time.monotonic()
+            while True:
+                time.sleep(1.0 / _HZ)
+                now = time.monotonic()
+                if server.get_clients():
+                    replay.step(now - last)
+                last = now
+        except KeyboardInterrupt:
+            pass
+        finally:
+            stop_page(server)
+
+
+def recordings(given: list[Path]) -> list[Path]:
+    """Return the recordings among paths: themselves, or what folders contain, newest first.
+
+    Raises:
+        VmsPhError: there is none.
+    """
+    found: list[Path] = []
+    for path in given:
+        if not path.exists():
+            raise VmsPhError(f"there is no recording at {path}")
+        if not path.is_dir() or _is_recording(path):
+            found.append(path)
+            continue
+        inside = [each for each in path.iterdir() if _is_recording(each)]
+        inside += [each / "bag" for each in path.iterdir() if _is_recording(each / "bag")]
+        if not inside:
+            raise VmsPhError(
+                f"{path} contains no recording: accepted are rosbag2 folders and files of kind "
+                f"{', '.join(_SUFFIXES)}"
+            )
+        found += sorted(inside, key=lambda each: -each.stat().st_mtime)
+    return list(dict.fromkeys(found))
+
+
+def _is_recording(path: Path) -> bool:
+    if path.is_dir():
+        return (path / "metadata.yaml").is_file() or any(path.glob("*.mcap"))
+    return path.suffix.lower() in _SUFFIXES

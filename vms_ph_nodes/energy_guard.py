@@ -1,0 +1,270 @@
+"""Guards the energy that any controller gives to a robot: a node between their topics.
+
+It subscribes to the efforts of a controller on ``wanted/torque`` and ``wanted/wrench_base`` and
+publishes those that the robot may have on ``torque`` and ``wrench_base``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, Header
+from vms_ph.msg import EnergyCertificate
+from vms_ph.srv import ChangeBudget
+
+from vms_ph_controllers import Status
+from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings, Guarded
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
+
+from .messages.base_motion import from_odometry
+from .messages.certificates import to_certificate
+from .messages.conversions import (
+    NANOSECONDS,
+    by_name,
+    from_joint_state,
+    from_stamp,
+    from_wrench_base,
+    to_wrench_base,
+)
+from .messages.frames import inertial_frame, with_prefix
+from .messages.pairing import StampPairing
+from .messages.stamp_gate import StampGate
+from .node.health import OK, WARN, Health
+from .node.input_diagnostics import InputDiagnostics
+from .node.parameters import declare, declare_gains
+from .node.process import run
+from .robot.robot_parameters import RobotParameters
+
+
+class _Adjustable:
+    """The settings of a guard under the name that gains have."""
+
+    def __init__(self, guard: EnergyGuard) -> None:
+        self._guard = guard
+
+    @property
+    def gains(self) -> EnergyGuardSettings:
+        return self._guard.settings
+
+    @gains.setter
+    def gains(self, settings: EnergyGuardSettings) -> None:
+        self._guard.settings = settings
+
+
+class EnergyGuardNode(Node):
+    """Passes efforts on while energy allows; docs/energy-guard.md describes it."""
+
+    PARAMETERS = "energy_guard"
+
+    def __init__(self) -> None:
+        super().__init__("energy_guard")
+        robot = RobotParameters(self)
+        self._delay: int = declare(self, "delay")
+        self._carries: bool = declare(self, "effort_carries_weight")
+        self._actuated: bool = declare(self, "base_actuated")
+        self._command_timeout: float = declare(self, "command_timeout")
+        self._state_timeout: float = declare(self, "state_timeout")
+        self._state_age: float = declare(self, "state_age")
+        self._period = NANOSECONDS / float(declare(self, "publish_rate"))
+        self._prefix: str = declare(self, "frame_prefix")
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._guard: EnergyGuard | None = None
+        self._state: tuple[int, Array, Array] | None = None
+        self._torque: tuple[int, Array] | None = None
+        self._wrench: tuple[int, Array] | None = None
+        self._last, self._seen, self._published = 0, 0, 0.0
+        self._health = Health(self, input_name="joint states")
+        self._input_diagnostics = InputDiagnostics(self)
+        self._health.report(WARN, "no joint states received yet")
+        robot.when_known(self._watch)
+
+    def destroy_node(self) -> None:
+        """Log the certificate, announce the shutdown to the other nodes, then end."""
+        if self._guard is not None and self._state is not None:
+            for line in self._guard.certificate().lines():
+                self.get_logger().info(line)
+        self._health.announce_shutdown()
+        super().destroy_node()
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model = model
+        self._health.declare_robot(model)
+        self._root = LinkTree(model.tree).root
+        self._guard = EnergyGuard(
+            model,
+            delay=self._delay,
+            effort_carries_weight=self._carries,
+            base_actuated=self._actuated,
+        )
+        declare_gains(self, _Adjustable(self._guard))
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", latched)
+        self._efforts = self.create_publisher(JointState, "torque", 10)
+        self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
+        self._pairing = StampPairing(("odometry",), self._on_state)
+        if model.b:
+            self._wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
+            self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
+            self._pairing.expect({"odometry"})
+            self.create_subscription(
+                Odometry,
+                "odom",
+                self._gated("odometry", partial(self._pairing.accompany, "odometry")),
+                qos_profile_sensor_data,
+            )
+        self.create_subscription(
+            JointState,
+            "joint_states",
+            self._gated("joint state", self._pairing.lead),
+            qos_profile_sensor_data,
+        )
+        self.create_subscription(Float64, "~/budget", self._on_budget, 10)
+        self.create_service(ChangeBudget, "~/change_budget", self._on_change)
+        self.create_timer(0.25 * self._state_timeout, self._on_silence, clock=self._steady)
+
+    def _gated(self, what: str, use: Callable[[int, Any], None]) -> Callable[[Any], None]:
+        gate = StampGate(self._state_age)
+
+        def receive(message: Any) -> None:
+            stamp = from_stamp(message.header.stamp)
+            problem = gate.problem(stamp, self.get_clock().now().nanoseconds)
+            if problem:
+                self._input_diagnostics.report(f"the {what} {problem}")
+            else:
+                use(stamp, message)
+
+        return receive
+
+    def _on_torque(self, message: JointState) -> None:
+        try:
+            torque = by_name(self._model, list(message.name), np.array(message.effort), "torque")
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        self._torque = self._now(), torque
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            self._wrench = self._now(), from_wrench_base(self._model, message.wrench)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+
+    def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
+        model, guard = self._model, self._guard
+        if guard is None or (model.b and odometry is None):
+            return
+        try:
+            base = None if odometry is None else from_odometry(model, odometry)
+            q, v, _ = from_joint_state(model, message, base=base)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        stamp = from_stamp(message.header.stamp)
+        if self._state is None:
+            guard.engage(q, v)
+        passed = (stamp - self._last) / NANOSECONDS if self._state is not None else 0.0
+        self._last, self._seen = stamp, self._now()
+        self._state = stamp, q, v
+        # After a gap or a reset of the clock the time is not known; the guard then holds.
+        self._send(guard.update(q, v, self._wanted(), passed), message.header.stamp)
+        self._health.tick()
+
+    def _wanted(self) -> Array:
+        """Return the last effort (nv,) of the controller; not a number if there is none in time."""
+        b, now = self._model.b, self._now()
+        effort = np.full(self._model.nv, np.nan)
+        limit = self._command_timeout * NANOSECONDS
+        if self._torque is not None and now - self._torque[0] <= limit:
+            effort[b:] = self._torque[1]
+        if b and not self._actuated:
+            effort[:b] = 0.0
+        elif b and self._wrench is not None and now - self._wrench[0] <= limit:
+            effort[:b] = self._wrench[1]
+        return effort
+
+    def _on_silence(self) -> None:
+        """Send the safe output when no state arrives; the last effort must not keep acting."""
+        silent = (self._now() - self._seen) / NANOSECONDS
+        if self._guard is None or self._state is None or silent < 0.75 * self._state_timeout:
+            return
+        held = self._guard.hold(f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout)
+        self._send(held, self.get_clock().now().to_msg())
+
+    def _send(self, sent: Guarded, stamp: Time) -> None:
+        model, b = self._model, self._model.b
+        header = Header(stamp=stamp)
+        torque = sent.effort[b:].tolist()
+        self._efforts.publish(
+            JointState(header=header, name=list(model.joint_names), effort=torque)
+        )
+        if b:
+            acting = Header(stamp=stamp, frame_id=with_prefix(self._prefix, self._root))
+            self._wrenches.publish(to_wrench_base(acting, sent.effort[:b]))
+        if self._now() - self._published < self._period:
+            return
+        self._published = self._now()
+        assert self._guard is not None
+        certificate = self._guard.certificate()
+        frame = with_prefix(self._prefix, inertial_frame(model, self._root))
+        self._certificates.publish(
+            to_certificate(Header(stamp=stamp, frame_id=frame), certificate, sent)
+        )
+        self._health.report(
+            WARN if sent.status is Status.HOLDING or certificate.verdict != "kept" else OK,
+            sent.reason or "efforts pass unchanged",
+            {
+                "tank level (J)": f"{sent.level:.3e}",
+                "budget (J)": f"{certificate.budget:.3e}",
+                "largest energy given (J)": f"{certificate.largest_given:.3e}",
+                "verdict": certificate.verdict,
+            },
+        )
+
+    def _on_budget(self, message: Float64) -> None:
+        if not np.isfinite(message.data):
+            self._input_diagnostics.report("a change of the budget must be finite, J")
+            return
+        self._change(float(message.data))
+
+    def _on_change(
+        self, request: ChangeBudget.Request, response: ChangeBudget.Response
+    ) -> ChangeBudget.Response:
+        assert self._guard is not None
+        response.level = self._guard.level
+        if not np.isfinite(request.energy) or request.freezing > ChangeBudget.Request.THAW:
+            response.message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW"
+            return response
+        if request.freezing != ChangeBudget.Request.KEEP:
+            frozen = request.freezing == ChangeBudget.Request.FREEZE
+            self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, frozen)])
+        changed = self._change(float(request.energy))
+        response.success = True
+        response.message = f"changed by {changed:.6g} J; the level is {self._guard.level:.6g} J"
+        return response
+
+    def _change(self, energy: float) -> float:
+        assert self._guard is not None
+        return self._guard.refill(energy) if energy >= 0.0 else -self._guard.drain(-energy)
+
+    def _now(self) -> int:
+        return int(self._steady.now().nanoseconds)
+
+
+def main() -> None:
+    """Run the node."""
+    run(EnergyGuardNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Conversion of what is identified live to a message."""
+
+import math
+
+from std_msgs.msg import Header
+from vms_ph.msg import Identification
+
+from vms_ph_dynamics.energy.identification.live import LiveResult
+
+_SCALARS = {
+    "payload_mass": "payload_mass",
+    "payload_centre_x": "payload_centre_x",
+    "payload_centre_y": "payload_centre_y",
+    "payload_centre_z": "payload_centre_z",
+    "timing.effort_lag": "effort_lag",
+}
+_TERMS = ("viscous", "coulomb", "offset")
+
+
+def to_identification(
+    header: Header, joints: tuple[str, ...], result: LiveResult
+) -> Identification:
+    """Return the message of a result, with NaN for what is not excited.
+
+    Args:
+        header: stamp of the last state that was used, and frame of the load.
+        joints: names of the joints of the model.
+        result: what is believed.
+    """
+    found = {p.name: p for p in result.parameters}
+    numbers: dict[str, object] = {}
+    for name, field in _SCALARS.items():
+        # Commanded efforts that are held have no lag.
+        p = found.get(name)
+        numbers[field] = _number(p.value if p else None)
+        numbers[f"{field}_low"] = _number(p.low if p else None)
+        numbers[f"{field}_high"] = _number(p.high if p else None)
+    for term in _TERMS:
+        of = [found[f"friction.{joint}.{term}"] for joint in joints]
+        numbers[term] = [_number(p.value) for p in of]
+        numbers[f"{term}_low"] = [_number(p.low) for p in of]
+        numbers[f"{term}_high"] = [_number(p.high) for p in of]
+    at, what = result.changed or (math.nan, "")
+    return Identification(
+        header=header,
+        joint_names=list(joints),
+        not_excited=[p.name for p in result.parameters if p.value is None],
+        motion=result.remembered,
+        residual=result.residual,
+        changed=what,
+        changed_at=at,
+        **numbers,
+    )
+
+
+def diagnostic_values(disabled: str, result: tuple[int, LiveResult] | None) -> dict[str, str]:
+    """Return what a node says of its identification on /diagnostics, by name."""
+    if disabled:
+        return {"identification": disabled}
+    if result is None:
+        return {"identification": "not enough motion yet"}
+    found = result[1]
+    mass = found["payload_mass"]
+    values = {"load (kg)": "not excited"}
+    if mass.value is not None:
+        values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
+    silent = [p.name for p in found.parameters if p.value is None]
+    values["identified"] = f"{len(found.parameters) - len(silent)} of {len(found.parameters)}"
+    if found.changed is not None:
+        values["last change"] = found.changed[1]
+    return values
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

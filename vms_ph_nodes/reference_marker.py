@@ -1,0 +1,165 @@
+"""An interactive marker of RViz that moves the reference of the controller.
+
+It needs the ROS package interactive_markers, which RViz brings with it.
+"""
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
+from rclpy.node import Node
+from std_msgs.msg import ColorRGBA, Header
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.robot.links import LinkTree
+
+from .messages.conversions import from_stamp
+from .messages.frames import inertial_frame, with_prefix
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.robot_parameters import RobotParameters
+from .views.shapes import reach
+
+_NAME = "reference"
+
+# Quaternions (w, x, y, z) that turn the x axis of a control into each axis of the marker.
+_HALF = 0.5**0.5
+_AXES = {
+    "x": (_HALF, _HALF, 0.0, 0.0),
+    "y": (_HALF, 0.0, 0.0, _HALF),
+    "z": (_HALF, 0.0, _HALF, 0.0),
+}
+
+
+class ReferenceMarker(Node):
+    """Serves vms_ph/reference and publishes <controller>/reference_pose where it is dragged.
+
+    On a fixed base the reference is that of the end effector, on a moving one that of the base; on
+    a planar base it moves in the plane. The marker begins at the robot, and again after a reset.
+    """
+
+    PARAMETERS = "reference_marker"
+
+    def __init__(self) -> None:
+        """Create the node.
+
+        Raises:
+            VmsPhError: the package interactive_markers is missing.
+        """
+        super().__init__("reference_marker")
+        try:
+            library = importlib.import_module("interactive_markers")
+            self._kinds = importlib.import_module("visualization_msgs.msg")
+        except ImportError as error:
+            raise VmsPhError(
+                "reference_marker needs the ROS package interactive_markers, which a ROS 2 with "
+                f"RViz has: {error}"
+            ) from None
+        robot = RobotParameters(self)
+        self._prefix: str = declare(self, "frame_prefix")
+        controller: str = declare(self, "controller")
+        self._server = library.InteractiveMarkerServer(self, "vms_ph/reference")
+        self._publisher = self.create_publisher(PoseStamped, f"{controller}/reference_pose", 10)
+        self._last = -1
+        self._health = Health(self, input_name="joint states")
+        self._health.report(WARN, "no joint states received yet")
+        robot.when_known(self._watch)
+
+    def destroy_node(self) -> None:
+        """Announce the shutdown to the other nodes, then end."""
+        self._health.announce_shutdown()
+        super().destroy_node()
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model, self._root = model, LinkTree(model.tree).root
+        self._frame = with_prefix(self._prefix, inertial_frame(model, self._root))
+        self._health.declare_robot(model)
+        self._listener = MotionListener(
+            self, model, self._place, lambda why: self._health.report(WARN, why)
+        )
+
+    def _place(self, motion: RobotMotion) -> None:
+        """Put the marker where the robot is, at the first state and after a jump back in time."""
+        stamp, last = from_stamp(motion.stamp), self._last
+        self._last = stamp
+        self._health.report(OK, "running")
+        self._health.tick()
+        if 0 <= last <= stamp:
+            return
+        model = self._model
+        frame = self._root if model.b else model.end_effector
+        self._server.insert(
+            self._marker(motion.d.placement(frame)), feedback_callback=self._on_feedback
+        )
+        self._server.applyChanges()
+
+    def _marker(self, pose: Array) -> Any:
+        kinds, size = self._kinds, 0.3 * reach(self._model)
+        what = "base" if self._model.b else self._model.end_effector
+        x, y, z, w = pin.Quaternion(pose[:3, :3]).coeffs().tolist()
+        marker = kinds.InteractiveMarker(
+            header=Header(frame_id=self._frame),
+            pose=Pose(
+                position=Point(**dict(zip("xyz", pose[:3, 3].tolist(), strict=True))),
+                orientation=Quaternion(x=x, y=y, z=z, w=w),
+            ),
+            name=_NAME,
+            description=f"reference of {what}",
+            scale=size,
+        )
+        marker.controls = [self._ball(size), *self._controls()]
+        return marker
+
+    def _ball(self, size: float) -> Any:
+        """Return the control that is seen, and moves nothing."""
+        kinds = self._kinds
+        ball = kinds.Marker(type=kinds.Marker.SPHERE, color=ColorRGBA(r=0.1, g=0.6, b=0.9, a=0.6))
+        ball.scale.x = ball.scale.y = ball.scale.z = 0.15 * size
+        return kinds.InteractiveMarkerControl(always_visible=True, markers=[ball])
+
+    def _controls(self) -> list[Any]:
+        control = self._kinds.InteractiveMarkerControl
+        planar = self._model.base == "planar"
+        made = []
+        for axis, (w, x, y, z) in _AXES.items():
+            turn = Quaternion(w=w, x=x, y=y, z=z)
+            if not planar or axis != "z":
+                made.append(
+                    control(
+                        name=f"move {axis}",
+                        orientation=turn,
+                        interaction_mode=control.MOVE_AXIS,
+                    )
+                )
+            if not planar or axis == "z":
+                made.append(
+                    control(
+                        name=f"turn {axis}",
+                        orientation=turn,
+                        interaction_mode=control.ROTATE_AXIS,
+                    )
+                )
+        return made
+
+    def _on_feedback(self, feedback: Any) -> None:
+        if feedback.event_type != type(feedback).POSE_UPDATE:
+            return
+        p = feedback.pose.position
+        if np.isfinite([p.x, p.y, p.z]).all():
+            header = Header(stamp=self.get_clock().now().to_msg(), frame_id=self._frame)
+            self._publisher.publish(PoseStamped(header=header, pose=feedback.pose))
+
+
+def main() -> None:
+    """Run the node."""
+    run(ReferenceMarker)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""What takes the steps of a simulated robot: this project, or MuJoCo in a scene."""
+
+from typing import Any
+
+from rclpy.node import Node
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.simulation import Control, Simulation
+from vms_ph_dynamics.structure import StandardForm
+from vms_ph_io import scenes
+from vms_ph_io.scenes import SceneFile
+
+from ..node.parameters import declare
+from .robot_parameters import RobotParameters
+
+
+class Engine:
+    """The engine and the scene of a simulator, as its parameters say.
+
+    Attributes:
+        scene: the scene, or None.
+    """
+
+    def __init__(self, node: Node, robot: RobotParameters) -> None:
+        """Declare the parameters.
+
+        Raises:
+            OptionError: a scene for an engine without contacts, or there is no such scene.
+            ModelError: the file of the scene is not valid.
+        """
+        scheme: str = declare(node, "scheme")
+        self._scheme = None if scheme == "auto" else scheme
+        self._native: bool | None = None if declare(node, "native") else False
+        self._friction: bool = declare(node, "joint_friction")
+        self._stops: bool = declare(node, "joint_stops")
+        self._is_mujoco: bool = declare(node, "engine") == "mujoco"
+        name: str = declare(node, "scene")
+        if name and not self._is_mujoco:
+            raise OptionError(
+                f"the scene '{name}' has contacts, which the engine vms_ph does not simulate; set "
+                "engine:=mujoco"
+            )
+        if self._is_mujoco and self._scheme is not None:
+            # MuJoCo has its own; a file of parameters for both engines may name one.
+            node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
+        self.scene: SceneFile | None = scenes.load(name) if name else None
+        self._robot = robot
+
+    def initial_configuration(self, model: VMSModel, description: str) -> Array:
+        """Return the configuration in which the simulation begins, (nq,).
+
+        That of the scene's task where it is for this robot and none is set.
+        """
+        self._model, self._description = model, description
+        settings, task = self._robot.settings, self.scene and self.scene.task
+        if task is None or task.robot != settings.robot or settings.initial_positions:
+            return self._robot.initial_configuration(model)
+        words = (f"{name}={value!r}" for name, value in task.initial_positions.items())
+        posed = settings.updated({"initial_positions": " ".join(words)})
+        return posed.initial_configuration(model, description)
+
+    def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
+        """Return the simulation.
+
+        Raises:
+            MissingExtraError: the engine is not installed.
+            ModelError: it does not cover the robot.
+        """
+        if not self._is_mujoco:
+            form = StandardForm(self._model)
+            return Simulation(
+                form, home, step, control, self._friction, self._scheme, self._native, self._stops
+            )
+        # Imported here: only this engine needs MuJoCo.
+        from vms_ph_dynamics.contact import MujocoSimulation
+        from vms_ph_io.robot_shapes import robot_shapes
+
+        return MujocoSimulation(
+            self._model,
+            home,
+            step,
+            control,
+            self._friction,
+            None if self.scene is None else self.scene.scene,
+            robot_shapes(self._model, self._description) if self.scene else (),
+            self._stops,
+        )
+
+    def values(self, simulation: Any) -> dict[str, object]:
+        """Return what the diagnostics report about the engine."""
+        if not self._is_mujoco:
+            return {}
+        return {"energy from the error of MuJoCo's steps (J)": f"{simulation.unaccounted():.3e}"}

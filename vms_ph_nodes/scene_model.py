@@ -1,0 +1,62 @@
+"""Writes the MJCF of a robot in a scene and prints its path, for launch files.
+
+The file has a motor at every joint, as the MuJoCo hardware of ros2_control expects:
+``ros2 run vms_ph scene_model panda --scene wall``.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import scenes
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.robot_shapes import robot_shapes
+
+
+def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
+    """Return the MJCF of a robot, at the start of the task of its scene.
+
+    Args:
+        robot: name of a bundled robot, or the path of a description.
+        scene: name of a scene, or the path of its file; empty for none.
+        step: of MuJoCo, s.
+
+    Raises:
+        VmsPhError: no such robot or scene, or MuJoCo is missing or cannot represent it.
+    """
+    from vms_ph_dynamics.contact import Scene
+    from vms_ph_dynamics.contact.mjcf_text import mjcf_text
+
+    file = scenes.load(scene) if scene else None
+    settings = RobotSettings(robot)
+    if file is not None and file.task is not None and file.task.robot == robot:
+        words = (f"{name}={value!r}" for name, value in file.task.initial_positions.items())
+        settings = settings.updated({"initial_positions": " ".join(words)})
+    description = settings.description()
+    model = settings.model(description)
+    home = settings.initial_configuration(model, description)
+    around = Scene() if file is None else file.scene
+    shapes = robot_shapes(model, description) if file is not None else []
+    return mjcf_text(model, home, step, around, shapes=shapes)
+
+
+def main() -> None:
+    """Write the file into a new folder for temporary files, and print its path."""
+    parser = argparse.ArgumentParser(description="Write the MJCF of a robot in a scene.")
+    parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
+    parser.add_argument("--scene", default="", help="a scene of vms-ph scene --list, or its file")
+    parser.add_argument("--step", type=float, default=0.001, help="step of MuJoCo, s")
+    given = parser.parse_args()
+    try:
+        text = scene_model(given.robot, given.scene, given.step)
+    except VmsPhError as error:
+        sys.exit(f"scene_model: {error}")
+    path = Path(mkdtemp(prefix="vms_ph_")) / "scene.xml"
+    path.write_text(text)
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""The flow of energy through a robot and through its closed loop, between two moments.
+
+Powers are means: changes of energies over the time between the moments. They therefore add up
+exactly, as the energy balance does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from vms_ph.msg import ControllerState, Energy, Power
+
+from vms_ph_dynamics.structure import PORTS
+from vms_ph_io.energy_split import EnergySplit, parts_of_law, parts_of_robot
+
+from ..messages.conversions import NANOSECONDS, from_stamp
+
+# Dampings of a law, W.
+_DAMPINGS = ("damping_task", "damping_null", "damping_base", "damping_shape")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream of energy.
+
+    Attributes:
+        name: what it is.
+        power: W; into the robot or loop where it is a source, out of it otherwise.
+        energy: J: that has flowed so far, or that is stored.
+        kind: "port", "store", "loss" or "unaccounted".
+    """
+
+    name: str
+    power: float
+    energy: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Streams of energy; the powers of the sources add up to those of the others.
+
+    Attributes:
+        sources: of which energy comes.
+        sinks: where it goes.
+        seconds: length of the time of which the powers are means, s.
+    """
+
+    sources: tuple[Stream, ...]
+    sinks: tuple[Stream, ...]
+    seconds: float
+
+
+class RobotFlow:
+    """The flow through the power ports of the robot."""
+
+    def __init__(self) -> None:
+        self._before: tuple[int, dict[str, float]] | None = None
+
+    def between(self, power: Power, energy: Energy, split: EnergySplit, base: bool) -> Flow | None:
+        """Return the flow since the last call; None where none of time passed, or it began anew.
+
+        Args:
+            power: energy balance.
+            energy: of the same stamp.
+            split: of the kinetic energy.
+            base: whether the port of the base is one.
+        """
+        ports = {name: getattr(power, f"{name}_energy") for name in PORTS}
+        if not base:
+            del ports["wrench_base"]
+        ports.update(zip(power.tool_names, power.tool_energy, strict=False))
+        stores = parts_of_robot(partial(getattr, energy), split)
+        others = {"friction": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
+        now = from_stamp(power.header.stamp)
+        rates = self._rates(now, {**ports, **stores, **others})
+        if rates is None:
+            return None
+        seconds, rate = rates
+        # What is unaccounted for is stored, but was not supplied: a source.
+        return Flow(
+            (
+                *(Stream(name, rate(name), ports[name], "port") for name in ports),
+                Stream("unaccounted", rate("unaccounted"), power.unaccounted_energy, "unaccounted"),
+            ),
+            (
+                *(Stream(name, rate(name), stores[name], "store") for name in stores),
+                Stream("friction", rate("friction"), power.dissipated_energy, "loss"),
+            ),
+            seconds,
+        )
+
+    def _rates(
+        self, now: int, energies: dict[str, float]
+    ) -> tuple[float, Callable[[str], float]] | None:
+        before, self._before = self._before, (now, energies)
+        if before is None or now <= before[0] or before[1].keys() != energies.keys():
+            return None
+        seconds = (now - before[0]) / NANOSECONDS
+        return seconds, lambda name: (energies[name] - before[1][name]) / seconds
+
+
+class LoopFlow:
+    """The flow through the closed loop: its energy is the storage function that the law shapes."""
+
+    def __init__(self) -> None:
+        self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
+        self._pushes = 0.0
+        self._last: ControllerState | None = None
+        self._before: tuple[int, dict[str, float]] | None = None
+
+    def add(self, message: ControllerState) -> None:
+        """Integrate the powers of a record, by the trapezoidal rule."""
+        last, self._last = self._last, message
+        if last is None:
+            return
+        seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NANOSECONDS
+        if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
+            self._before = None
+            return
+        for each in (last, message):
+            self._works["reference"] += 0.5 * seconds * each.reference_power
+            self._works["damping"] += 0.5 * seconds * sum(getattr(each, x) for x in _DAMPINGS)
+
+    def pushed(self, power: Power) -> None:
+        """Take into account what the end effector and the tools have supplied."""
+        self._pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
+
+    def between(self, split: EnergySplit) -> Flow | None:
+        """Return the flow since the last call; None where no time passed, or it began anew."""
+        message = self._last
+        if message is None:
+            return None
+        value_of: Callable[[str], Any] = partial(getattr, message)
+        stores = parts_of_law(value_of, split)
+        tank = {"tank": message.tank_level} if message.tank_level else {}
+        now, energies = from_stamp(message.header.stamp), {**stores, **tank, **self._works}
+        energies["pushes"] = self._pushes
+        before, self._before = self._before, (now, energies)
+        if before is None or now <= before[0] or before[1].keys() != energies.keys():
+            return None
+        seconds = (now - before[0]) / NANOSECONDS
+
+        def stream(name: str, kind: str, sign: float = 1.0) -> Stream:
+            rate = (energies[name] - before[1][name]) / seconds
+            return Stream(name, sign * rate, energies[name], kind)
+
+        sinks = [
+            *(stream(name, "store") for name in stores),
+            stream("damping", "loss"),
+        ]
+        sources = [
+            stream("pushes", "port"),
+            stream("reference", "port"),
+            *(stream(name, "store", -1.0) for name in tank),
+        ]
+        # Friction, gravity that is not compensated exactly, sampling and clipping.
+        rest = sum(each.power for each in sinks) - sum(each.power for each in sources)
+        sources.append(Stream("rest", rest, float("nan"), "unaccounted"))
+        return Flow(tuple(sources), tuple(sinks), seconds)

@@ -1,0 +1,166 @@
+"""The top of the page: whether energy is conserved, and where it goes; how the nodes are."""
+
+from html import escape
+from typing import Any
+
+import viser
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from vms_ph.msg import ControllerState, Energy, Power
+
+from vms_ph_dynamics.structure import PORTS
+from vms_ph_io.energy_split import LawSplit
+
+from ..node.health import node_name
+from .energy_flow import LoopFlow, RobotFlow
+from .sankey import Sankey, quantity
+
+# Shares of the energy that was moved, above which what is unaccounted for is pointed out.
+_SMALL, _LARGE = 1e-3, 5e-2
+
+_NOTHING = 1e-12  # J
+
+_GOOD, _FAIR, _BAD = "#007a53", "#b86200", "#c62f26"
+_STATUS = {
+    ControllerState.OK: "in control",
+    ControllerState.SATURATED: "at a limit",
+    ControllerState.HOLDING: "holds the robot",
+    ControllerState.DEGRADED: "degraded",
+}
+
+
+class Overview:
+    """Verdict, status line and flow of energy; they are drawn a few times a second."""
+
+    def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
+        """Add them to the page; ``law`` tells how the kinetic energy is divided."""
+        gui = server.gui
+        self._law = law
+        self._verdict = gui.add_html(_badge("waiting for the robot description …", "#666666"))
+        self._status = gui.add_html("")
+        self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
+        self._picture = gui.add_html("")
+        self._robot, self._loop = RobotFlow(), LoopFlow()
+        self._sankeys = {"robot": Sankey(), "closed loop": Sankey()}
+        self._energy: Energy | None = None
+        self._pair: tuple[Power, Energy] | None = None
+        self._control: ControllerState | None = None
+        self._nodes: dict[str, DiagnosticStatus] = {}
+
+    def on_energy(self, message: Energy) -> None:
+        """Take the energies of the robot into account."""
+        self._energy = message
+
+    def on_power(self, message: Power) -> None:
+        """Take the energy balance into account."""
+        energy = self._energy
+        if energy is not None and energy.header.stamp == message.header.stamp:
+            self._pair = message, energy
+        self._loop.pushed(message)
+
+    def on_control(self, message: ControllerState) -> None:
+        """Take the record of the law into account."""
+        self._control = message
+        self._loop.add(message)
+
+    def on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Take the status of nodes into account."""
+        for status in message.status:
+            name = node_name(status)
+            if name and (name in self._nodes or len(self._nodes) < 50):
+                self._nodes[name] = status
+
+    def draw(self, disagreement: str = "") -> None:
+        """Send what has changed to the page.
+
+        Args:
+            disagreement: why nothing that is shown can be right; empty otherwise.
+        """
+        self._status.content = status_line(self._control, self._nodes)
+        if disagreement:
+            self._verdict.content = _badge(disagreement, _BAD)
+        if self._pair is None:
+            return
+        power, energy = self._pair
+        if not disagreement:
+            self._verdict.content = verdict(power)
+        flows: dict[str, Any] = {
+            "robot": self._robot.between(power, energy, self._law.split, self._law.moving),
+            "closed loop": self._loop.between(self._law.split),
+        }
+        flow = flows[self._of.value]
+        if flow is not None:
+            self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
+
+
+def verdict(power: Power) -> str:
+    """Return as HTML whether energy is conserved, by the energy balance of a message."""
+    energies = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
+    moved = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
+    supplied = sum(energies)
+    title = (
+        "stored = supplied − dissipated + unaccounted, since the start or the last reset; "
+        f"residual {quantity(power.residual, 'W')}"
+    )
+    sums = (
+        f"{quantity(power.stored, 'J')} stored = {quantity(supplied, 'J')} supplied "
+        f"− {quantity(power.dissipated_energy, 'J')} dissipated; "
+        f"<b>{quantity(power.unaccounted_energy, 'J')} unaccounted</b>"
+        + share_of(power.unaccounted_energy, moved)
+        + ("" if power.exact_energies else ", from samples")
+    )
+    badge = conservation(power.unaccounted_energy, moved)
+    return f'{badge}<div title="{title}" style="{_SMALL_TEXT}">{sums}</div>'
+
+
+def conservation(unaccounted: float, moved: float) -> str:
+    """Return as HTML whether energy is conserved.
+
+    Args:
+        unaccounted: J.
+        moved: energy that was moved, J.
+    """
+    if not moved > _NOTHING:
+        return _badge("Energy is conserved: nothing has moved yet", _GOOD)
+    share = abs(unaccounted) / moved
+    if share <= _SMALL:
+        return _badge("Energy is conserved", _GOOD)
+    if share <= _LARGE:
+        return _badge("Energy is nearly conserved", _FAIR)
+    return _badge("Energy is not accounted for", _BAD)
+
+
+def share_of(unaccounted: float, moved: float) -> str:
+    """Return the share of the energy that was moved (J) in words; empty where nothing has."""
+    return f" ({abs(unaccounted) / moved:.0e} of what moved)" if moved > _NOTHING else ""
+
+
+def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStatus]) -> str:
+    """Return as HTML how law and nodes are, in words."""
+    said = []
+    if control is not None:
+        word = _STATUS.get(control.status, f"status {control.status}")
+        why = f" ({escape(control.reason)})" if control.reason else ""
+        said.append(f"<b>controller</b> {word}{why}")
+        said.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
+        if control.tank_level:
+            said.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
+    bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
+    good = len(nodes) - len(bad)
+    line = " · ".join(said)
+    if nodes and not bad:
+        line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
+    for name, status in sorted(bad.items()):
+        colour = _FAIR if status.level == DiagnosticStatus.WARN else _BAD
+        text = escape(status.message)
+        line += f'<br><span style="color:{colour}"><b>{escape(name)}</b>: {text}</span>'
+    return f'<div style="{_SMALL_TEXT}">{line}</div>'
+
+
+_SMALL_TEXT = "font:12px/1.45 sans-serif;padding:0 12px"
+
+
+def _badge(text: str, colour: str) -> str:
+    return (
+        f'<div style="margin:6px 12px 4px;padding:3px 10px;border-radius:4px;background:{colour};'
+        f'color:#fff;font:600 14px sans-serif">{escape(text)}</div>'
+    )

@@ -1,0 +1,128 @@
+"""A recorded run as the page shows it: poses, energy balance and findings over time."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_io.audit import Audit
+
+from .energy_flow import Flow, Stream
+
+_WINDOW = 0.2  # s, of which the powers of a flow are means
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something of a run to look at.
+
+    Attributes:
+        time: when it begins, s.
+        text: what it is.
+    """
+
+    time: float
+    text: str
+
+
+class RecordedRun:
+    """A run and its audit.
+
+    Attributes:
+        path: of the recording.
+        audit: of the recording.
+        description: URDF of the robot.
+        findings: what the audit has found, in the order of time.
+    """
+
+    def __init__(self, path: Path, audit: Audit, description: str) -> None:
+        self.path, self.audit, self.description = path, audit, description
+        self.findings = _findings(audit)
+        ledger = audit.ledger
+        series = ledger.series
+        joints = np.asarray(series["supplied_by_joint"]).sum(axis=1)
+        ports = np.asarray(series["supplied_by_port"])
+        self._sources = {"torque": joints} | {
+            audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)
+        }
+        self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
+        drag = np.asarray(series["drag"]).sum(axis=1)
+        self._losses = {"friction": np.asarray(series["dissipated_by_joint"]).sum(axis=1)}
+        if drag.any():
+            self._losses["drag"] = drag
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last instant, s."""
+        return float(self._time[-1] - self._time[0])
+
+    @property
+    def _time(self) -> Array:
+        return np.asarray(self.audit.ledger.time)
+
+    def configuration(self, time: float) -> Array:
+        """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
+        at = time + self._time[0]
+        k = int(np.clip(np.searchsorted(self._time, at), 1, len(self._time) - 1))
+        k -= at - self._time[k - 1] < self._time[k] - at
+        return np.asarray(self.audit.q[k])
+
+    def flow(self, time: float) -> Flow:
+        """Return the flow of energy in the time before a time (s) since the first instant.
+
+        What the balance leaves is unaccounted for.
+        """
+        end = self._time[0] + max(time, _WINDOW)
+        span = np.array([end - _WINDOW, end])
+
+        def stream(name: str, series: Array, kind: str) -> Stream:
+            before, now = np.interp(span, self._time, series)
+            return Stream(name, float(now - before) / _WINDOW, float(now), kind)
+
+        sources = [stream(name, each, "port") for name, each in self._sources.items()]
+        sinks = [stream(name, each, "store") for name, each in self._stores.items()]
+        sinks += [stream(name, each, "loss") for name, each in self._losses.items()]
+        unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
+        sources.append(stream("unaccounted", unaccounted, "unaccounted"))
+        return Flow(tuple(sources), tuple(sinks), _WINDOW)
+
+    def energies(self, most: int) -> tuple[Array, dict[str, Array]]:
+        """Return the times since the first instant, and the energies since then by name, J.
+
+        Args:
+            most: largest number of instants.
+        """
+        index = np.linspace(0, len(self._time) - 1, min(most, len(self._time))).astype(int)
+        stored = sum(self._stores.values(), np.zeros(len(self._time)))
+        supplied = sum(self._sources.values(), np.zeros(len(self._time)))
+        lost = sum(self._losses.values(), np.zeros(len(self._time)))
+        curves = {
+            "stored": stored - stored[0],
+            "supplied": supplied,
+            "dissipated": lost,
+            "unaccounted": np.asarray(self.audit.ledger.series["unaccounted"]),
+        }
+        return self._time[index] - self._time[0], {k: v[index] for k, v in curves.items()}
+
+
+def _findings(audit: Audit) -> tuple[Finding, ...]:
+    begin = float(audit.ledger.time[0])
+    found = []
+    for each in audit.appearances:
+        where = next(iter(each.shares), "")
+        what = "appeared" if each.energy > 0.0 else "disappeared"
+        text = f"{abs(each.energy):.3g} J {what}" + (f" at {where}" if where else "")
+        found.append(Finding(max(each.begin - begin, 0.0), text))
+    for supply in audit.supplies:
+        if supply.violates:
+            text = f"{supply.name} has supplied {supply.net:.3g} J beyond what it had taken"
+            found.append(Finding(max(supply.time - begin, 0.0), text))
+    largest = audit.ledger
+    found.append(
+        Finding(
+            max(float(largest.largest_time) - begin, 0.0),
+            f"largest unaccounted energy, {largest.largest:.3g} J",
+        )
+    )
+    return tuple(sorted(found, key=lambda finding: finding.time))

@@ -1,0 +1,333 @@
+"""A page that replays recorded runs: a time line, a second run as a ghost, the audit's findings."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import viser
+import viser.uplot
+
+from vms_ph_dynamics import VmsPhError
+
+from .overview import conservation, share_of
+from .recorded_run import RecordedRun
+from .robot_scene import RobotScene
+from .sankey import Sankey, quantity
+from .strip import COLOURS
+from .viewpoint import Chase, viewpoint
+
+_GHOST = (213, 94, 0)
+_NONE = "none"
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
+_INSTANTS = 400  # of a plot
+_PICTURES_HZ = 5.0
+_PANEL = 400.0
+_TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"
+
+_NOW = viser.uplot.Series(label="now", stroke="#666666", width=1)
+
+Load = Callable[[Path], RecordedRun]
+"""Reads and audits a recording."""
+
+
+class Replay:
+    """Shows runs on a page; :meth:`step` is called periodically."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        runs: Iterable[Path],
+        load: Load,
+        uploads: Path,
+        compare: bool = False,
+        speed: str = "1",
+    ) -> None:
+        """Build the page, with the first of the runs.
+
+        Args:
+            server: of the page.
+            runs: recordings to choose from.
+            load: reads and audits one of them.
+            uploads: folder for recordings that are sent to the page.
+            compare: show the second of the runs as a ghost.
+            speed: of SPEEDS, in times of real time.
+        """
+        self._server, self._load, self._uploads = server, load, uploads
+        self._files = {_label(path): path for path in runs}
+        self._loaded: dict[Path, RecordedRun] = {}
+        self._run: RecordedRun | None = None
+        self._other: RecordedRun | None = None
+        self._scene: RobotScene | None = None
+        self._ghost: RobotScene | None = None
+        self._chase: Chase | None = None
+        self._sankey = Sankey()
+        self._time, self._drawn, self._pictured = 0.0, -1.0, 0.0
+        self._lock = threading.RLock()
+        self._world = server.scene.add_frame("/world", show_axes=False)
+        self._build()
+        self._speed.value = speed
+        server.on_client_connect(self._face)
+        self._open(next(iter(self._files), ""))
+        if compare:
+            self._compared.value = tuple(self._files)[1]
+
+    @property
+    def time(self) -> float:
+        """The time that is shown, s since the begin of the run."""
+        return self._time
+
+    def step(self, seconds: float) -> None:
+        """Show the run ``seconds`` later than before, if it is played; otherwise what is chosen."""
+        with self._lock:
+            run = self._run
+            if run is None:
+                return
+            if self._playing.value:
+                self._time += seconds * float(self._speed.value)
+                if self._time > run.duration:
+                    self._time = 0.0 if self._loop.value else run.duration
+                    self._playing.value = bool(self._loop.value)
+                self._slider.value = round(self._time, 2)
+            if self._time == self._drawn:
+                return
+            self._drawn = self._time
+            with self._server.atomic():
+                self._place()
+            now = time.monotonic()
+            if now - self._pictured >= 1.0 / _PICTURES_HZ or not self._playing.value:
+                self._pictured = now
+                self._mark()
+                self._picture.content = self._sankey.draw(run.flow(self._time), "robot")
+
+    def _build(self) -> None:
+        gui = self._server.gui
+        gui.configure_theme(show_logo=False, show_share_button=False)
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(_PANEL)
+        names = tuple(self._files)
+        self._head = gui.add_html("")
+        self._chosen = gui.add_dropdown("run", names or (_NONE,))
+        self._compared = gui.add_dropdown("compare with", (_NONE, *names))
+        self._playing = gui.add_checkbox("play", initial_value=False)
+        self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
+        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+        self._loop = gui.add_checkbox("loop", initial_value=True)
+        self._jump = gui.add_dropdown("jump to", (_NONE,))
+        self._picture = gui.add_html("")
+        self._plots = gui.add_folder("Energies over the run")
+        with gui.add_folder("Other recordings", expand_by_default=False):
+            dark = gui.add_checkbox("dark", initial_value=False)
+            upload = gui.add_upload_button("open a file (MCAP, SQLite, ROS 1 bag, CSV)")
+        self._drawings: list[Any] = []
+
+        @dark.on_update
+        def _(_: Any) -> None:
+            gui.configure_theme(dark_mode=dark.value, show_logo=False, show_share_button=False)
+
+        @self._chosen.on_update
+        def _(_: Any) -> None:
+            self._open(self._chosen.value)
+
+        @self._compared.on_update
+        def _(_: Any) -> None:
+            self._compare(self._compared.value)
+
+        @self._slider.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:  # moved by a user, not by the page
+                self._time = float(self._slider.value)
+
+        @self._jump.on_update
+        def _(_: Any) -> None:
+            self._leap(self._jump.value)
+
+        @upload.on_upload
+        def _(_: Any) -> None:
+            self._receive(upload.value.name, upload.value.content)
+
+    def _receive(self, name: str, content: bytes) -> None:
+        file = self._uploads / (Path(name).name or "recording")
+        file.write_bytes(content)
+        self._files[_label(file)] = file
+        names = tuple(self._files)
+        self._chosen.options, self._compared.options = names, (_NONE, *names)
+        self._chosen.value = _label(file)
+
+    def _leap(self, finding: str) -> None:
+        """Go to a finding, by its entry of the list."""
+        if finding != _NONE:
+            self._playing.value = False
+            self._go(float(finding.partition(" s: ")[0]))
+
+    def _go(self, seconds: float) -> None:
+        self._time = seconds
+        self._slider.value = round(seconds, 2)
+
+    def _read(self, name: str) -> RecordedRun | None:
+        """Return a run, or None after a message about why there is none."""
+        path = self._files.get(name)
+        if path is None:
+            self._say("<b>no run is chosen</b>")
+            return None
+        if path not in self._loaded:
+            self._say(f"reading and auditing <b>{escape(name)}</b> …")
+            try:
+                self._loaded[path] = self._load(path)
+            except VmsPhError as error:
+                self._say(f"<b>{escape(name)}</b> cannot be shown: {escape(str(error))}")
+                return None
+        return self._loaded[path]
+
+    def _open(self, name: str) -> None:
+        with self._lock:
+            run = self._read(name)
+            if run is None:
+                return
+            before, self._run, self._drawn = self._run, run, -1.0
+            model = run.audit.model
+            if self._scene is None or before is None or not _same_robot(before, run):
+                if self._scene is not None:
+                    self._scene.remove()
+                self._scene = RobotScene(self._server, model, run.description)
+                self._look(run)
+            self._slider.max = max(run.duration, 0.01)
+            self._go(0.0)
+            self._jump.options = (_NONE, *(f"{f.time:.2f} s: {f.text}" for f in run.findings))
+            self._server.gui.set_panel_label(f"vms_ph: {model.name}, recorded")
+            self._tell()
+            self._plot()
+
+    def _compare(self, name: str) -> None:
+        with self._lock:
+            if self._ghost is not None:
+                self._ghost.remove()
+                self._ghost = None
+            if self._run is None:
+                return  # the page says why there is none
+            self._other = None if name == _NONE else self._read(name)
+            if self._other is not None:
+                self._ghost = RobotScene(
+                    self._server, self._other.audit.model, self._other.description,
+                    "/world/ghost", _GHOST,
+                )  # fmt: skip
+            self._drawn = -1.0
+            if name == _NONE or self._other is not None:
+                self._tell()
+                self._plot()
+
+    def _place(self) -> None:
+        run, scene = self._run, self._scene
+        assert run is not None
+        assert scene is not None
+        q = run.configuration(self._time)
+        scene.configure(q)
+        if self._ghost is not None and self._other is not None:
+            self._ghost.configure(self._other.configuration(self._time))
+        if self._chase is not None and self._chase.step(scene.root_place(q)):
+            self._world.position = self._chase.shift
+
+    def _look(self, run: RecordedRun) -> None:
+        assert self._scene is not None
+        q = run.configuration(0.0)
+        view = viewpoint(run.audit.model, self._scene.box(q))
+        server = self._server
+        plane: Any = view.grid
+        server.scene.set_up_direction(view.up)
+        server.scene.add_grid(
+            "/world/floor", plane=plane, cell_size=view.cell, section_size=4 * view.cell,
+            position=view.floor, infinite_grid=True, fade_distance=24 * view.cell,
+        )  # fmt: skip
+        server.initial_camera.position, server.initial_camera.look_at = view.position, view.look_at
+        self._chase = Chase(self._scene.root_place(q), view)
+        self._world.position = self._chase.shift
+        for client in server.get_clients().values():
+            self._face(client)
+
+    def _face(self, client: Any) -> None:
+        camera = self._server.initial_camera
+        if self._chase is not None:
+            with client.atomic():
+                client.camera.up_direction = self._chase.up
+                client.camera.position = camera.position
+                client.camera.look_at = camera.look_at
+
+    def _say(self, html: str, badge: str = "") -> None:
+        self._head.content = f'{badge}<div style="{_TEXT}">{html}</div>'
+
+    def _tell(self) -> None:
+        """Say how the energy balance of the run ends."""
+        assert self._run is not None
+        lines, badge = [], ""
+        for run, what in ((self._run, "run"), (self._other, "ghost")):
+            if run is None:
+                continue
+            ledger = run.audit.ledger
+            gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
+            badge = badge or conservation(ledger.unaccounted, gross)
+            lines.append(
+                f"<b>{what}</b> {escape(_label(run.path))}, {run.duration:.1f} s: "
+                f"{quantity(ledger.stored, 'J')} stored = {quantity(ledger.supplied, 'J')} "
+                f"supplied − {quantity(ledger.dissipated, 'J')} dissipated; "
+                f"<b>{quantity(ledger.unaccounted, 'J')} unaccounted</b>"
+                + share_of(ledger.unaccounted, gross)
+            )
+        self._say("<br>".join(lines), badge)
+
+    def _plot(self) -> None:
+        """Draw the energies of the run, and of the ghost beside them."""
+        for drawing in self._drawings:
+            drawing.remove()
+        self._drawings.clear()
+        assert self._run is not None
+        time, curves = self._run.energies(_INSTANTS)
+        others: dict[str, Any] = {}
+        if self._other is not None:
+            theirs, energies = self._other.energies(_INSTANTS)
+            others = {name: np.interp(time, theirs, each) for name, each in energies.items()}
+        with self._plots:
+            for names in (("stored", "supplied", "dissipated"), ("unaccounted",)):
+                shown = {name: curves[name] for name in names}
+                shown |= {f"{name}, ghost": others[name] for name in names if name in others}
+                self._drawings.append(self._curves(time, shown))
+
+    def _mark(self) -> None:
+        """Draw where on the curves the time is that is shown."""
+        for drawing in self._drawings:
+            time, first, *others = drawing.data
+            # uPlot cannot have a gap here: the mark is a peak as high as the curves.
+            now = np.full(len(time), min(float(each.min()) for each in (first, *others[:-1])))
+            now[np.argmin(np.abs(time - self._time))] = max(
+                float(each.max()) for each in (first, *others[:-1])
+            )
+            drawing.data = (time, first, *others[:-1], now)
+
+    def _curves(self, time: Any, curves: dict[str, Any]) -> Any:
+        series = [
+            viser.uplot.Series(label=name, stroke=colour, width=2)
+            for name, colour in zip(curves, COLOURS, strict=False)
+        ]
+        labels = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
+        axes: tuple[Any, ...] = (
+            {"label": "time (s)", "size": 34, **labels},
+            {"label": "J", "size": 56, **labels},
+        )
+        return self._server.gui.add_uplot(
+            (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
+            (viser.uplot.Series(label="t"), *series, _NOW),
+            scales={"x": viser.uplot.Scale(time=False)},
+            axes=tuple(viser.uplot.Axis(**axis) for axis in axes),
+            legend=viser.uplot.Legend(show=True),
+            aspect=2.1,
+        )
+
+
+def _same_robot(a: RecordedRun, b: RecordedRun) -> bool:
+    return a.description == b.description and a.audit.model.base == b.audit.model.base
+
+
+def _label(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}" if path.parent.name else path.name
