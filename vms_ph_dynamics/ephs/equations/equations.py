@@ -82,7 +82,7 @@ class Equations:
         self._core = chosen(
             native,
             None,
-            lambda module: native_mechanism(self, module),
+            lambda module: native_mechanism(system, layout, theta_0, module),
             "numpy solves it, at a cost that grows with the cube of the number of bodies",
         )
 

@@ -6,15 +6,14 @@ system only if every component says by numbers what it is; then no function of t
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..components.component import description_of
+from ..systems import System
 from .elimination import reduce_rows
-
-if TYPE_CHECKING:
-    from .equations import Equations
+from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
@@ -25,8 +24,8 @@ class NotCovered(Exception):
     """A system with a part that the core does not know, which the message names."""
 
 
-def native_mechanism(equations: "Equations", module: ModuleType) -> Any:
-    """Return the ``vms_ph_native.Mechanism`` of a system.
+def native_mechanism(system: System, layout: Layout, theta_0: float, module: ModuleType) -> Any:
+    """Return the ``vms_ph_native.Mechanism`` of a flat system.
 
     Raises:
         ValueError: the core does not cover the system; the message says why.
@@ -34,7 +33,7 @@ def native_mechanism(equations: "Equations", module: ModuleType) -> Any:
     if not hasattr(module, "Mechanism"):
         raise ValueError("the C++ core is of earlier sources; ./vms native builds it")
     try:
-        parts = _Recognition(equations).parts()
+        parts = _Recognition(system, layout, theta_0).parts()
     except NotCovered as reason:
         raise ValueError(str(reason)) from None
     return module.Mechanism(**parts)
@@ -43,8 +42,8 @@ def native_mechanism(equations: "Equations", module: ModuleType) -> Any:
 class _Recognition:
     """Finds the parts; boxes are taken off a list, so that none is left unnoticed."""
 
-    def __init__(self, equations: "Equations") -> None:
-        self._equations, self._layout = equations, equations.layout
+    def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
+        self._system, self._layout, self._theta_0 = system, layout, theta_0
         self._known: dict[str, Mapping[str, Any]] = {}
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
@@ -89,7 +88,7 @@ class _Recognition:
             "size": layout.size,
             "stored": layout.stored,
             "total": layout.total,
-            "theta_0": self._equations.theta_0,
+            "theta_0": self._theta_0,
             "bodies": bodies,
             "joints": joints,
             "heats": heats,
@@ -104,7 +103,7 @@ class _Recognition:
 
     def _check_outer(self) -> None:
         names = {"momentum", "entropy"}
-        pattern = self._equations.system.pattern
+        pattern = self._system.pattern
         for name, port in pattern.outer.items():
             if port.kind == "power" and port.quantity.name not in names:
                 raise NotCovered(f"the outer port '{name}' is one of {port.quantity}")
