@@ -10,6 +10,7 @@
 #include <pinocchio/serialization/model.hpp>
 
 #include "bindings.hpp"
+#include "mechanism.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
@@ -61,4 +62,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_held_impedance(module);
   bind_integrators(module);
   bind_closed_loop(module);
+  bind_mechanism(module);
+  bind_pinocchio_rk4(module);
 }

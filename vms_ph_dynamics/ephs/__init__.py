@@ -6,7 +6,17 @@ Connections are checked when a pattern is constructed, physical laws when a syst
 """
 
 from . import multibody
-from .components import Component, Environment, Irreversible, Quadratic, Reversible, Storage
+from .components import (
+    Component,
+    Contact,
+    DryFriction,
+    Environment,
+    Irreversible,
+    Quadratic,
+    Reversible,
+    SetValued,
+    Storage,
+)
 from .equations import Equations, Rates, assemble
 from .errors import (
     InconsistentState,
@@ -24,6 +34,8 @@ from .systems import System, compose, flatten
 
 __all__ = [
     "Component",
+    "Contact",
+    "DryFriction",
     "Environment",
     "EphsStepper",
     "Equations",
@@ -38,6 +50,7 @@ __all__ = [
     "Quantity",
     "Rates",
     "Reversible",
+    "SetValued",
     "Simulation",
     "SimulationError",
     "SingularConstraint",

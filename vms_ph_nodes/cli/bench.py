@@ -166,6 +166,7 @@ def _document(
         "base": base,
         "reference": chosen.reference,
         "note": chosen.note() if chosen.note else "",
+        "summary": chosen.summary(timings) if chosen.summary else "",
         "versions": _versions(chosen),
         "cases": cases,
     }
@@ -216,6 +217,8 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
         those = ", ".join(t.case.name for t in timings if t.case.reference == own)
         to += f", of {those} to {own}"
     console.print(f"ratios to {to}; {machine}", highlight=False)
+    if chosen.summary and (summary := chosen.summary(timings)):
+        console.print(summary, highlight=False, markup=False)
     if chosen.note and (note := chosen.note()):
         console.print(note, highlight=False, markup=False)
 

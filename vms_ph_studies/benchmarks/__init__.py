@@ -23,6 +23,7 @@ class Benchmark:
         note: returns what is missing and how to install it, or an empty string.
         run: measurement for robot, base and seconds, instead of cases.
         ratios: what the ratios are to, where cases have several references.
+        summary: returns a line that follows from the timings, as a fit, or None.
         versions: returns versions besides those of Python and libraries, or None.
     """
 
@@ -37,6 +38,7 @@ class Benchmark:
     run: Callable[[str, str, float], list[Timing]] | None = None
     versions: Callable[[], dict[str, str]] | None = None
     ratios: str = ""
+    summary: Callable[[list[Timing]], str] | None = None
 
 
 # In the order in which they are listed; each module has a BENCHMARK.

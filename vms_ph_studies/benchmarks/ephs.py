@@ -3,29 +3,19 @@
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.ephs import Simulation, System, assemble
+from vms_ph_dynamics.ephs import Simulation, assemble
 from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.ephs.examples import TwoBodies
 from vms_ph_io import robots
 
 from . import Benchmark
+from .ephs_tree import cases as tree_cases
+from .ephs_tree import chain, growth
 from .timing import Case
 
 _STEP = 1e-3
 _CHAIN = 60
 _MINIMAL = "pendulum in minimal coordinates, step of RK4 on pinocchio aba"
-
-
-def chain(links: int) -> System:
-    """Return a chain of equal bodies with revolute joints and friction, attached to the ground."""
-    up, down = np.eye(4), np.eye(4)
-    up[2, 3], down[2, 3] = 0.1, -0.1
-    link = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
-    joint = mb.joint(mb.Revolute(), down, up, friction=0.01)
-    bodies = {f"b{k}": link for k in range(links)}
-    names = [mb.GROUND, *bodies]
-    joints = {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(links)}
-    return mb.mechanism(bodies, joints)
 
 
 def _cases(robot: str, base: str) -> list[Case]:
@@ -54,6 +44,7 @@ def _cases(robot: str, base: str) -> list[Case]:
             lambda: assemble(chain(_CHAIN)),
             seconds=10.0,
         ),
+        *tree_cases(robot, base),
     ]
 
 
@@ -89,4 +80,5 @@ BENCHMARK = Benchmark(
     reference=_MINIMAL,
     cases=_cases,
     base="fixed",
+    summary=growth,
 )

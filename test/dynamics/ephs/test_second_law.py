@@ -13,6 +13,8 @@ from vms_ph_dynamics.ephs import (
     Irreversible,
     LawError,
     Quadratic,
+    Reversible,
+    Storage,
     StructureError,
     assemble,
     compose,
@@ -20,7 +22,7 @@ from vms_ph_dynamics.ephs import (
     simulate,
 )
 from vms_ph_dynamics.ephs import multibody as mb
-from vms_ph_dynamics.ephs.quantities import entropy, momentum
+from vms_ph_dynamics.ephs.quantities import displacement, entropy, momentum
 
 PORTS = {"p": power(momentum), "s": power(entropy)}
 
@@ -130,3 +132,89 @@ def test_what_would_break_a_law_is_refused_when_it_is_made(
 ) -> None:
     with pytest.raises(StructureError, match=words):
         make()
+
+
+@given(speed=st.floats(-1e6, 1e6), theta=st.floats(1.0, 1e4), slope=st.floats(-1e3, 1e3))
+def test_rows_obey_both_laws_at_all_efforts_by_construction(
+    speed: float, theta: float, slope: float
+) -> None:
+    friction = Irreversible(
+        {"p": power(momentum), "s": power(entropy)},
+        rows=lambda states, e, theta_0: np.array([[slope * np.sin(e[0])], [e[0] ** 2]]),
+        conductance=[[2.0, 1.0], [1.0, 0.5]],
+    )
+    e = np.array([speed, theta - 300.0])
+    flow = friction.flows((), e, 300.0)
+    assert friction.is_lawful
+    assert flow[1] <= 0.0  # entropy is produced
+    assert speed * flow[0] + theta * flow[1] == pytest.approx(0.0, abs=1e-12 * abs(speed * flow[0]))
+
+
+def test_rows_need_one_port_for_their_heat() -> None:
+    with pytest.raises(StructureError, match="one port of entropy; the component has 2"):
+        Irreversible(
+            {"p": power(momentum), "a": power(entropy), "b": power(entropy)},
+            rows=lambda states, e, theta_0: np.ones((1, 1)),
+            conductance=1.0,
+        )
+
+
+def held_by(spring: Storage) -> Equations:
+    skew = [[0, -1], [1, 0]]
+    return assemble(
+        compose(
+            {
+                "spring": spring,
+                "mass": Quadratic({"p": power(momentum)}, 1.0),
+                "pkc": Reversible({"q": power(displacement), "p": power(momentum)}, skew=skew),
+            },
+            {"q": ("spring.q", "pkc.q"), "p": ("mass.p", "pkc.p")},
+        )
+    )
+
+
+def well(depth: float) -> Storage:
+    """A potential that falls below zero only around q = 5.2, between the samples."""
+    at = 5.2
+
+    def energy(q: np.ndarray) -> np.ndarray:
+        return 0.5 - depth * np.exp(-((q - at) ** 2) / 0.02)
+
+    def slope(q: np.ndarray) -> np.ndarray:
+        return depth * np.exp(-((q - at) ** 2) / 0.02) * (q - at) / 0.01
+
+    return Storage({"q": power(displacement)}, energy, slope, lower_bound=0.0)
+
+
+def test_an_energy_below_its_lower_bound_ends_the_motion_in_that_step() -> None:
+    equations = held_by(well(2.0))
+    start = equations.states.vector({"q": 4.0, "p": 2.0})
+    with pytest.raises(LawError, match=r"energy of box 'spring' is -.*below its lower bound") as e:
+        simulate(equations, start, 1e-2, 100)
+    assert e.value.time == pytest.approx(0.5, abs=0.1)
+    assert equations.storages.unbounded() == []
+
+
+def test_an_energy_that_is_below_its_lower_bound_at_a_sample_is_refused() -> None:
+    falling = Storage(
+        {"q": power(displacement)}, lambda q: -q, lambda q: -np.ones(1), lower_bound=-2.0
+    )
+    with pytest.raises(StructureError, match=r"box 'spring'.*below its lower bound of -2 J"):
+        held_by(falling)
+
+
+def test_a_bracket_that_makes_power_where_it_is_not_sampled_stops_the_motion() -> None:
+    def skew(q: np.ndarray) -> np.ndarray:
+        return np.array([[0.0, -1.0], [1.0, 0.5 * (abs(float(q[0]) - 5.2) < 0.1)]])
+
+    spring = Quadratic({"q": power(displacement)}, 1.0)
+    mass = Quadratic({"p": power(momentum)}, 1.0)
+    pkc = Reversible({"q": power(displacement), "p": power(momentum)}, skew=skew, reads=("q",))
+    equations = assemble(
+        compose(
+            {"spring": spring, "mass": mass, "pkc": pkc},
+            {"q": ("spring.q", "pkc.q"), "p": ("mass.p", "pkc.p")},
+        )
+    )
+    with pytest.raises(LawError, match="the first law fails in box 'pkc'"):
+        simulate(equations, equations.states.vector({"p": 6.0}), 1e-2, 200)

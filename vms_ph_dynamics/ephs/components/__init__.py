@@ -4,6 +4,17 @@ from .component import Component
 from .environment import Environment
 from .irreversible import Irreversible
 from .reversible import Reversible
+from .set_valued import Contact, DryFriction, SetValued
 from .storage import Quadratic, Storage
 
-__all__ = ["Component", "Environment", "Irreversible", "Quadratic", "Reversible", "Storage"]
+__all__ = [
+    "Component",
+    "Contact",
+    "DryFriction",
+    "Environment",
+    "Irreversible",
+    "Quadratic",
+    "Reversible",
+    "SetValued",
+    "Storage",
+]

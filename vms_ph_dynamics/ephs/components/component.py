@@ -13,6 +13,9 @@ from ..patterns import Interface, Port, width
 
 SAMPLES = 8
 
+# Of what is sampled: a law may hold for slow motions and fail for fast ones.
+MAGNITUDES = (1.0, 30.0, 1e3, 1e-2)
+
 # Rounding of products of samples, which are of order one to ten.
 ROUNDING = 1e-10
 
@@ -64,6 +67,15 @@ class Component(ABC):
             StructureError: a law is violated; the message names it, the box and the ports.
         """
 
+    def described(self) -> Mapping[str, Any] | None:
+        """Return the numbers that determine the component, with its ``kind``; None without.
+
+        Solvers for systems whose components are all known this way need no function of the user.
+        A subclass that changes a component is not known by the numbers of its base class; see
+        :func:`.description_of`.
+        """
+        return None
+
     def port_at(self, index: int) -> str:
         """Return the power port that an entry of the stacked flows belongs to."""
         return next(name for name, s in self.slices.items() if s.start <= index < s.stop)
@@ -76,6 +88,11 @@ class Component(ABC):
         """Return sampled efforts, with every temperature above half of theta_0."""
         efforts = rng.uniform(-1.0, 1.0, self.width)
         return np.where(self.is_entropy > 0.0, 0.5 * theta_0 * efforts, efforts)
+
+
+def description_of(component: Component) -> Mapping[str, Any] | None:
+    """Return what a component says about itself, if its own class says it."""
+    return component.described() if "described" in vars(type(component)) else None
 
 
 def matrix_of(value: Any, shape: tuple[int, int], what: str) -> Array:

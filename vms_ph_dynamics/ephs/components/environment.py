@@ -1,5 +1,8 @@
 """The isothermal environment [C (7), (30)]."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...arrays import Array
 from ..errors import StructureError
 from ..patterns import power
@@ -30,6 +33,10 @@ class Environment(Storage):
 
     def _temperature(self, s: Array) -> Array:
         return 0.0 * s + self.theta_0
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its temperature."""
+        return {"kind": "heat", "capacity": 0.0, "theta": self.theta_0}
 
     def hessian(self, *states: Array) -> Array | None:
         """Return zero."""

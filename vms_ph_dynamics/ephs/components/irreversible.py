@@ -8,13 +8,10 @@ import numpy as np
 from ...arrays import Array, frozen
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import ROUNDING, SAMPLES, Component, matrix_of
+from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
 
 Onsager = Callable[[tuple[Array, ...], Array, float], Array]
 """Takes the states that are read, the efforts and theta_0, and returns a matrix."""
-
-# Of the efforts that are sampled: a law may hold for slow motions and fail for fast ones.
-_MAGNITUDES = (1.0, 30.0, 1e3, 1e-2)
 
 _UNDERFLOW = 1e-300
 
@@ -27,8 +24,11 @@ class Irreversible(Component):
     theta_0 times the entropy produced.
 
     A factor N with ``N (e + theta_0 1_s) = 0`` and a constant positive semidefinite K give the
-    structure ``M = N^T K N``, which obeys both laws for every state and effort. A matrix that is a
-    free function is checked at samples by :meth:`check` and at every effort that occurs.
+    structure ``M = N^T K N``, which obeys both laws for every state and effort. With ``rows`` R on
+    the efforts u that are no temperatures, N is ``sqrt(theta) (R, -R u / theta)``, so that nothing
+    is left to check: the flows are ``R^T K R u`` and the heat of their power at one port of
+    entropy. A matrix or factor that is a free function is checked at samples by :meth:`check` and
+    at every effort that occurs.
 
     Args:
         interface: the ports, at least one of them of entropy.
@@ -37,10 +37,11 @@ class Irreversible(Component):
         reads: ports whose states M depends on.
         factor: takes the same and returns N, (k,width).
         conductance: K, (k,k), or a number for a multiple of the identity.
+        rows: instead of the factor, takes the same and returns R, (k,width - 1).
 
     Raises:
-        StructureError: neither or both of matrix and factor, or a K that is not symmetric and
-            positive semidefinite.
+        StructureError: not one of matrix, factor and rows, a K that is not symmetric and positive
+            semidefinite, or rows with several ports of entropy.
     """
 
     def __init__(
@@ -51,27 +52,37 @@ class Irreversible(Component):
         *,
         factor: Onsager | None = None,
         conductance: Any = None,
+        rows: Onsager | None = None,
     ) -> None:
         super().__init__(interface, reads)
-        if (matrix is None) == (factor is None) or (factor is None) != (conductance is None):
+        given = sum(each is not None for each in (matrix, factor, rows))
+        if given != 1 or (matrix is None) != (conductance is not None):
             raise StructureError(
-                "an irreversible component takes either its matrix M, or a factor N with the "
-                "conductance K of M = N^T K N"
+                "an irreversible component takes either its matrix M, or a factor N or rows R with "
+                "the conductance K of M = N^T K N"
             )
-        self._matrix, self._factor = matrix, factor
+        if rows is not None and self.is_entropy.sum() != 1.0:
+            raise StructureError(
+                "rows give the heat of their power to one port of entropy; the component has "
+                f"{int(self.is_entropy.sum())}"
+            )
+        self._matrix, self._factor, self._rows = matrix, factor, rows
         self._conductance = None if conductance is None else semidefinite(conductance, "K")
 
     @property
     def is_lawful(self) -> bool:
         """Whether the flows obey both laws by construction, whatever the state and efforts."""
-        return False
+        return self._rows is not None
 
     def matrix(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return M, (width,width)."""
         if self._matrix is not None:
             return self._matrix(states, e, theta_0)
-        assert self._factor is not None  # checked by the constructor
-        n = np.asarray(self._factor(states, e, theta_0), dtype=np.float64)
+        if self._rows is not None:
+            n = self._balanced(states, e, theta_0)
+        else:
+            assert self._factor is not None  # checked by the constructor
+            n = np.asarray(self._factor(states, e, theta_0), dtype=np.float64)
         k = self._conductance
         assert k is not None  # as above
         m: Array = n.T @ (k @ n if k.ndim else k * n)
@@ -79,7 +90,28 @@ class Irreversible(Component):
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
-        return self.matrix(states, e, theta_0) @ e / theta_0
+        if self._rows is None:
+            return self.matrix(states, e, theta_0) @ e / theta_0
+        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        r, k = self._rows_at(states, e, theta_0), self._conductance
+        assert k is not None  # checked by the constructor
+        driven = r @ e[cold]
+        driving = k @ driven if k.ndim else k * driven
+        out = np.empty(self.width)
+        out[cold], out[~cold] = r.T @ driving, -(driven @ driving) / theta
+        return out
+
+    def _rows_at(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        assert self._rows is not None  # only called with rows
+        return np.atleast_2d(np.asarray(self._rows(states, e, theta_0), dtype=np.float64))
+
+    def _balanced(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return the N of the rows, whose product with the energy efforts vanishes."""
+        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        r = self._rows_at(states, e, theta_0)
+        n = np.empty((len(r), self.width))
+        n[:, cold], n[:, ~cold] = r, -(r @ e[cold])[:, None] / theta
+        return np.asarray(np.sqrt(theta) * n)
 
     def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
         """Raise an error if flows at efforts that occur violate a law.
@@ -119,7 +151,7 @@ class Irreversible(Component):
         for k in range(SAMPLES):
             states = tuple(self.random_states(rng))
             e = self.random_efforts(rng, theta_0)
-            e = np.where(self.is_entropy > 0.0, e, _MAGNITUDES[k % len(_MAGNITUDES)] * e)
+            e = np.where(self.is_entropy > 0.0, e, MAGNITUDES[k % len(MAGNITUDES)] * e)
             m = matrix_of(
                 self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
             )

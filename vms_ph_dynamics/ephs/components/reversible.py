@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, frozen
-from ..errors import StructureError
+from ..errors import LawError, StructureError
 from ..patterns import Interface
 from .component import ROUNDING, SAMPLES, Component, matrix_of
 
@@ -73,6 +73,24 @@ class Reversible(Component):
         if self._skew is None:
             return np.zeros((self.width, self.width))
         return self._skew(*states) if callable(self._skew) else self._skew
+
+    @property
+    def is_lawful(self) -> bool:
+        """Whether the bracket makes no power by construction: J is a constant that was checked."""
+        return self.constant_skew
+
+    def check_bracket(self, name: str, e: Array, flow: Array) -> None:
+        """Raise an error if a bracket at efforts that occur makes power.
+
+        Raises:
+            LawError: it does; the message names the box.
+        """
+        made = -float(e @ flow)
+        if abs(made) > ROUNDING * float(np.abs(e) @ np.abs(flow)) + 1e-300:
+            raise LawError(
+                f"the first law fails in box '{name}': at the efforts {e.tolist()} its Dirac "
+                f"structure makes {made:.6g} W; its J must be skew at every state"
+            )
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return ``J(x) e``; a component may compute it without the matrix."""

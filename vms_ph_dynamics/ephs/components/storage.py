@@ -1,14 +1,14 @@
 """Storage of energy [C (1), (2)]."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array, frozen
-from ..errors import StructureError
+from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import SAMPLES, Component, matrix_of
+from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
 
 # Central differences with a step of 1e-6 of a smooth function of order one.
 _STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
@@ -28,6 +28,8 @@ class Storage(Component):
             ``x exp(hat(u) t)`` the energy changes at the rate ``dE . u``.
         hessian: the derivative of the differential, (width,width); needed only where a constraint
             acts on a storage that is not :class:`Quadratic`.
+        lower_bound: that the energy never falls below, J; checked at samples and in every step.
+            None for none, as for gravity.
     """
 
     def __init__(
@@ -36,12 +38,15 @@ class Storage(Component):
         energy: Callable[..., Any],
         differential: Callable[..., Any],
         hessian: Callable[..., Array] | None = None,
+        *,
+        lower_bound: float | None = None,
     ) -> None:
         super().__init__(interface, interface)
         for name, port in self.interface.items():
             if port.kind != "power":
                 raise StructureError(f"port '{name}' of a storage must be a power port")
         self._energy, self._differential, self._hessian = energy, differential, hessian
+        self.lower_bound = None if lower_bound is None else float(lower_bound)
 
     def energy(self, *states: Array) -> float:
         """Return the stored energy, J."""
@@ -82,12 +87,41 @@ class Storage(Component):
                 d = d + (missing / length) * u
         return d
 
-    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
-        """Raise an error if the differential is not that of the energy.
+    def check_bound(self, name: str, *states: Array) -> None:
+        """Raise an error if the energy is below its lower bound.
 
         Raises:
-            StructureError: it is not; the message names the port.
+            LawError: it is; the message names the box.
         """
+        if self.lower_bound is None:
+            return
+        energy = self.energy(*states)
+        if energy < self.lower_bound - ROUNDING * (1.0 + abs(self.lower_bound)):
+            raise LawError(
+                f"the energy of box '{name}' is {energy:.6g} J at {[s.tolist() for s in states]}, "
+                f"below its lower bound of {self.lower_bound:.6g} J; declare none, or correct the "
+                "energy"
+            )
+
+    def _check_bound_widely(self, name: str, rng: np.random.Generator) -> None:
+        for magnitude in MAGNITUDES:
+            states = self.random_states(rng)
+            for k, port in enumerate(self.interface.values()):
+                if port.quantity.space.is_vector_space:
+                    states[k] = magnitude * states[k]
+            try:
+                with np.errstate(over="ignore"):  # far states of exponentials
+                    self.check_bound(name, *states)
+            except LawError as error:
+                raise StructureError(str(error)) from None
+
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Raise an error if the differential is not that of the energy, or the bound is not kept.
+
+        Raises:
+            StructureError: one is not; the message names the port.
+        """
+        self._check_bound_widely(name, rng)
         spaces = [port.quantity.space for port in self.interface.values()]
         for _ in range(SAMPLES):
             states = self.random_states(rng)
@@ -119,7 +153,7 @@ class Quadratic(Storage):
     """
 
     def __init__(self, interface: Interface, matrix: Any) -> None:
-        super().__init__(interface, self._value, self._slope, self._constant)
+        super().__init__(interface, self._value, self._slope, self._constant, lower_bound=0.0)
         for name, port in self.interface.items():
             if not port.quantity.space.is_vector_space:
                 raise StructureError(
@@ -137,6 +171,10 @@ class Quadratic(Storage):
                 "a quadratic energy must not be negative, but its matrix has the eigenvalue "
                 f"{least:.6g}; use Storage for an energy that is not bounded below"
             )
+
+    def described(self) -> Mapping[str, Any]:
+        """Return the matrix."""
+        return {"kind": "quadratic", "matrix": self.matrix}
 
     def _value(self, *states: Array) -> float:
         x = np.concatenate(states)

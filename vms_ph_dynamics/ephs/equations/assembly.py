@@ -13,7 +13,11 @@ _THETA_0 = 298.15
 
 
 def assemble(
-    system: System | Component, theta_0: float | None = None, *, check: bool = True
+    system: System | Component,
+    theta_0: float | None = None,
+    *,
+    check: bool = True,
+    native: bool | None = None,
 ) -> Equations:
     """Return the equations of a system.
 
@@ -23,8 +27,11 @@ def assemble(
             without environments.
         check: whether to check the structure of every component and both laws of thermodynamics
             for the whole, by sampling.
+        native: whether motions are computed in C++, along the tree of bodies and joints: True,
+            False, or None for where the core is installed and knows every component.
 
     Raises:
+        ModelError: ``native=True``, but the core is not installed or does not cover the system.
         PatternError: a connection is meaningless, such as two storages at one junction.
         StructureError: a component or the whole system violates a law.
     """
@@ -41,7 +48,7 @@ def assemble(
             if not any(component is other for other in checked):
                 component.check(box, temperature, rng)
                 checked.append(component)
-    equations = Equations(flat, lay_out(flat), temperature)
+    equations = Equations(flat, lay_out(flat), temperature, native)
     if check:
         check_laws(equations)
     return equations

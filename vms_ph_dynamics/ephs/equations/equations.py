@@ -12,16 +12,19 @@ multipliers. The first constraint is that of index 2; the second lowers it to 1.
 """
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 
 from ...arrays import Array
+from ...native import chosen
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
 from .closures import Closure, closures, couplings, parent_of
 from .constraints import Constraints
 from .free_efforts import UndeterminedEfforts
 from .layout import Layout
+from .mechanism import native_mechanism
 from .processes import Processes
 from .rates import Rates
 from .states import States
@@ -40,11 +43,12 @@ class Equations:
         constraints: what efforts must satisfy.
         closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
-        rank: number of independent constraints; None until it has been determined.
         is_entropy: (total,) one at efforts of entropy, zero elsewhere.
     """
 
-    def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
+    def __init__(
+        self, system: System, layout: Layout, theta_0: float, native: bool | None = None
+    ) -> None:
         self.system, self.layout, self.theta_0 = system, layout, theta_0
         self.states = States(layout)
         self.processes = Processes(self.states, theta_0)
@@ -52,7 +56,7 @@ class Equations:
         self.storages = Storages(self.states, theta_0, self.constraints.columns)
         self.closures: dict[str, Closure] = closures(system, layout)
         self.couplings = couplings(layout)
-        self.rank: int | None = None
+        self._rank: int | None = None
         self.is_entropy = np.zeros(layout.total)
         for junction, at in layout.efforts.items():
             if system.pattern.quantity(junction).name == "entropy":
@@ -75,6 +79,40 @@ class Equations:
             for b in self.constraints.blocks
         ]
         self._check_turning()
+        self._core = chosen(
+            native,
+            None,
+            lambda module: native_mechanism(system, layout, theta_0, module),
+            "numpy solves it, at a cost that grows with the cube of the number of bodies",
+        )
+
+    @property
+    def core(self) -> Any:
+        """The ``vms_ph_native.Mechanism`` that computes motions of this system, or None.
+
+        It is None also while the rank of the constraints of closed loops is not known, and while
+        flows into components are held.
+        """
+        core = self._core
+        if core is None or self.processes.held or (core.loop_rows and self._rank is None):
+            return None
+        return core
+
+    @property
+    def tree_core(self) -> Any:
+        """The same where no joint closes a loop, else None."""
+        return None if self._core is None or self._core.loop_rows else self._core
+
+    @property
+    def rank(self) -> int | None:
+        """Number of independent constraints; None until it has been determined."""
+        return self._rank
+
+    @rank.setter
+    def rank(self, rank: int | None) -> None:
+        self._rank = rank
+        if self._core is not None and rank is not None:
+            self._core.set_loop_rank(rank - self._core.tree_rows)
 
     def rates(self, x: Array, inputs: Mapping[str, Array] | None = None) -> Rates:
         """Return rates, efforts and constraint forces at a state.
@@ -101,6 +139,10 @@ class Equations:
 
     def tangent(self, x: Array, flow: Array | None) -> tuple[Array, Array]:
         """Return rates and efforts at a state, the part of :meth:`rates` that integration needs."""
+        core = self.core
+        found = None if core is None else core.rates(x, flow)
+        if found is not None:  # otherwise numpy finds the same error, and says where
+            return cast(tuple[Array, Array], found)
         e = self.storages.efforts(x)
         a = self.constraints.at(self.states.reads)
         efforts, _, rate = self._free_motion(e, a, flow)

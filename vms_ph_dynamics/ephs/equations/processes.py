@@ -67,7 +67,10 @@ class Processes:
             phi = np.zeros(self._total)
         reads = self._states.reads
         for box, reversible, index, twice in self._brackets:
-            _add(phi, index, reversible.bracket(reads[box], e[index]), twice)
+            flow = reversible.bracket(reads[box], e[index])
+            if not reversible.is_lawful:
+                reversible.check_bracket(box, e[index], flow)
+            _add(phi, index, flow, twice)
         for box, process, index, twice in self._dissipating:
             if box in self.held:
                 _add(phi, index, self.held[box], twice)

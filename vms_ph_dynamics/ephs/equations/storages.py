@@ -4,6 +4,7 @@ import numpy as np
 
 from ...arrays import Array
 from ..components import Environment, Storage
+from ..components.component import description_of
 from ..errors import PatternError, SimulationError, TemperatureError
 from .processes import Index
 from .states import States
@@ -56,6 +57,10 @@ class Storages:
             for box, s, _ in self.others
             if s.is_entropy.any() and not isinstance(s, Environment)
         ]
+        # Quadratic energies are never negative; those that functions of users give may be.
+        self._bounded = [
+            (box, s) for box, s, _ in self.others if s.lower_bound is not None and _may_fall(s)
+        ]
         self.entropies = [
             held
             for held in layout.states.values()
@@ -103,12 +108,24 @@ class Storages:
             )
         return differential - self.theta_0 * storage.is_entropy
 
+    def unbounded(self) -> list[str]:
+        """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
+        every = [*self.linear_boxes, *self.others]
+        return [
+            box for box, s, _ in every if s.lower_bound is None and not isinstance(s, Environment)
+        ]
+
     def check_temperatures(self, x: Array) -> None:
-        """Raise an error for a state with an absolute temperature at or below zero.
+        """Raise an error for a state with a temperature or an energy that is too low.
 
         Raises:
-            TemperatureError: naming the port.
+            TemperatureError: an absolute temperature at or below zero, naming the port.
+            LawError: an energy below the lower bound that its storage declares, naming the box.
         """
+        if self._bounded:
+            self.states.look_at(x)
+            for box, storage in self._bounded:
+                storage.check_bound(box, *self.states.reads[box])
         if self._warm:
             self.states.look_at(x)
             for box, storage in self._warm:
@@ -150,3 +167,8 @@ class Storages:
         """Return the absolute temperature of every state of entropy, by ``"box.port"``, K."""
         e = self.efforts(x)
         return {h.end: float(e[h.tangent][0]) + self.theta_0 for h in self.entropies}
+
+
+def _may_fall(storage: Storage) -> bool:
+    """Whether the bound of a storage rests on a function of the user."""
+    return description_of(storage) is None

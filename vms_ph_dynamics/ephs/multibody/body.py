@@ -1,6 +1,6 @@
 """The rigid body [C 4, fig. 2]."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,10 @@ class Gravity(Storage):
         self._weight = frozen(-mass * np.array(gravity, dtype=np.float64))
         self._body_fixed = space.name == "SE(3)"
         super().__init__({"q": power(pose_of(space))}, self._value, self._slope)
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return the weight, for a pose in SE(3)."""
+        return {"kind": "gravity", "weight": self._weight} if self._body_fixed else None
 
     def _value(self, q: Array) -> float:
         return float(self._weight @ q[:3, 3])
@@ -68,6 +72,15 @@ class LiePoisson(Reversible):
         ports = {"p": power(momentum_of(space))}
         super().__init__(ports, skew=self._matrix, reads=("p",))
         self._fast = space.name == "SE(3)"
+
+    @property
+    def is_lawful(self) -> bool:
+        """True: coadjoint motions keep the energy."""
+        return True
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return nothing further, for SE(3)."""
+        return {"kind": "lie_poisson"} if self._fast else None
 
     def _matrix(self, p: Array) -> Array:
         return -self._group.lie_poisson(p)
@@ -107,6 +120,10 @@ class Coupling(Reversible):
         zero, unit = np.zeros((d, d)), np.eye(d)
         super().__init__(ports, skew=np.block([[zero, -unit], [unit, zero]]))
         self.integrates = (pose_port, velocity_port)
+
+    def described(self) -> Mapping[str, Any]:
+        """Return the names of its ports."""
+        return {"kind": "coupling", "pose": self.integrates[0], "velocity": self.integrates[1]}
 
 
 def rigid_body(

@@ -1,6 +1,6 @@
 """Friction with its heat, heat capacities and heat conduction [C (29)]."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,16 @@ class Friction(Irreversible):
 
     @property
     def is_lawful(self) -> bool:
-        """Whether the tensor is a constant, which the constructor has checked."""
-        return self._tensor is None
+        """Whether the tensor is a constant or :func:`coulomb`, whose numbers have been checked."""
+        return self._tensor is None or type(self._tensor) is Coulomb
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return the constant tensor, or the coefficients of :func:`coulomb`."""
+        if self._tensor is None:
+            return {"kind": "friction", "tensor": self._constant}
+        if type(self._tensor) is Coulomb:
+            return {"kind": "friction", **self._tensor.coefficients}
+        return None
 
     def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
         """Raise an error if a tensor given as a function destroys entropy; energy is conserved."""
@@ -83,10 +91,41 @@ class Friction(Irreversible):
         return m
 
 
+class Coulomb:
+    """The tensor of :func:`coulomb`.
+
+    Args:
+        viscous, dry, slip: as there.
+
+    Raises:
+        StructureError: as there.
+    """
+
+    def __init__(self, viscous: float, dry: float, slip: float) -> None:
+        if not (0.0 <= viscous < np.inf and 0.0 <= dry < np.inf and 0.0 < slip < np.inf):
+            raise StructureError(
+                "friction must not be negative and its slip must be above zero; given: viscous "
+                f"{viscous}, dry {dry}, slip {slip}"
+            )
+        self._viscous, self._dry, self._slip = float(viscous), float(dry), float(slip)
+
+    @property
+    def coefficients(self) -> Mapping[str, float]:
+        """By name."""
+        return {"viscous": self._viscous, "dry": self._dry, "slip": self._slip}
+
+    def __call__(self, q: Array, u: Array, theta: float) -> Array:
+        """Return the tensor at a velocity, (1,1)."""
+        speed = abs(float(u[0])) / self._slip
+        # tanh(x)/x, 1 - x^2/3 where the quotient loses digits.
+        ratio = np.tanh(speed) / speed if speed > 1e-4 else 1.0 - speed * speed / 3.0
+        return np.array([[self._viscous + self._dry / self._slip * ratio]])
+
+
 def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
     """Return the tensor of viscous and Coulomb friction of one degree of freedom, smoothed.
 
-    The force is ``viscous u + dry tanh(u / slip)``.
+    The force is ``viscous u + dry tanh(u / slip)``; a joint that is loaded below ``dry`` creeps.
 
     Args:
         viscous: N m s/rad or N s/m.
@@ -96,19 +135,7 @@ def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
     Raises:
         StructureError: a coefficient is negative or not finite, or the slip is not above zero.
     """
-    if not (0.0 <= viscous < np.inf and 0.0 <= dry < np.inf and 0.0 < slip < np.inf):
-        raise StructureError(
-            "friction must not be negative and its slip must be above zero; given: viscous "
-            f"{viscous}, dry {dry}, slip {slip}"
-        )
-
-    def tensor(q: Array, u: Array, theta: float) -> Array:
-        speed = abs(float(u[0])) / slip
-        # tanh(x)/x, 1 - x^2/3 where the quotient loses digits.
-        ratio = np.tanh(speed) / speed if speed > 1e-4 else 1.0 - speed * speed / 3.0
-        return np.array([[viscous + dry / slip * ratio]])
-
-    return tensor
+    return Coulomb(viscous, dry, slip)
 
 
 class HeatCapacity(Storage):
@@ -126,7 +153,12 @@ class HeatCapacity(Storage):
                 f"{capacity} J/K at {theta_1} K"
             )
         self.capacity, self.theta_1 = float(capacity), float(theta_1)
-        super().__init__({"s": power(entropy)}, self._value, self._slope, self._curvature)
+        ports = {"s": power(entropy)}
+        super().__init__(ports, self._value, self._slope, self._curvature, lower_bound=0.0)
+
+    def described(self) -> Mapping[str, Any]:
+        """Return capacity and temperature."""
+        return {"kind": "heat", "capacity": self.capacity, "theta": self.theta_1}
 
     def _value(self, s: Array) -> Array:
         return self.capacity * self.theta_1 * np.exp(s / self.capacity)
@@ -172,6 +204,10 @@ class Conduction(Irreversible):
     def is_lawful(self) -> bool:
         """True."""
         return True
+
+    def described(self) -> Mapping[str, Any]:
+        """Return the conductance."""
+        return {"kind": "conduction", "conductance": self._h}
 
     def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         a, b = theta_0 + e[0], theta_0 + e[1]

@@ -1,5 +1,8 @@
 """The ground."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from ...arrays import Array, frozen
@@ -19,3 +22,7 @@ class Ground(Reversible):
         fixed = frozen(np.eye(4) if pose is None else np.array(pose, dtype=np.float64))
         super().__init__({"p": power(momentum_of(SE3_SPACE))}, constraint=np.eye(6))
         self.fixes = ("p", fixed)
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its pose."""
+        return {"kind": "ground", "pose": self.fixes[1]}

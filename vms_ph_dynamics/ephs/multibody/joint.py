@@ -1,6 +1,6 @@
 """Joints: a lower pair with offsets, potential, friction and heat [C 5, fig. 3]."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,11 @@ class Offset(Reversible):
         super().__init__(ports, constraint=np.hstack([adjoint_of_inverse(o), -np.eye(6)]))
         self.moves = (body_port, joint_port, o)
 
+    def described(self) -> Mapping[str, Any]:
+        """Return the names of its ports and the pose."""
+        body, joint, pose = self.moves
+        return {"kind": "offset", "body": body, "joint": joint, "pose": pose}
+
 
 class HolonomicConstraint(Reversible):
     """The kinematics of a joint: ``0 = Ad_{I(q_r)^-1} u_j1 - u_j2 + i u_r`` [C (28)].
@@ -61,6 +66,13 @@ class HolonomicConstraint(Reversible):
             constant_columns=("p_r", "p_j2"),
         )
         self.closes = ("q_r", "p_j1", "p_j2")
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return the pair."""
+        pair = self.pair.described()
+        if pair is None or type(self.pair).__module__ != LowerPair.__module__:
+            return None
+        return {"kind": "joint", "subspace": self.pair.subspace, **pair}
 
     def _matrix(self, q_r: Array) -> Array:
         d = self.pair.dimension
@@ -122,13 +134,24 @@ class Heat:
             )
 
 
-def no_potential(pair: LowerPair) -> Storage:
-    """Return the storage of a joint without potential, which holds the relative pose only."""
-    return Storage(
-        {"q_r": power(relative_pose_of(pair))},
-        lambda q: 0.0,
-        lambda q: np.zeros(pair.dimension),
-    )
+class NoPotential(Storage):
+    """The storage of a joint without potential, which holds the relative pose only.
+
+    Args:
+        pair: of the joint.
+    """
+
+    def __init__(self, pair: LowerPair) -> None:
+        super().__init__(
+            {"q_r": power(relative_pose_of(pair))},
+            lambda q: 0.0,
+            lambda q: np.zeros(pair.dimension),
+            lower_bound=0.0,
+        )
+
+    def described(self) -> Mapping[str, Any]:
+        """Return nothing further."""
+        return {"kind": "no_potential"}
 
 
 class Spring(Storage):
@@ -151,7 +174,11 @@ class Spring(Storage):
             )
         self._rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
         ports = {"q_r": power(relative_pose_of(pair))}
-        super().__init__(ports, self._value, self._slope, self._curvature)
+        super().__init__(ports, self._value, self._slope, self._curvature, lower_bound=0.0)
+
+    def described(self) -> Mapping[str, Any]:
+        """Return stiffness and rest position."""
+        return {"kind": "spring", "stiffness": self._k, "rest": self._rest}
 
     def _value(self, q: Array) -> float:
         return 0.5 * float(self._k @ (q - self._rest) ** 2)
@@ -174,7 +201,10 @@ class Spring(Storage):
 
 
 def potential(
-    pair: LowerPair, energy: Callable[[Array], float], differential: Callable[[Array], Array]
+    pair: LowerPair,
+    energy: Callable[[Array], float],
+    differential: Callable[[Array], Array],
+    lower_bound: float | None = None,
 ) -> Storage:
     """Return a storage of potential energy ``V_r(q_r)`` [C (25)].
 
@@ -182,8 +212,10 @@ def potential(
         pair: the subgroup.
         energy: of an element of it, J.
         differential: left-trivialised, (dimension,).
+        lower_bound: of the energy, J; None for none.
     """
-    return Storage({"q_r": power(relative_pose_of(pair))}, energy, differential)
+    ports = {"q_r": power(relative_pose_of(pair))}
+    return Storage(ports, energy, differential, lower_bound=lower_bound)
 
 
 def joint(
@@ -208,7 +240,8 @@ def joint(
         offset_1: (4,4) pose of the joint frame C1 in the first body's; the identity when None.
         offset_2: (4,4) pose of C2 in the second body's.
         potential: of the relative pose; None for none.
-        friction: a number, tensor or function as in :class:`.Friction`; None for none.
+        friction: a number, tensor or function as in :class:`.Friction`; a component with the same
+            ports, such as :class:`.DryFriction`; None for none.
         heat: destination of the heat; an environment of 298.15 K when None.
         armature: inertia that a geared rotor adds to the joint's own motion, kg m^2 or kg; its
             kinetic energy is ``armature * u_r^2 / 2``.
@@ -233,7 +266,7 @@ def joint(
         "o2": Offset(unit if offset_2 is None else offset_2, "p_2", "p_j2"),
         "hc": HolonomicConstraint(pair),
         "pkc": Coupling(relative_pose_of(pair), "q_r", "p_r"),
-        "pe": no_potential(pair) if potential is None else potential,
+        "pe": NoPotential(pair) if potential is None else potential,
     }
     junctions: dict[str, tuple[str, ...]] = {
         "p_1": ("o1.p_1", "p_1"),
@@ -244,7 +277,7 @@ def joint(
         "p_r": ("pkc.p_r", "hc.p_r"),
     }
     if friction is not None:
-        boxes["mf"] = Friction(friction, pair)
+        boxes["mf"] = friction if isinstance(friction, Component) else Friction(friction, pair)
         junctions["p_r"] += ("mf.p_r",)
         if "q_r" in boxes["mf"].interface:
             junctions["q_r"] += ("mf.q_r",)

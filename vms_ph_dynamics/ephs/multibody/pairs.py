@@ -5,8 +5,9 @@ not wrapped, so that springs may be wound by several turns.
 """
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from math import cos, pi, sin
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,10 @@ class LowerPair(Space):
     def is_vector_space(self) -> bool:
         """Whether its coordinates form a vector space."""
         return self.own.is_vector_space
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return the kind of pair, its turn and its advance per coordinate; None for others."""
+        return None
 
     @abstractmethod
     def inclusion(self, q: Array) -> Array:
@@ -104,6 +109,10 @@ class Screw(LowerPair):
         """Its own, with the advance."""
         return super().identity, self.lead
 
+    def described(self) -> Mapping[str, Any]:
+        """Return its kind."""
+        return {"pair": "about_z", "turn": 1.0, "advance": self.lead}
+
     def inclusion(self, q: Array) -> Array:
         """Return the rotation by q with its advance."""
         angle = float(q[0])
@@ -128,6 +137,10 @@ class Prismatic(LowerPair):
     def __init__(self) -> None:
         super().__init__("prismatic pair", Euclidean(1), _UNIT[:, [2]])
 
+    def described(self) -> Mapping[str, Any]:
+        """Return its kind."""
+        return {"pair": "about_z", "turn": 0.0, "advance": 1.0}
+
     def inclusion(self, q: Array) -> Array:
         """Return the translation by q."""
         return _about_z(0.0, float(q[0]))
@@ -142,6 +155,10 @@ class Cylindrical(LowerPair):
 
     def __init__(self) -> None:
         super().__init__("cylindrical pair", Euclidean(2), _UNIT[:, [2, 5]])
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its kind."""
+        return {"pair": "cylindrical", "turn": 1.0, "advance": 1.0}
 
     def inclusion(self, q: Array) -> Array:
         """Return the rotation and translation by q."""
@@ -158,6 +175,10 @@ class Planar(LowerPair):
     def __init__(self) -> None:
         super().__init__("planar pair", SE2_SPACE, _UNIT[:, [0, 1, 5]])
 
+    def described(self) -> Mapping[str, Any]:
+        """Return its kind."""
+        return {"pair": "planar", "turn": 1.0, "advance": 1.0}
+
     def inclusion(self, q: Array) -> Array:
         """Return q as a motion in space."""
         pose = np.eye(4)
@@ -170,6 +191,10 @@ class Spherical(LowerPair):
 
     def __init__(self) -> None:
         super().__init__("spherical pair", SO3_SPACE, _UNIT[:, 3:])
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its kind."""
+        return {"pair": "spherical", "turn": 1.0, "advance": 1.0}
 
     def inclusion(self, q: Array) -> Array:
         """Return q as a motion in space."""

@@ -104,6 +104,9 @@ class Projection:
 
     def find_rank(self, x: Array) -> int:
         """Return the number of independent constraints at a state."""
+        core = self._equations.tree_core
+        if core is not None:
+            return int(core.tree_rows)  # every joint of a tree moves a body of its own
         s = self._metric(x)[1]
         if not s.size:
             return 0
@@ -136,11 +139,29 @@ class Projection:
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         values = np.linalg.eigvalsh(_unit_diagonal(s))
-        least = float(np.sqrt(max(values[s.shape[0] - rank], 0.0))) if rank else 1.0
+        return self._least(values, rank, before, x)
+
+    def check_values(self, values: Array, before: float, x: Array) -> float:
+        """Do the same with the eigenvalues that the core found for the joints that close loops.
+
+        Args:
+            values: ascending; empty for a tree, whose constraints never become dependent.
+            before: as for :meth:`check_rank`.
+            x: state after a step, for the message.
+        """
+        rank = self._equations.rank
+        if rank is None or not values.size:
+            return 0.0
+        dependent = self._equations.constraints.count - rank
+        return self._least(values, values.size - dependent, before, x)
+
+    def _least(self, values: Array, rank: int, before: float, x: Array) -> float:
+        dependent = values.size - rank
+        least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
         falling = before - least
         if least * least <= _ZERO or least < 2.0 * falling:
-            raise equations.singular(s)
-        if rank < s.shape[0] and values[s.shape[0] - rank - 1] > 1e-2 * least * least:
+            raise self._equations.singular(self._metric(x)[1])
+        if dependent and values[dependent - 1] > 1e-2 * least * least:
             raise SingularConstraint(
                 "the motion began at a singular configuration: more constraints are independent "
                 "now than then; begin elsewhere"

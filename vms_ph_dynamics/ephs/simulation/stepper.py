@@ -13,9 +13,11 @@ from ...integrators.stepper import Interpolant
 from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
+from .set_valued import BoundedForces
 from .steps import DiscreteGradient, Move, MuntheKaas, Step
 from .stiff_friction import Stiff, StiffFriction
 from .supply import Inputs, acting
+from .tree import TreeStep
 
 # Each correction reduces the error of the mean force by the share of a step in which the
 # configuration changes; the rest is an error of the scheme, not of its laws.
@@ -96,8 +98,10 @@ class EphsStepper(Stepper):
         self._scheme, self._tolerance = SCHEMES[scheme], tolerance
         self._step = self._scheme.step(equations)
         self._friction = StiffFriction(equations, self._scheme.fastest)
+        self._bounded = BoundedForces(equations, self._friction)
         self.name, self.order = scheme, self._scheme.order
         self._entropies = equations.is_entropy[: equations.layout.stored]
+        self._tree = TreeStep(equations, tolerance) if self._scheme.projects else None
 
     def begin(self, state: Array, t: float) -> SolverState:
         """Return the solver state at a state vector.
@@ -123,6 +127,24 @@ class EphsStepper(Stepper):
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
     ) -> tuple[SolverState, Move]:
         """Return the solver state after one step of ``dt`` s from time ``t``, and the step."""
+        if not self._bounded.processes:
+            return self._smooth_move(solver_state, inputs, t, dt)
+        after = solver_state
+
+        def smooth(x: Array, time: float, duration: float) -> Move:
+            nonlocal after
+            before = solver_state._replace(x=x)
+            after, move = self._smooth_move(before, inputs, time, duration)
+            return move._replace(x=after.x)
+
+        move = self._bounded.move(smooth, solver_state.x, inputs, t, dt)
+        supplied = solver_state.supplied + move.supply.energy
+        return SolverState(move.x, move.along / dt, after.least, supplied), move
+
+    def _smooth_move(
+        self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        """Return the same for all forces but those within bounds, which are held."""
         stiff = self._friction.find(solver_state.x, dt)
         if stiff is None:
             return self._plain_move(solver_state, inputs, t, dt)
@@ -136,11 +158,12 @@ class EphsStepper(Stepper):
         acceleration, arrival = stiff.acceleration, stiff.velocity
         for _ in range(_CORRECTIONS):
             force = friction.mean_force(stiff, before.x, dt, acceleration)
-            held.held = friction.flows(stiff, force)
+            others = held.held
+            held.held = {**others, **friction.flows(stiff, force)}
             try:
                 after, move = self._plain_move(before, inputs, t, dt)
             finally:
-                held.held = {}
+                held.held = others
             # What the other forces were on average, by the velocities they led to.
             last, arrival = arrival, friction.velocity(stiff, after.x)
             acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
@@ -158,8 +181,8 @@ class EphsStepper(Stepper):
         self, before: SolverState, inputs: Inputs | None, t: float, dt: float
     ) -> tuple[SolverState, Move]:
         half = 0.5 * dt
-        middle, first = self._move(before, inputs, t, half)
-        after, second = self._move(middle, inputs, t + half, half)
+        middle, first = self._smooth_move(before, inputs, t, half)
+        after, second = self._smooth_move(middle, inputs, t + half, half)
         first.supply.append(second.supply)
         iterations = first.iterations + second.iterations
         along = first.along + second.along
@@ -168,6 +191,12 @@ class EphsStepper(Stepper):
     def _plain_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
     ) -> tuple[SolverState, Move]:
+        found = None if self._tree is None else self._tree.move(solver_state.x, inputs, t, dt)
+        if found is not None:
+            move, values = found
+            least = self.projection.check_values(values, solver_state.least, move.x)
+            supplied = solver_state.supplied + move.supply.energy
+            return SolverState(move.x, move.along / dt, least, supplied), move
         move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = move.x, None
         if not _finite(x):
@@ -242,15 +271,13 @@ class RecordingStepper(EphsStepper):
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return a record, and the exergy."""
-        x, storages = solver_state.x, self.equations.storages
-        record = Record(
-            x.copy(),
-            storages.energy(x),
-            storages.entropy(x),
-            solver_state.supplied,
-            self.projection.violation(x),
-        )
-        return Observation(record, storages.exergy(x), np.zeros(0))
+        x, equations = solver_state.x, self.equations
+        core, storages = equations.core, equations.storages
+        energy = storages.energy(x) if core is None else core.energy(x)
+        violation = self.projection.violation(x) if core is None else core.violation(x)
+        entropy = storages.entropy(x)
+        record = Record(x.copy(), energy, entropy, solver_state.supplied, violation)
+        return Observation(record, energy - equations.theta_0 * entropy, np.zeros(0))
 
 
 @system_stepper.register

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Array
-from ..components import Irreversible, Storage
+from ..components import Irreversible, SetValued, Storage
 from ..equations import Equations
 from ..equations.layout import Held
 from ..equations.processes import Index
@@ -76,7 +76,7 @@ class StiffFriction:
         if constraints.undetermined.shape[1] or constraints.multiplying.shape[1]:
             return  # velocities without mass follow from friction itself
         for box, component in layout.components.items():
-            if isinstance(component, Irreversible):
+            if isinstance(component, Irreversible) and not isinstance(component, SetValued):
                 warm = [p for p, at in component.slices.items() if component.is_entropy[at].any()]
                 state = layout.states.get(layout.junctions[f"{box}.{warm[0]}"]) if warm else None
                 if len(warm) == 1 and state is not None and component.width > 1:
@@ -94,6 +94,9 @@ class StiffFriction:
         if not self._processes:
             return None
         equations = self._equations
+        core = equations.core
+        if core is not None and dt * core.friction_rate(x) <= self._limit:
+            return None
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
         columns, velocities = self._columns(e, a)
@@ -243,11 +246,13 @@ class StiffFriction:
 
     def _rate_without(self, processes: list[Process], x: Array) -> Array:
         equations = self._equations
-        equations.processes.held = {p.box: np.zeros(p.component.width) for p in processes}
+        before = equations.processes.held
+        without = {p.box: np.zeros(p.component.width) for p in processes}
+        equations.processes.held = {**before, **without}
         try:
             return equations.tangent(x, None)[0]
         finally:
-            equations.processes.held = {}
+            equations.processes.held = before
 
     def _radau(
         self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array

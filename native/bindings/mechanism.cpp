@@ -1,0 +1,179 @@
+// Mechanisms of exergetic port-Hamiltonian systems.
+#include "vms_ph_native/mechanism.hpp"
+
+#include <pybind11/eigen.h>
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "arrays.hpp"
+#include "mechanism.hpp"
+
+namespace py = pybind11;
+using vms_ph::Array;
+using vms_ph::Mechanism;
+using vms_ph::MechanismStatus;
+
+namespace {
+
+template <typename T>
+T at(const py::dict& part, const char* name) {
+  return part[name].cast<T>();
+}
+
+vms_ph::MechanismBody body_of(const py::dict& part) {
+  vms_ph::MechanismBody body;
+  body.momentum = at<int>(part, "momentum");
+  body.pose = at<int>(part, "pose");
+  body.pose_rate = at<int>(part, "pose_rate");
+  body.mass = at<double>(part, "mass");
+  body.inertia = at<Eigen::Matrix3d>(part, "inertia");
+  body.inverse = at<Eigen::Matrix3d>(part, "inverse");
+  body.weight = at<Eigen::Vector3d>(part, "weight");
+  return body;
+}
+
+vms_ph::MechanismJoint joint_of(const py::dict& part) {
+  vms_ph::MechanismJoint joint;
+  joint.first = at<int>(part, "first");
+  joint.second = at<int>(part, "second");
+  joint.offset_1 = at<Eigen::Matrix4d>(part, "offset_1");
+  joint.offset_2 = at<Eigen::Matrix4d>(part, "offset_2");
+  joint.kind = static_cast<vms_ph::PairKind>(at<int>(part, "kind"));
+  joint.turn = at<double>(part, "turn");
+  joint.advance = at<double>(part, "advance");
+  const auto subspace = at<Eigen::MatrixXd>(part, "subspace");
+  if (subspace.cols() < 1 || subspace.cols() > 3 || subspace.rows() != 6) {
+    throw std::invalid_argument("a joint has one to three freedoms");
+  }
+  joint.freedoms = static_cast<int>(subspace.cols());
+  joint.subspace = subspace;
+  joint.rates = at<Eigen::MatrixXd>(part, "rates");
+  joint.closed = at<Eigen::MatrixXd>(part, "closed");
+  joint.position = at<int>(part, "position");
+  joint.position_rate = at<int>(part, "position_rate");
+  joint.spring = at<bool>(part, "spring");
+  joint.stiffness = at<Eigen::Vector3d>(part, "stiffness");
+  joint.rest = at<Eigen::Vector3d>(part, "rest");
+  joint.rotor = at<int>(part, "rotor");
+  joint.armature = at<double>(part, "armature");
+  joint.friction = static_cast<vms_ph::FrictionKind>(at<int>(part, "friction"));
+  joint.tensor = at<Eigen::Matrix3d>(part, "tensor");
+  joint.viscous = at<double>(part, "viscous");
+  joint.dry = at<double>(part, "dry");
+  joint.slip = at<double>(part, "slip");
+  joint.heat = at<int>(part, "heat");
+  joint.effort = at<int>(part, "effort");
+  joint.effort_1 = at<int>(part, "effort_1");
+  joint.effort_2 = at<int>(part, "effort_2");
+  return joint;
+}
+
+std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
+                                const std::vector<py::dict>& bodies,
+                                const std::vector<py::dict>& joints,
+                                const std::vector<std::tuple<int, double, double>>& heats,
+                                const std::vector<std::tuple<int, int, double>>& conductions) {
+  vms_ph::MechanismParts parts;
+  parts.size = size;
+  parts.stored = stored;
+  parts.total = total;
+  parts.theta_0 = theta_0;
+  for (const auto& each : bodies) parts.bodies.push_back(body_of(each));
+  for (const auto& each : joints) parts.joints.push_back(joint_of(each));
+  for (const auto& [state, capacity, theta] : heats)
+    parts.heats.push_back({state, capacity, theta});
+  for (const auto& [from, to, h] : conductions) parts.conductions.push_back({from, to, h});
+  return std::make_unique<Mechanism>(std::move(parts));
+}
+
+const double* state(const Mechanism& m, const Array& x) {
+  vms_ph::check_size(x, m.parts().size, "x");
+  return x.data();
+}
+
+const double* flow_of(const Mechanism& m, const vms_ph::MaybeArray& flow) {
+  if (!flow) return nullptr;
+  vms_ph::check_size(*flow, m.parts().total, "flow");
+  return flow->data();
+}
+
+py::object rates(Mechanism& m, const Array& x, const vms_ph::MaybeArray& flow) {
+  Array rate = vms_ph::empty({m.parts().stored}), efforts = vms_ph::empty({m.parts().total});
+  const auto status =
+      m.rates(state(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
+  if (status != MechanismStatus::good) return py::none();
+  return py::make_tuple(rate, efforts);
+}
+
+/// A step, or None where its status is not good: x, along, flows and exergy by effort, opening.
+py::object step(Mechanism& m, double t, const Array& x, double dt, const py::object& flows,
+                double tolerance) {
+  Array after = vms_ph::empty({m.parts().size}), along = vms_ph::empty({m.parts().stored});
+  Array supplied = vms_ph::empty({m.parts().total}), exergy = vms_ph::empty({m.parts().total});
+  Mechanism::Flows given;
+  if (py::isinstance<py::array>(flows)) {
+    const auto held = flows.cast<Array>();
+    vms_ph::check_size(held, m.parts().total, "flow");
+    given = [held](double, const double*, double* flow) {
+      std::copy(held.data(), held.data() + held.size(), flow);
+    };
+  } else if (!flows.is_none()) {
+    given = [&](double time, const double* now, double* flow) {
+      const auto found = flows(time, Array(m.parts().size, now)).cast<Array>();
+      vms_ph::check_size(found, m.parts().total, "flow");
+      std::copy(found.data(), found.data() + found.size(), flow);
+    };
+  }
+  const auto done = m.step(t, state(m, x), dt, given ? &given : nullptr, tolerance,
+                           after.mutable_data(), along.mutable_data(),
+                           given ? supplied.mutable_data() : nullptr, exergy.mutable_data());
+  if (done.status != MechanismStatus::good) return py::none();
+  if (!given) return py::make_tuple(after, along, py::none(), py::none(), done.opening);
+  return py::make_tuple(after, along, supplied, exergy, done.opening);
+}
+
+/// Steps without Python in between; for their cost.
+Array run(Mechanism& m, const Array& x, double dt, int steps) {
+  Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(state(m, x), m.parts().size), next = now;
+  Eigen::VectorXd along(m.parts().stored);
+  for (int k = 0; k < steps; ++k) {
+    m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), along.data(), nullptr, nullptr);
+    std::swap(now, next);
+  }
+  Array out = vms_ph::empty({m.parts().size});
+  std::copy(now.data(), now.data() + now.size(), out.mutable_data());
+  return out;
+}
+
+}  // namespace
+
+void bind_mechanism(py::module_& module) {
+  py::class_<Mechanism>(module, "Mechanism", "Twin of vms_ph_dynamics.ephs.Equations.")
+      .def(py::init(&make), py::arg("size"), py::arg("stored"), py::arg("total"),
+           py::arg("theta_0"), py::arg("bodies"), py::arg("joints"), py::arg("heats"),
+           py::arg("conductions"))
+      .def_property_readonly("tree_rows", &Mechanism::tree_rows)
+      .def_property_readonly("loop_rows", &Mechanism::loop_rows)
+      .def("set_loop_rank", &Mechanism::set_loop_rank)
+      .def_property_readonly("loop_values",
+                             [](const Mechanism& m) { return Eigen::VectorXd(m.loop_values()); })
+      .def("rates", &rates, py::arg("x"), py::arg("flow") = py::none())
+      .def("step", &step, py::arg("t"), py::arg("x"), py::arg("dt"), py::arg("flows"),
+           py::arg("tolerance"))
+      .def("run", &run, py::arg("x"), py::arg("dt"), py::arg("steps"))
+      .def("project",
+           [](Mechanism& m, const Array& x, double tolerance) {
+             Array after = vms_ph::empty({m.parts().size});
+             std::copy(state(m, x), state(m, x) + x.size(), after.mutable_data());
+             const double opening = m.project(after.mutable_data(), tolerance);
+             return py::make_tuple(after, opening);
+           })
+      .def("violation", [](Mechanism& m, const Array& x) { return m.violation(state(m, x)); })
+      .def("energy", [](const Mechanism& m, const Array& x) { return m.energy(state(m, x)); })
+      .def("friction_rate",
+           [](Mechanism& m, const Array& x) { return m.friction_rate(state(m, x)); });
+}

@@ -1,0 +1,298 @@
+#include "mechanism_tree.hpp"
+
+#include <cmath>
+
+#include <Eigen/LU>
+
+namespace vms_ph {
+
+using rigid::commutator;
+using rigid::Motion;
+using rigid::Twist;
+
+MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
+  bodies.resize(parts.bodies.size());
+  joints.resize(parts.joints.size());
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const MechanismJoint& given = parts.joints[j];
+    Joint& joint = joints[j];
+    joint.offset_1 = Motion::of(given.offset_1);
+    joint.offset_2 = Motion::of(given.offset_2);
+    const auto zero = Rates::Zero(given.freedoms);
+    joint.rate = joint.force = joint.remaining = joint.acceleration = zero;
+    joint.axes = joint.pushed = Motions::Zero(6, given.freedoms);
+    joint.inverse = Freedoms::Zero(given.freedoms, given.freedoms);
+    joint.inclusion = Motion::of(Eigen::Matrix4d::Identity());
+    joint.bias = joint.carried = joint.moved = Twist::Zero();
+  }
+  span();
+  int rows = 0;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (!joints[j].is_loop) continue;
+    joints[j].row = rows;
+    rows += 6 - parts.joints[j].freedoms;
+  }
+  kept_.assign(static_cast<std::size_t>(rows), std::vector<Twist>(bodies.size(), Twist::Zero()));
+  kept_rates_.resize(kept_.size());
+  for (auto& kept : kept_rates_) {
+    for (const Joint& joint : joints) kept.push_back(joint.rate);
+  }
+  delassus_ = Eigen::MatrixXd::Zero(rows, rows);
+  solver_ = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(rows);
+  scale_ = right_ = values_ = Eigen::VectorXd::Zero(rows);
+  rank_ = rows;
+}
+
+void MechanismTree::span() {
+  std::vector<bool> reached(bodies.size(), false), used(joints.size(), false);
+  const auto is_reached = [&](int body) {
+    return body < 0 || reached[static_cast<std::size_t>(body)];
+  };
+  std::size_t next_root = 0;
+  for (;;) {
+    for (bool found = true; found;) {
+      found = false;
+      for (std::size_t j = 0; j < joints.size(); ++j) {
+        const int first = parts_.joints[j].first, second = parts_.joints[j].second;
+        if (used[j] || is_reached(first) == is_reached(second)) continue;
+        Joint& joint = joints[j];
+        joint.is_reversed = is_reached(second);
+        joint.parent = joint.is_reversed ? second : first;
+        joint.child = joint.is_reversed ? first : second;
+        used[j] = found = true;
+        reached[static_cast<std::size_t>(joint.child)] = true;
+        bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
+        order_.push_back(joint.child);
+      }
+    }
+    while (next_root < bodies.size() && reached[next_root]) ++next_root;
+    if (next_root == bodies.size()) break;
+    reached[next_root] = true;
+    order_.push_back(static_cast<int>(next_root));
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !used[j];
+}
+
+void MechanismTree::place(const double* x) {
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const MechanismBody& given = parts_.bodies[i];
+    bodies[i].momentum = Eigen::Map<const Twist>(x + given.momentum);
+    bodies[i].velocity.head<3>() = bodies[i].momentum.head<3>() / given.mass;
+    bodies[i].velocity.tail<3>() = given.inverse * bodies[i].momentum.tail<3>();
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const MechanismJoint& given = parts_.joints[j];
+    Joint& joint = joints[j];
+    const double* q = x + given.position;
+    switch (given.kind) {
+      case PairKind::about_z:
+      case PairKind::cylindrical: {
+        const bool both = given.kind == PairKind::cylindrical;
+        const double angle = both ? q[1] : given.turn * q[0];
+        const double c = std::cos(angle), s = std::sin(angle);
+        joint.inclusion.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
+        joint.inclusion.p << 0.0, 0.0, both ? q[0] : given.advance * q[0];
+        break;
+      }
+      case PairKind::planar:
+        joint.inclusion.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
+        joint.inclusion.p << q[2], q[5], 0.0;
+        break;
+      case PairKind::spherical:
+        joint.inclusion.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(q);
+        break;
+    }
+    joint.first_to_joint = joint.offset_1 * joint.inclusion;
+    if (joint.is_loop) continue;
+    const Motion forward = joint.first_to_joint * joint.offset_2.inverse();
+    joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
+    for (int k = 0; k < given.freedoms; ++k) {
+      const Twist axis = given.subspace.col(k);
+      joint.axes.col(k) =
+          joint.is_reversed ? Twist(-joint.first_to_joint.act(axis)) : joint.offset_2.act(axis);
+    }
+  }
+}
+
+Twist MechanismTree::relative(const Joint& joint, const Twist& first, const Twist& second) const {
+  return joint.first_to_joint.pull(first) - joint.offset_2.pull(second);
+}
+
+void MechanismTree::find_rates(const double* x) {
+  const Twist zero = Twist::Zero();
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const MechanismJoint& given = parts_.joints[j];
+    Joint& joint = joints[j];
+    const auto velocity = [&](int body) -> const Twist& {
+      return body < 0 ? zero : bodies[static_cast<std::size_t>(body)].velocity;
+    };
+    joint.moved = joint.first_to_joint.pull(velocity(given.first));
+    if (given.rotor >= 0) {
+      joint.rate[0] = x[given.rotor] / given.armature;
+    } else {
+      joint.rate.noalias() =
+          given.rates * (joint.offset_2.pull(velocity(given.second)) - joint.moved);
+    }
+  }
+}
+
+void MechanismTree::factorise() {
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const MechanismBody& given = parts_.bodies[i];
+    bodies[i].articulated.A = given.mass * rigid::Matrix3d::Identity();
+    bodies[i].articulated.B.setZero();
+    bodies[i].articulated.C = given.inertia;
+  }
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    Body& body = bodies[static_cast<std::size_t>(*at)];
+    if (body.joint < 0) {
+      Eigen::Matrix<double, 6, 6> full;
+      const rigid::Inertia& m = body.articulated;
+      full << m.A, m.B, m.B.transpose(), m.C;
+      body.root.compute(full);
+      continue;
+    }
+    const MechanismJoint& given = parts_.joints[static_cast<std::size_t>(body.joint)];
+    Joint& joint = joints[static_cast<std::size_t>(body.joint)];
+    for (int k = 0; k < given.freedoms; ++k) {
+      joint.pushed.col(k) = body.articulated * Twist(joint.axes.col(k));
+    }
+    if (given.freedoms == 1) {
+      joint.inverse(0, 0) = 1.0 / (joint.axes.col(0).dot(joint.pushed.col(0)) + given.armature);
+    } else {
+      const Freedoms d = joint.axes.transpose() * joint.pushed;
+      joint.inverse = d.llt().solve(Freedoms::Identity(given.freedoms, given.freedoms));
+    }
+    if (joint.parent < 0) continue;
+    rigid::Inertia m = body.articulated;
+    for (int k = 0; k < given.freedoms; ++k) {
+      for (int l = 0; l < given.freedoms; ++l) {
+        const double w = joint.inverse(k, l);
+        const Twist a = w * joint.pushed.col(k), b = joint.pushed.col(l);
+        m.A.noalias() -= a.head<3>() * b.head<3>().transpose();
+        m.B.noalias() -= a.head<3>() * b.tail<3>().transpose();
+        m.C.noalias() -= a.tail<3>() * b.tail<3>().transpose();
+      }
+    }
+    bodies[static_cast<std::size_t>(joint.parent)].articulated.add(m, joint.child_pose);
+  }
+  if (rows()) factorise_loops();
+}
+
+void MechanismTree::pass() {
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+    Body& body = bodies[static_cast<std::size_t>(*at)];
+    if (body.joint < 0) continue;
+    Joint& joint = joints[static_cast<std::size_t>(body.joint)];
+    joint.carried = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
+                                      : joint.offset_2.act(joint.bias);
+    joint.remaining.noalias() = joint.force + joint.axes.transpose() * body.force -
+                                joint.pushed.transpose() * joint.carried;
+    if (joint.parent < 0) continue;
+    Twist left = body.force - body.articulated * joint.carried;
+    left.noalias() -= joint.pushed * Rates(joint.inverse * joint.remaining);
+    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(left);
+  }
+  for (const int at : order_) {
+    Body& body = bodies[static_cast<std::size_t>(at)];
+    if (body.joint < 0) {
+      body.acceleration = body.root.solve(body.force);
+      continue;
+    }
+    Joint& joint = joints[static_cast<std::size_t>(body.joint)];
+    Twist carried = Twist::Zero();
+    if (joint.parent >= 0) {
+      carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
+    }
+    joint.acceleration.noalias() =
+        joint.inverse * Rates(joint.remaining - joint.pushed.transpose() * carried);
+    body.acceleration = carried + joint.carried;
+    body.acceleration.noalias() += joint.axes * joint.acceleration;
+  }
+}
+
+Twist MechanismTree::acceleration(int body) const {
+  return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].acceleration;
+}
+
+void MechanismTree::factorise_loops() {
+  // Forces of a unit multiplier of every row give the accelerations that it causes.
+  for (Joint& joint : joints) {
+    joint.bias.setZero();
+    joint.force.setZero();
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (!joints[j].is_loop) continue;
+    const MechanismJoint& given = parts_.joints[j];
+    for (int k = 0; k < 6 - given.freedoms; ++k) {
+      for (Body& body : bodies) body.force.setZero();
+      const Twist wrench = given.closed.row(k).transpose();
+      // What the row would be worth to free bodies: rows that depend on others vanish beside it.
+      double mobility = 0.0;
+      const auto load = [&](int at, const Twist& pull) {
+        if (at < 0) return;
+        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(at)];
+        bodies[static_cast<std::size_t>(at)].force += pull;
+        mobility += pull.head<3>().squaredNorm() / body.mass +
+                    pull.tail<3>().dot(body.inverse * pull.tail<3>());
+      };
+      load(given.first, joints[j].first_to_joint.push(wrench));
+      load(given.second, -joints[j].offset_2.push(wrench));
+      pass();
+      const auto row = static_cast<std::size_t>(joints[j].row + k);
+      scale_[static_cast<int>(row)] = std::sqrt(mobility);
+      for (std::size_t i = 0; i < bodies.size(); ++i) kept_[row][i] = bodies[i].acceleration;
+      for (std::size_t i = 0; i < joints.size(); ++i) {
+        kept_rates_[row][i] = joints[i].acceleration;
+      }
+      for (std::size_t i = 0; i < joints.size(); ++i) {
+        if (!joints[i].is_loop) continue;
+        const MechanismJoint& other = parts_.joints[i];
+        delassus_.col(static_cast<int>(row)).segment(joints[i].row, 6 - other.freedoms).noalias() =
+            other.closed *
+            relative(joints[i], acceleration(other.first), acceleration(other.second));
+      }
+    }
+  }
+  // The independent part: eigenvectors of the scaled matrix, as in Equations.solve.
+  const auto inverse = scale_.cwiseInverse();
+  delassus_ = (0.5 * (delassus_ + delassus_.transpose())).eval();
+  delassus_ = (inverse.asDiagonal() * delassus_ * inverse.asDiagonal()).eval();
+  solver_.compute(delassus_);
+  values_ = solver_.eigenvalues();
+}
+
+void MechanismTree::solve() {
+  pass();
+  if (!rows()) return;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (!joints[j].is_loop) continue;
+    const MechanismJoint& given = parts_.joints[j];
+    const Twist gap =
+        relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
+    right_.segment(joints[j].row, 6 - given.freedoms).noalias() = given.closed * gap;
+  }
+  const auto part = solver_.eigenvectors().rightCols(rank_);
+  right_.array() /= scale_.array();
+  const Eigen::VectorXd weights = (part.transpose() * right_).cwiseQuotient(values_.tail(rank_));
+  right_.noalias() = part * weights;
+  right_.array() /= scale_.array();
+  for (std::size_t row = 0; row < kept_.size(); ++row) {
+    const double kappa = right_[static_cast<int>(row)];
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      bodies[i].acceleration -= kappa * kept_[row][i];
+    }
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      joints[i].acceleration -= kappa * kept_rates_[row][i];
+    }
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (!joints[j].is_loop) continue;
+    const MechanismJoint& given = parts_.joints[j];
+    joints[j].acceleration =
+        -given.rates * (relative(joints[j], acceleration(given.first), acceleration(given.second)) +
+                        joints[j].bias);
+  }
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,79 @@
+// The passes along the spanning tree of a mechanism; see mechanism.hpp.
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+
+#include "rigid_motion.hpp"
+#include "vms_ph_native/mechanism.hpp"
+
+namespace vms_ph {
+
+/// One linear system at a configuration: momenta that change by forces f and joint forces tau,
+/// with M a = f + S^T tau + G^T kappa and G a + bias = 0 for the accelerations a.
+class MechanismTree {
+ public:
+  using Twist = rigid::Twist;
+  using Freedoms = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3>;
+  using Rates = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 3, 1>;
+  using Motions = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3>;
+
+  struct Body {
+    Twist momentum, velocity;
+    Twist force, acceleration;  // f, consumed by a pass, and a
+    int joint = -1;             // to the parent
+    rigid::Inertia articulated;
+    Eigen::LLT<Eigen::Matrix<double, 6, 6>> root;  // of a body without parent
+  };
+  struct Joint {
+    bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
+    int parent = -1, child = -1, row = 0;
+    rigid::Motion offset_1, offset_2, inclusion;
+    rigid::Motion first_to_joint;  // offset_1 times the inclusion
+    rigid::Motion child_pose;      // in the parent
+    Motions axes, pushed;          // S in the child, and U = M S
+    Freedoms inverse;              // of D = S^T U
+    Twist moved;                   // Ad u_j1, in frame C2
+    Twist bias;                    // in frame C2
+    Twist carried;                 // the bias in the child
+    Rates rate, force, remaining, acceleration;
+  };
+
+  explicit MechanismTree(const MechanismParts& parts);
+
+  /// Read momenta and joint positions; the velocities and the joint poses follow.
+  void place(const double* x);
+  /// The velocities of the joints, with those of rotors as they are stored.
+  void find_rates(const double* x);
+  void factorise();
+  /// Solve for accelerations; forces, joint forces and biases are set, and the forces are consumed.
+  void solve();
+
+  int rows() const { return static_cast<int>(kept_.size()); }
+  void set_rank(int rank) { rank_ = rank; }
+  const Eigen::VectorXd& values() const { return values_; }
+
+  std::vector<Body> bodies;
+  std::vector<Joint> joints;
+
+ private:
+  void span();
+  void factorise_loops();
+  void pass();
+  Twist relative(const Joint& joint, const Twist& first, const Twist& second) const;
+  Twist acceleration(int body) const;
+
+  const MechanismParts& parts_;
+  std::vector<int> order_;                      // of bodies, parents first
+  std::vector<std::vector<Twist>> kept_;        // accelerations of all bodies, per row of loops
+  std::vector<std::vector<Rates>> kept_rates_;  // and of all joints
+  Eigen::MatrixXd delassus_;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
+  Eigen::VectorXd scale_, right_, values_;
+  int rank_ = 0;
+};
+
+}  // namespace vms_ph
