@@ -11,6 +11,11 @@ namespace py = pybind11;
 
 namespace {
 
+// The arguments for which Pinocchio's library has its algorithms compiled: other types would have
+// them compiled here, which takes a minute.
+using ConstVector = Eigen::Ref<const Eigen::VectorXd>;
+using Vector = Eigen::Ref<Eigen::VectorXd>;
+
 /// Runge-Kutta steps on Pinocchio's aba, without Python in between.
 Eigen::VectorXd pinocchio_rk4(const vms_ph::Model& model, const Eigen::VectorXd& q0,
                               const Eigen::VectorXd& v0, double dt, int steps) {
@@ -26,16 +31,16 @@ Eigen::VectorXd pinocchio_rk4(const vms_ph::Model& model, const Eigen::VectorXd&
     sum.setZero();
     total.setZero();
     for (int stage = 0; stage < 4; ++stage) {
-      a = pinocchio::aba(m, data, at, u, tau);
+      a = pinocchio::aba(m, data, ConstVector(at), ConstVector(u), ConstVector(tau));
       sum += weights[stage] * u;
       total += weights[stage] * a;
       if (stage == 3) break;
       reach = (fractions[stage] * dt) * u;
-      pinocchio::integrate(m, q, reach, at);
+      pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Vector(at));
       u = v + (fractions[stage] * dt) * a;
     }
     reach = (dt / 6.0) * sum;
-    pinocchio::integrate(m, q, reach, at);
+    pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Vector(at));
     q = at;
     v += (dt / 6.0) * total;
   }

@@ -74,23 +74,27 @@ def test_every_robot_has_a_launch_file_a_parameter_file_and_an_rviz_file(name: s
 
 
 @pytest.mark.parametrize("name", robots.names())
-def test_a_replay_shows_a_robot_as_its_own_launch_file_does(name: str) -> None:
+def test_a_replay_shows_a_robot_as_its_own_launch_file_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     share = share_directory()
-    launch = ET.parse(share / f"launch/{name}.launch.xml").getroot()
-    defaults = {arg.get("name"): str(arg.get("default")) for arg in launch.findall("arg")}
     launching = pytest.importorskip(
         "vms_ph_embedded.launch"
     )  # a colcon build does not have the embedded launcher
-    arguments = {"robot": name, "rviz": "true", "prefix": "left/"}
-    replay = launching.load(
-        share / "launch/replay.launch.xml",
-        arguments,
-        find_share=lambda package: share,
-        resolve=lambda package, name: [name],
-    )
-    words = next(list(p.command) for p in replay.processes if p.command[0] == "rviz2")
-    file = defaults["rviz_config"].replace("$(find-pkg-share vms_ph)", str(share))
-    assert words[1:5] == ["-d", file, "-f", f"left/{defaults['fixed_frame']}"]
+    shown = []
+    for file, given in ((f"{name}.launch.xml", {}), ("replay.launch.xml", {"robot": name})):
+        monkeypatch.setenv("ROS_HOME", str(tmp_path / file))  # where RViz's file is written
+        found = launching.load(
+            share / "launch" / file,
+            {**given, "rviz": "true", "prefix": "left/"},
+            find_share=lambda package: share,
+            resolve=lambda package, name: [name],
+        )
+        words = next(list(p.command) for p in found.processes if p.command[0] == "rviz2")
+        content = yaml.safe_load(Path(words[2]).read_text())
+        shown.append((words[1], content, words[3:5]))
+    assert shown[0] == shown[1]
+    assert shown[0][2][1].startswith("left/")
 
 
 STANDARD = {

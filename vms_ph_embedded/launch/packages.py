@@ -51,6 +51,9 @@ def find_share(package: str, environment: Mapping[str, str] = os.environ) -> Pat
 _ONLY_IN_ROS = {
     "controller_manager": "; ros2_control loads C++ plugins and runs in a ROS 2 only: source one "
     "that has it, or take the launch file of the robot without ros2_control in its name",
+    "mujoco_ros2_control": "; ros2_control loads C++ plugins and runs in a ROS 2 only: source one "
+    "that has it, or run the robot with scene:=NAME",
+    "moveit_ros_move_group": "; MoveIt runs in a ROS 2 only: source one that has it",
 }
 
 

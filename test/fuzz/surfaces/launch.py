@@ -86,8 +86,9 @@ def _launch(data: bytes) -> None:
     path.write_bytes(data)
     (_folder() / "other.launch.xml").write_text(_OTHER)
     failed = None
+    arguments = {"robot": "panda"} if b'<arg name="robot"' in data else {}
     for read in (
-        lambda: load(path, {"robot": "panda"}, find_share=_share, resolve=lambda *_: ["true"]),
+        lambda: load(path, arguments, find_share=_share, resolve=lambda *_: ["true"]),
         lambda: show_arguments(path, find_share=_share),
     ):
         try:
