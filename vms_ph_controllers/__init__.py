@@ -20,6 +20,7 @@ from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
 from .laws.linear_impedance import LinearImpedance
 from .laws.pushing_impedance import PushingImpedance
+from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from .safety.energy_tank import EnergyTank
 
@@ -34,6 +35,7 @@ __all__ = [
     "LinearImpedance",
     "PushingImpedance",
     "Reference",
+    "ResolvedMotion",
     "RobotState",
     "Status",
     "TaskSpaceIDAPBC",

@@ -65,6 +65,12 @@ class Evaluation(Kinematics):
         return frozen(self.M_b_inverse.dot(self.M_bm))
 
     @cached_property
+    def A_rate(self) -> Array:
+        """Derivative of the connection along the motion, (b,n)."""
+        b, mass_rate = self.model.b, self.C + self.C.T
+        return frozen(self.M_b_inverse @ (mass_rate[:b, b:] - mass_rate[:b, :b] @ self.A))
+
+    @cached_property
     def M_b_inverse(self) -> Array:
         """Inverse of the locked inertia, (b,b)."""
         rigid = self.model.fluid is None

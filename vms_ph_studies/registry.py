@@ -10,6 +10,9 @@ from .study import Study
 _MODULES = (
     "reproduce.rashad.equivalence",
     "reproduce.free_floating.nonholonomy",
+    "space.reorientation",
+    "space.reactionless",
+    "space.capture",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",
     "reproduce.califano.impedance_identification",

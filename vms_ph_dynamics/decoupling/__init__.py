@@ -12,7 +12,7 @@ from .frames import (
 )
 from .integrability import Curvature, aligned_orientation, curvature
 from .transform import DecouplingTransform, TransformedDynamics, external_velocity, momentum_map
-from .velocities import ExternalInternal, internal_jacobian
+from .velocities import ExternalInternal, internal_jacobian, internal_jacobian_rate
 
 __all__ = [
     "Alignment",
@@ -33,6 +33,7 @@ __all__ = [
     "hamel_coriolis",
     "inertial_frame",
     "internal_jacobian",
+    "internal_jacobian_rate",
     "mass_rate",
     "momentum_map",
     "passive_coriolis",

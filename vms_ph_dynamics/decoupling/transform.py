@@ -85,9 +85,7 @@ class DecouplingTransform:
         self.matrix = frozen(np.block([[self.T_x, self.T_x @ d.A], [zero, self.T_y]]))
         corner = -d.A @ self._y_inverse
         self.inverse = frozen(np.block([[self._x_inverse, corner], [zero, self._y_inverse]]))
-        mdot = mass_rate(d)
-        connection_rate = d.M_b_inverse @ (mdot[:b, b:] - mdot[:b, :b] @ d.A)
-        corner = self.T_x_rate @ d.A + self.T_x @ connection_rate
+        corner = self.T_x_rate @ d.A + self.T_x @ d.A_rate
         self.rate = frozen(np.block([[self.T_x_rate, corner], [zero, self.T_y_rate]]))
         self.velocity = frozen(self.matrix @ d.v)
 

@@ -8,7 +8,6 @@ import numpy as np
 from ..arrays import Array, frozen
 from ..errors import StateError
 from ..evaluation import Evaluation, check_moving_rigid
-from .coriolis import mass_rate
 from .frames import Frame
 
 # Singular values below this fraction of the largest count as zero.
@@ -30,6 +29,21 @@ def internal_jacobian(d: Evaluation, frame: str) -> Array:
     b = d.model.b
     jacobian = d.jacobian(frame)
     internal = jacobian[:, b:] - jacobian[:, :b] @ d.A
+    return frozen(internal[_PLANAR_ROWS] if d.model.base == "planar" else internal)
+
+
+def internal_jacobian_rate(d: Evaluation, frame: str) -> Array:
+    """Return the derivative of :func:`internal_jacobian` along ``d.v``, (6,n) or (3,n).
+
+    ``J_jq' - J_jb' A - J_jb A'``, the ``D_rate`` of :class:`ExternalInternal`.
+
+    Raises:
+        ModelError: the base is fixed, the robot is in a fluid, or there is no such frame.
+    """
+    check_moving_rigid(d)
+    b, index = d.model.b, d.model.frame_id(frame)
+    rate, to_base = d.frame_jacobian_rate(index), d.frame_jacobian(index)[:, :b]
+    internal = rate[:, b:] - rate[:, :b] @ d.A - to_base @ d.A_rate
     return frozen(internal[_PLANAR_ROWS] if d.model.base == "planar" else internal)
 
 
@@ -92,6 +106,25 @@ class ExternalInternal:
         self.inverse = frozen(np.block([[to_base, corner], [np.zeros((n, b)), self.D_inverse]]))
         self.velocity = frozen(self.matrix @ d.v)
 
+    @classmethod
+    def of_frame(
+        cls, d: Evaluation, frame: Frame, internal: str, weight: Array | None = None
+    ) -> "ExternalInternal":
+        """Return the map whose internal velocity is that of a frame of the robot [B (3.96)].
+
+        Args:
+            d: the state.
+            frame: c, whose axes the external velocity is given in.
+            internal: name of the frame, such as the end effector.
+            weight: (n,n), as above.
+
+        Raises:
+            ModelError: as above, or there is no such frame.
+            StateError: the internal Jacobian has neither full row nor full column rank.
+        """
+        jacobian, rate = internal_jacobian(d, internal), internal_jacobian_rate(d, internal)
+        return cls(d, frame, jacobian, rate, weight)
+
     @cached_property
     def projector(self) -> Array:
         """``I I^-1``, (b+m,b+m): the identity if D D# = 1, else the projector on the image of D."""
@@ -120,10 +153,9 @@ class ExternalInternal:
     def rate(self) -> Array:
         """The derivative of I along the motion, (b+m,nv)."""
         assert self._rate is not None
-        d, b, mdot = self.d, self.d.model.b, mass_rate(self.d)
+        d, b = self.d, self.d.model.b
         turn = self.frame.A @ self.frame.a
-        connection_rate = d.M_b_inverse @ (mdot[:b, b:] - mdot[:b, :b] @ d.A)
-        corner = turn @ d.A + self.frame.A @ connection_rate
+        corner = turn @ d.A + self.frame.A @ d.A_rate
         return frozen(np.block([[turn, corner], [np.zeros((len(self.D), b)), self._rate]]))
 
     def force(self, generalised: Array) -> Array:

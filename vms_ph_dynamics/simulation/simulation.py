@@ -137,8 +137,9 @@ class Simulation:
         scheme: str | None = None,
         native: bool | None = None,
         joint_stops: bool = False,
+        start_velocity: Array | None = None,
     ) -> None:
-        """Start at rest.
+        """Start at rest, or with a velocity.
 
         Args:
             form: of the robot.
@@ -150,12 +151,14 @@ class Simulation:
             scheme: of :data:`.integrators.SCHEMES`; the default of the robot when None.
             native: whether it runs in C++, see :func:`.integrators.integrate`.
             joint_stops: whether the joints' limits are stops, see :class:`.JointStops`.
+            start_velocity: (nv,) at the start and after a reset; zero when None.
 
         Raises:
             OptionError: there is no such scheme.
             ModelError: the scheme does not cover this robot.
         """
         self._form, self._home, self.dt = form, q, dt
+        self._start_velocity = np.zeros(form.model.nv) if start_velocity is None else start_velocity
         self._control = control
         self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
@@ -170,10 +173,10 @@ class Simulation:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start, at rest, without external efforts; port energies begin at zero."""
+        """Return to the start, without external efforts; port energies begin at zero."""
         model = self._form.model
         self._external = External()
-        start = self._form.state(self._home, np.zeros(model.nv))
+        start = self._form.state(self._home, self._start_velocity)
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
         self._steps, self.failures, self.failure = 0, 0, ""

@@ -1,0 +1,208 @@
+"""Resolved motion of a free-floating robot: the tool by its joints alone, the base held or free."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics import Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.groups import SE3, SO3
+
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    is_usable_step,
+    switch,
+    usable,
+)
+from ..potentials.joint_limit_potential import JointLimitPotential
+from ..references.pose_reference import PoseReference
+from ..safety.output_stage import OutputGains, OutputStage
+
+_SE3, _SO3 = SE3(), SO3()
+_AXES = pin.LOCAL_WORLD_ALIGNED
+
+# Keeps divisions by what may vanish finite.
+_LEAST = 1e-30
+
+
+class ResolvedMotion(Controller):
+    r"""Resolved motion rate control of a robot whose base has no actuators (Umetani, Yoshida).
+
+    The joint rates ``u`` are those that at the present momentum move the tool as wanted:
+    ``J_g u = e - J_s v_hat`` with the generalized Jacobian J_g and the twist e towards the
+    reference. With ``hold_attitude`` the attitude of the base comes first: ``A_w u = v_hat_w + k
+    theta`` for its rotation theta since the reset; the position of the tool follows in the reaction
+    null space of that, and its attitude is left free. The joints follow by inverse dynamics of the
+    shape, ``tau = M_hat_m (udot + r (u - qdot)) + bias``, and springs keep them from their limits;
+    rates are damped near singularities.
+
+    The law has no storage function of its own: ``closed_loop_energy`` is the kinetic energy, and
+    ``reference_power`` all power of the joints. An energy tank bounds what it gives.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        bandwidth: float = gain(1.0, "rate at which tool errors decay, 1/s", 0.0, 20.0)
+        bandwidth_attitude: float = gain(
+            2.0, "rate at which attitude errors of the base decay, 1/s", 0.0, 20.0
+        )
+        bandwidth_rates: float = gain(
+            20.0, "rate at which errors of the joint rates decay, 1/s", 0.0, 200.0
+        )
+        least_singular_value: float = gain(
+            0.02, "singular value below which the inverse of a Jacobian is damped", 1e-6, 1.0
+        )
+        hold_attitude: bool = switch(True, "hold the attitude of the base by the joints")
+        joint_speed: float = gain(0.5, "largest joint rate, rad/s or m/s", 1e-3, 20.0)
+        speed: float = gain(0.1, "largest linear speed of the reference, m/s", 1e-3, 20.0)
+        turn: float = gain(0.2, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
+
+    gains: Gains
+
+    def __init__(self, model: VMSModel, gains: Gains | None = None) -> None:
+        """Control the tool of a free-floating robot.
+
+        Args:
+            model: the robot, on a floating base.
+            gains: the gains; None for the defaults.
+
+        Raises:
+            ModelError: the base is not floating, or the robot is in a fluid.
+        """
+        super().__init__(model)
+        if model.base != "floating" or model.fluid is not None:
+            where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
+            raise ModelError(
+                f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
+            )
+        self.gains = self._checked_gains(gains)
+        self._output = OutputStage(model, None, base_actuated=False)
+        self._joint_limits = JointLimitPotential(model)
+        self._tool = PoseReference()
+        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        self._output.restart(self._hold(state))
+
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._output.resume(self._hold(state))
+
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+        self._attitude = self.model.base_pose(d.q)[:3, :3]
+        self._tool.restart(d.placement(self.model.end_effector))
+        self._limit_inertia = np.diag(d.M_hat_m).copy()
+        self._rates: Array | None = None
+        return d
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
+        model, gains = self.model, self.gains
+        if not (state.is_usable(model) and is_usable_step(dt)):
+            self.missed_updates()
+            return self._output.safe
+        d = Evaluation(model, state.q, state.v)
+        self._follow(reference, dt)
+        rates, error, smallest = self._wanted_rates(d)
+        ahead = np.zeros(model.n)
+        if self._rates is not None and dt > 0.0:
+            ahead = (rates - self._rates) / dt
+        self._rates = rates
+        bandwidth = gains.bandwidth_rates if dt == 0.0 else min(gains.bandwidth_rates, 0.5 / dt)
+        wanted = d.g.copy()
+        wanted[6:] += self._shape_force(d, ahead + bandwidth * (rates - d.v[6:]))
+        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
+        wanted[6:] -= gains.limit_frequency**2 * self._limit_inertia * depth
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
+        output = self._output.apply(d, wanted, gains, dt)
+        energy = ControlEnergy(
+            closed_loop_energy=d.kinetic_energy,
+            reference_power=float((wanted - d.g) @ d.v),
+            clipped_power=float((output.force - wanted) @ d.v),
+            tank_level=self._output.tank_level,
+        )
+        return Command(
+            output.force[:6],
+            output.force[6:],
+            energy,
+            Status.SATURATED if output.reason else Status.OK,
+            output.reason,
+            task_error=float(np.linalg.norm(error[:3])),
+            smallest_singular_value=smallest,
+        )
+
+    def _wanted_rates(self, d: Evaluation) -> tuple[Array, Array, float]:
+        """Return joint rates (n,), the tool's error (6,) and the least singular value."""
+        gains, n = self.gains, self.model.n
+        pose, goal = d.placement(self.model.end_effector), self._tool.pose
+        error = np.concatenate(
+            [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
+        )
+        to_inertial = np.kron(np.eye(2), goal[:3, :3])
+        full = d.frame_jacobian(self.model.end_effector_id, _AXES)
+        generalised = full[:, 6:] - full[:, :6] @ d.A
+        twist = to_inertial @ self._tool.twist + gains.bandwidth * error - full[:, :6] @ d.v_hat
+        if gains.hold_attitude:
+            turned = _SO3.log(self._attitude.T @ self.model.base_pose(d.q)[:3, :3])
+            reaction = d.v_hat[3:] + gains.bandwidth_attitude * turned
+            tasks = [(d.A[3:], reaction), (generalised[:3], twist[:3])]
+        else:
+            tasks = [(generalised, twist)]
+        rates, free, smallest = np.zeros(n), np.eye(n), np.inf
+        for jacobian, wanted in tasks:
+            left, values, right = np.linalg.svd(jacobian @ free, full_matrices=False)
+            bound = gains.least_singular_value * float(np.abs(jacobian).max())
+            # Damped below the bound and exact above it, continuous at it.
+            inverse = values / np.maximum(np.maximum(values, bound) ** 2, _LEAST)
+            step = (right.T * inverse) @ (left.T @ (wanted - jacobian @ rates))
+            rates = rates + step * self._share(rates, step)
+            # What a damped direction leaves is free for the next task, without a jump.
+            free = free - (right.T * (values * inverse)) @ right
+            smallest = float(values[-1])
+        return rates, error, smallest
+
+    def _share(self, rates: Array, step: Array) -> float:
+        """Return the share of a step of the rates that keeps each of them within its bound."""
+        room = np.maximum(self.gains.joint_speed - np.sign(step) * rates, 0.0)
+        return float(np.min(room / np.maximum(np.abs(step), _LEAST), initial=1.0))
+
+    @staticmethod
+    def _shape_force(d: Evaluation, acceleration: Array) -> Array:
+        """Return the torques (n,) that give joint accelerations on a base without actuators."""
+        velocity_terms = d.C @ d.v
+        return d.M_hat_m @ acceleration + velocity_terms[6:] - d.A.T @ velocity_terms[:6]
+
+    def _follow(self, reference: Reference, dt: float) -> None:
+        gains, tool = self.gains, self._tool
+        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
+        if reference.pose is None and position is not None:
+            target = tool.pose.copy()
+            target[:3, 3] = position
+        if target is not None:
+            tool.go_to(target)
+        velocity = usable(reference.velocity, (3,))
+        twist = None
+        if velocity is not None:
+            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
+        tool.advance(twist, gains.speed, gains.turn, max(2.0 * gains.bandwidth, 1e-3), dt)
+
+    def missed_updates(self) -> None:
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+        self._rates = None
+        self._output.missed_updates()
+
+    def safe_output(self, q: Array) -> Command:
+        """Return zero torque: nothing pulls on a robot in space; see the base class."""
+        return self._output.safe_at(q)

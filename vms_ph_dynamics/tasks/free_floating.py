@@ -1,0 +1,69 @@
+"""The motion of a frame of a free-floating robot by its joints alone, as a task."""
+
+from typing import Literal
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..errors import OptionError
+from ..evaluation import Evaluation, check_moving_rigid
+from ..model import VMSModel
+from .task import Task
+
+_AXES = pin.LOCAL_WORLD_ALIGNED
+
+_ROWS = {
+    ("floating", "position"): [0, 1, 2],
+    ("floating", "orientation"): [3, 4, 5],
+    ("floating", "pose"): [0, 1, 2, 3, 4, 5],
+    ("planar", "position"): [0, 1],
+    ("planar", "orientation"): [5],
+    ("planar", "pose"): [0, 1, 5],
+}
+
+
+class FreeFloatingTask(Task):
+    """``eta = J_g qdot`` with the generalized Jacobian ``J_g = J_m - J_s A`` (Umetani, Yoshida).
+
+    At zero momentum it is the twist of the frame, in inertial axes, linear first. With momentum the
+    frame moves beside it with ``J_s v_hat``, as if the joints were locked. Its force ``J^T F`` puts
+    no wrench on the base, so that a base without actuators can bear it.
+
+    Attributes:
+        frame: its name.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        frame: str | None = None,
+        what: Literal["position", "orientation", "pose"] = "pose",
+    ) -> None:
+        """Create the task of ``frame``, the model's end effector when None.
+
+        Raises:
+            ModelError: the base is fixed, the robot is in a fluid, or there is no such frame.
+            OptionError: ``what`` is none of those named.
+        """
+        super().__init__(model)
+        check_moving_rigid(Evaluation(model, model.neutral_configuration(), np.zeros(model.nv)))
+        if (model.base, what) not in _ROWS:
+            raise OptionError(f"what must be position, orientation or pose; given: {what!r}")
+        self.frame = model.end_effector if frame is None else frame
+        self._frame_id = model.frame_id(self.frame)
+        self._rows = _ROWS[model.base, what]
+        self.dimension = len(self._rows)
+
+    def jacobian(self, d: Evaluation) -> Array:
+        """Return ``(0, J_g)``, (m,nv)."""
+        full, b = d.frame_jacobian(self._frame_id, _AXES)[self._rows], self.model.b
+        return np.concatenate([0.0 * full[:, :b], full[:, b:] - full[:, :b] @ d.A], axis=1)
+
+    def jacobian_rate(self, d: Evaluation) -> Array:
+        """Return the derivative along ``d.v``, (m,nv)."""
+        b = self.model.b
+        full = d.frame_jacobian(self._frame_id, _AXES)[self._rows]
+        rate = d.frame_jacobian_rate(self._frame_id, _AXES)[self._rows]
+        joints = rate[:, b:] - rate[:, :b] @ d.A - full[:, :b] @ d.A_rate
+        return np.concatenate([0.0 * full[:, :b], joints], axis=1)

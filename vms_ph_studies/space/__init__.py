@@ -1,0 +1,1 @@
+"""Studies of free-floating robots: reorientation, reactionless motion, capture."""

@@ -1,0 +1,63 @@
+"""The satellite of the studies, and the controller that leads its joints along a path."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.space import JointPath
+from vms_ph_dynamics.space.joint_path import displaced
+from vms_ph_io import robots
+
+from ..study import Parameter, Settings
+
+BUS = {
+    "bus_mass": Parameter(60.0, "of the satellite without its arm, kg", above=0.0),
+    "bus_ixx": Parameter(3.0, "its inertia about x, kg m^2", above=0.0),
+    "bus_iyy": Parameter(2.5, "its inertia about y, kg m^2", above=0.0),
+    "bus_izz": Parameter(3.5, "its inertia about z, kg m^2", above=0.0),
+}
+"""A small satellite; the bundled robot is that of ETS-VII, of 2550 kg."""
+
+
+def satellite(settings: Settings) -> tuple[VMSModel, Array]:
+    """Return the robot of the settings and its home configuration (nq,)."""
+    model = robots.load("satellite_panda", **{name: str(settings[name]) for name in BUS})
+    return model, model.configuration(robots.get("satellite_panda").home)
+
+
+@dataclass(frozen=True, slots=True)
+class Torques:
+    """Joint torques (n,) without a wrench on the base (b,)."""
+
+    torque: Array
+    wrench_base: Array
+
+
+class ComputedTorque:
+    """Inverse dynamics of the shape along a path of the joints, held over every sample.
+
+    ``tau = M_hat_m (qddot_d + 2 w edot + w^2 e) + bias``: on a base without actuators.
+    """
+
+    def __init__(self, model: VMSModel, start: Array, path: JointPath, bandwidth: float) -> None:
+        """Follow ``path`` from a configuration ``start`` (nq,); the bandwidth w is in 1/s."""
+        self._model, self._start, self._path, self._bandwidth = model, start, path, bandwidth
+        self._time = 0.0
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Torques:
+        """Return the torques for the sample that begins at a state."""
+        d, b, path = Evaluation(self._model, q, v), self._model.b, self._path
+        now = path(min(self._time, path.duration))
+        # The torque is held: the mean acceleration of the sample is that at its middle.
+        ahead = path(min(self._time + 0.5 * dt, path.duration)).acceleration
+        self._time += dt
+        wanted = displaced(self._model, self._start, now.offset)
+        error = self._model.difference(q, wanted)[b:]
+        w = self._bandwidth
+        acceleration = ahead + 2.0 * w * (now.rate - v[b:]) + w * w * error
+        terms = d.C @ v
+        torque = d.M_hat_m @ acceleration + terms[b:] - d.A.T @ terms[:b]
+        return Torques(torque, np.zeros(b))
