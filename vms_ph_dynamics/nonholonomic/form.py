@@ -1,0 +1,311 @@
+"""A robot under velocity constraints, in the velocities that they allow."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+from ..evaluation import Evaluation
+from ..groups import SE2
+from ..model import VMSModel
+from ..structure import PHRate, PHState, Ports, PowerBalance
+from ..structure.energy import WholeEnergy
+from ..tasks import Task
+
+_SE2 = SE2()
+
+# Singular values below this fraction of the largest count as zero.
+_RANK = 1e-9
+# Violation of a constraint up to which a velocity is taken as one that it allows, m/s.
+_ALLOWED = 1e-9
+
+
+class NonholonomicForm:
+    r"""``v = S(q) nu``: the Dirac structure of a robot restricted to the velocities of its wheels.
+
+    The constraints ``J_c(q) v = 0`` are eliminated: with a basis S of the velocities that they
+    allow, the momentum is ``z = S^T M v = M_nu nu`` with ``M_nu = S^T M S``, and forces act by
+    ``S^T f``. The constraint forces do no work on S and never appear; there are no multipliers,
+    and a constraint is met to rounding at any time. In ``xdot = J dH/dx + G u`` with ``x = (q, z)``
+    J is skew-symmetric::
+
+        qdot = S nu,   zdot = -S^T dH/dq + K nu + S^T f,   K_ij = (M S nu) . [S_j, S_i]
+
+    with the brackets of the columns of S as vector fields on the group of the base and the joints.
+
+    Independent velocities ``nu`` are entries of v, chosen once: :attr:`independent`. Some postures
+    can have none of the others determined by these, as a bicycle steered by a quarter turn whose
+    rear wheel is driven; :meth:`basis` says so.
+
+    Attributes:
+        model: the robot.
+        constraints: as given.
+        dimension: m, number of independent velocities.
+        independent: (m,) their indices in v.
+    """
+
+    def __init__(self, model: VMSModel, constraints: Sequence[Task]) -> None:
+        """Constrain a robot.
+
+        Args:
+            model: the robot.
+            constraints: tasks whose velocity is zero; rows that follow from others are left out.
+
+        Raises:
+            ModelError: there is no constraint, one is of another robot, or none of the motions of
+                the robot is left.
+        """
+        if not constraints or any(task.model.tree is not model.tree for task in constraints):
+            raise ModelError("give at least one constraint, all made for the model of the form")
+        self.model, self.constraints = model, tuple(constraints)
+        self._rows, self._dependent, self.independent = self._partition()
+        self.dimension = len(self.independent)
+
+    def _partition(self) -> tuple[Array, Array, Array]:
+        """Return the independent rows of the constraints, and dependent and independent entries."""
+        model, rng = self.model, np.random.default_rng(0)
+        seen = [
+            self._all_rows(Evaluation(model, q, np.zeros(model.nv)))
+            for q in [model.neutral_configuration()]
+            + [model.random_configuration(rng) for _ in range(4)]
+        ]
+        rank = max(int(np.linalg.matrix_rank(rows, _RANK)) for rows in seen)
+        if rank == model.nv:
+            raise ModelError("the constraints leave the robot no motion; take away those too many")
+        # The Gram matrix over several configurations orders rows and columns by what they add.
+        rows = _pivots(
+            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in seen], axis=1), rank
+        )
+        columns = _pivots(np.concatenate([r[rows] for r in seen]).T, rank)
+        others = np.setdiff1d(np.arange(model.nv), columns)
+        return np.sort(rows), np.sort(columns), others
+
+    def _all_rows(self, d: Evaluation) -> Array:
+        return np.concatenate([task.jacobian(d) for task in self.constraints])
+
+    def constraint_jacobian(self, d: Evaluation) -> Array:
+        """Return the independent rows of ``J_c``, (nv-m,nv)."""
+        return self._all_rows(d)[self._rows]
+
+    def basis(self, d: Evaluation) -> Array:
+        """Return S, (nv,m): a column for each independent velocity.
+
+        Raises:
+            StateError: the others are not determined by these at this posture.
+        """
+        rows = self.constraint_jacobian(d)
+        inner = rows[:, self._dependent]
+        values = np.linalg.svd(inner, compute_uv=False)
+        if values[-1] <= _RANK * np.linalg.norm(rows):
+            names = ", ".join(_velocity_names(self.model)[i] for i in self.independent)
+            raise StateError(
+                f"the velocities {names} do not determine the others at this posture: a wheel "
+                "stands across the motion that they describe"
+            )
+        basis = np.zeros((self.model.nv, self.dimension))
+        basis[self.independent] = np.eye(self.dimension)
+        basis[self._dependent] = -np.linalg.solve(inner, rows[:, self.independent])
+        return frozen(basis)
+
+    def terms(self, q: Array, nu: Array) -> "NonholonomicTerms":
+        """Return the terms of the reduced equations at ``q`` (nq,) and ``nu`` (m,), unchecked."""
+        at_rest = Evaluation(self.model, q, np.zeros(self.model.nv))
+        basis = self.basis(at_rest)
+        return NonholonomicTerms(self, Evaluation(self.model, q, basis @ nu), basis, nu)
+
+    def rate_of_basis(self, d: Evaluation, basis: Array) -> Array:
+        """Return the derivative of S along ``d.v``, (nv,m)."""
+        rates = np.concatenate([task.jacobian_rate(d) for task in self.constraints])[self._rows]
+        inner = self.constraint_jacobian(d)[:, self._dependent]
+        change = np.zeros_like(basis)
+        change[self._dependent] = -np.linalg.solve(inner, rates @ basis)
+        return change
+
+    def reduced_velocity(self, q: Array, v: Array) -> Array:
+        """Return nu, (m,), of a velocity (nv,) that the constraints allow.
+
+        Raises:
+            StateError: the constraints do not allow it; the message says by how much.
+        """
+        d = self.model.evaluate(q, v)
+        violation = float(np.abs(self._all_rows(d) @ d.v).max())
+        if violation > _ALLOWED * max(1.0, float(np.abs(d.v).max())):
+            raise StateError(
+                f"the velocity violates a constraint by {violation:.3g} m/s; a velocity that they "
+                "allow is basis(d) @ nu for independent velocities nu"
+            )
+        return np.array(d.v[self.independent])
+
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, S^T M v)`` of a velocity that the constraints allow.
+
+        Raises:
+            StateError: they do not allow it, or an argument is not valid.
+        """
+        t = self.terms(self.model.checked_configuration(q), self.reduced_velocity(q, v))
+        return PHState(t.d.q, t.momentum)
+
+    def velocity(self, x: PHState) -> Array:
+        """Return the velocity (nv,) of a state.
+
+        Raises:
+            StateError: the argument has the wrong shape or is not finite.
+        """
+        x = self._checked(x)
+        basis = self.basis(Evaluation(self.model, x.q, np.zeros(self.model.nv)))
+        mass = Evaluation(self.model, x.q, np.zeros(self.model.nv)).M
+        return basis @ np.linalg.solve(basis.T @ mass @ basis, x.z)
+
+    def _at(self, x: PHState) -> "NonholonomicTerms":
+        return self.terms(x.q, self.velocity(x)[self.independent])
+
+    def hamiltonian(self, x: PHState) -> WholeEnergy:
+        """Return ``1/2 z^T M_nu^-1 z + V(q)``."""
+        d = self._at(x).d
+        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+
+    def rate(self, x: PHState, ports: Ports) -> PHRate:
+        """Return ``(v, zdot)`` under the efforts at the ports.
+
+        Raises:
+            StateError: a state or effort has the wrong shape or is not finite.
+        """
+        t = self._at(x)
+        force = t.basis.T @ Ports.checked(self.model, ports).force(t.d)
+        return PHRate(t.d.v, t.free_momentum_rate + force)
+
+    def gradient(self, x: PHState) -> Array:
+        """Return ``(dH/dq at fixed z, nu)`` of the kinetic energy, (nv+m,).
+
+        The derivatives are along unit velocities, those of the base in its own axes.
+        """
+        t, model = self._at(x), self.model
+        slopes = []
+        for unit in np.eye(model.nv):
+            along = Evaluation(model, t.d.q, unit)
+            turning = t.basis.T @ (t.d.M @ self.rate_of_basis(along, t.basis))
+            inertia = t.basis.T @ (along.C + along.C.T) @ t.basis + turning + turning.T
+            slopes.append(-0.5 * float(t.nu @ inertia @ t.nu))
+        return np.concatenate([slopes, t.nu])
+
+    def interconnection(self, x: PHState) -> Array:
+        """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
+        t, m, nv = self._at(x), self.dimension, self.model.nv
+        momentum = t.d.M @ t.d.v
+        columns = t.basis.T
+        # rates[i]: derivative of S along its own column i.
+        rates = [
+            self.rate_of_basis(Evaluation(self.model, t.d.q, column), t.basis) for column in columns
+        ]
+        brackets = np.zeros((m, m))
+        for i in range(m):
+            for j in range(i):
+                bracket = rates[j][:, i] - rates[i][:, j]
+                bracket[:3] += _SE2.ad(columns[j][:3]) @ columns[i][:3]
+                brackets[i, j] = float(momentum @ bracket)
+        matrix = np.zeros((nv + m, nv + m))
+        matrix[:nv, nv:], matrix[nv:, :nv] = t.basis, -t.basis.T
+        matrix[nv:, nv:] = brackets - brackets.T
+        return matrix
+
+    def input_map(self, x: PHState) -> Array:
+        """Return G, (nv+m,nv): generalised forces act on the momentum by ``S^T``."""
+        t = self._at(x)
+        return np.concatenate([np.zeros((self.model.nv, self.model.nv)), t.basis.T])
+
+    def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
+        """Return the power balance; its residual is zero up to rounding.
+
+        Raises:
+            StateError: a state or effort has the wrong shape or is not finite.
+        """
+        t = self._at(x)
+        rate = self.rate(x, ports)
+        # dH/dt = nu . zdot - 1/2 nu . dM_nu/dt nu at fixed z, with the rate of the reduced inertia.
+        stored = float(t.nu @ rate.zdot) - 0.5 * float(t.nu @ t.mass_rate @ t.nu)
+        if ports.gravity:
+            stored += float(t.d.g @ t.d.v)
+        return PowerBalance(stored, ports.supplied(t.d), ports.dissipated(t.d))
+
+    def _checked(self, x: PHState) -> PHState:
+        return PHState(self.model.checked_configuration(x.q), vector(x.z, self.dimension, "z"))
+
+
+class NonholonomicTerms:
+    """The terms of the reduced equations at one state.
+
+    Attributes:
+        d: the evaluation at ``(q, v = S nu)``.
+        basis: S, (nv,m).
+        nu: (m,) independent velocities.
+    """
+
+    def __init__(self, form: NonholonomicForm, d: Evaluation, basis: Array, nu: Array) -> None:
+        """Hold the terms; :meth:`NonholonomicForm.terms` makes them."""
+        self._form, self.d, self.basis, self.nu = form, d, basis, nu
+
+    @cached_property
+    def mass(self) -> Array:
+        """Reduced mass matrix ``M_nu = S^T M S``, (m,m)."""
+        mass = self.basis.T @ self.d.M @ self.basis
+        return frozen((mass + mass.T) / 2)
+
+    @cached_property
+    def basis_rate(self) -> Array:
+        """Derivative of S along the motion, (nv,m)."""
+        return frozen(self._form.rate_of_basis(self.d, self.basis))
+
+    @cached_property
+    def mass_rate(self) -> Array:
+        """Derivative of the reduced mass matrix along the motion, (m,m)."""
+        c, m = self.d.C, self.d.M
+        turning = self.basis.T @ m @ self.basis_rate
+        return frozen(self.basis.T @ (c + c.T) @ self.basis + turning + turning.T)
+
+    @cached_property
+    def coriolis(self) -> Array:
+        """``S^T (C S + M Sdot)``, (m,m): ``mass_rate`` is the sum of it and its transpose."""
+        return frozen(self.basis.T @ (self.d.C @ self.basis + self.d.M @ self.basis_rate))
+
+    @cached_property
+    def momentum(self) -> Array:
+        """``S^T M v``, (m,)."""
+        return frozen(self.mass @ self.nu)
+
+    @cached_property
+    def free_momentum_rate(self) -> Array:
+        """Rate of the momentum without forces, (m,): ``M_nu' nu - coriolis nu``."""
+        return self.coriolis.T @ self.nu
+
+    def acceleration(self, force: Array) -> Array:
+        """Return nudot, (m,), under a generalised force (nv,) that includes gravity."""
+        return np.linalg.solve(self.mass, self.basis.T @ force - self.coriolis @ self.nu)
+
+    def constraint_force(self, force: Array) -> Array:
+        """Return the generalised force (nv,) of the wheels on the robot; its power is zero.
+
+        Args:
+            force: (nv,) all other forces, including gravity.
+        """
+        rate = self.basis @ self.acceleration(force) + self.basis_rate @ self.nu
+        return self.d.M @ rate + self.d.C @ self.d.v - force
+
+
+def _pivots(matrix: Array, count: int) -> Array:
+    """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (count,)."""
+    left = np.array(matrix, float)
+    chosen: list[int] = []
+    for _ in range(count):
+        sizes = np.linalg.norm(left, axis=1)
+        sizes[chosen] = -1.0
+        best = int(np.argmax(np.round(sizes, 9)))
+        chosen.append(best)
+        unit = left[best] / np.linalg.norm(left[best])
+        left = left - np.outer(left @ unit, unit)
+    return np.array(chosen)
+
+
+def _velocity_names(model: VMSModel) -> list[str]:
+    return ["base x", "base y", "base yaw"][: model.b] + list(model.joint_names)

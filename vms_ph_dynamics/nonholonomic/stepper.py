@@ -1,0 +1,136 @@
+"""Runge-Kutta in the independent velocities, with the energy balance closed in every step."""
+
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..energy.power_quadrature import PowerQuadrature
+from ..errors import OptionError
+from ..groups import SE2
+from ..integrators.step import Acting
+from ..integrators.stepper import (
+    Interpolant,
+    Observation,
+    SolverState,
+    StepFailure,
+    Stepper,
+    StepResult,
+    system_stepper,
+)
+from ..structure import PHState, Ports
+from .form import NonholonomicForm
+
+# (fraction of the step at a stage, weight of the stage in the result)
+_STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
+_SE2 = SE2()
+
+# Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
+# residual of the step is left in the books.
+_CLOSABLE = 1e-3
+
+
+class _Motion(NamedTuple):
+    """Configuration (nq,) and independent velocities (m,)."""
+
+    q: Array
+    nu: Array
+
+
+class NonholonomicRK4(Stepper):
+    """Fourth-order Runge-Kutta-Munthe-Kaas on configuration and independent velocities.
+
+    The velocity is ``S(q) nu`` at every time, so that the constraints are met to rounding. At the
+    end of a step the speed is scaled, by the error of the scheme, so that the energy has changed by
+    exactly the energies at the ports, as they are reported.
+    """
+
+    name = "projected_rk4"
+    order = 4
+    nothing = Ports()
+
+    def __init__(self, form: NonholonomicForm) -> None:
+        """Construct the scheme for a robot under velocity constraints."""
+        self.form = form
+
+    def begin(self, state: PHState, t: float) -> SolverState:
+        """Return configuration and independent velocities."""
+        v = self.form.velocity(state)
+        return _Motion(np.array(state.q), v[self.form.independent])
+
+    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        form, model, x = self.form, self.form.model, solver_state
+        energies = PowerQuadrature()
+        slope_q: Array = np.zeros(model.nv)
+        slope_nu: Array = np.zeros(form.dimension)
+        mean_q, mean_nu = slope_q, slope_nu
+        for lead, weight in _STAGES:
+            q = model.integrate(x.q, lead * dt * slope_q) if lead else x.q
+            nu = x.nu + lead * dt * slope_nu
+            if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
+                raise StepFailure("the motion within the step is not finite")
+            terms = form.terms(q, nu)
+            acting = self._acting(ports, t + lead * dt, q, terms.momentum)
+            if not lead:
+                before = terms.d
+            # The coordinates of the base within the step are those of the exponential.
+            rate = _rate_of_coordinates(terms.d.v, lead * dt * slope_q)
+            slope_q, slope_nu = rate, terms.acceleration(acting.force(terms.d))
+            mean_q, mean_nu = mean_q + weight * slope_q, mean_nu + weight * slope_nu
+            energies.add(acting, terms.d, weight * dt)
+        q, nu = model.integrate(x.q, dt * mean_q), x.nu + dt * mean_nu
+        if not isfinite(float(nu @ nu) + float(q @ q)):
+            raise StepFailure("the motion after the step is not finite")
+        after, kinetic = form.terms(q, nu).d, before.kinetic_energy + energies.net
+        if acting.gravity:
+            kinetic += before.potential_energy - after.potential_energy
+        nu = nu * _closing(after.kinetic_energy, kinetic)
+        return StepResult(_Motion(q, nu), energies.supplied, energies.dissipated)
+
+    def _acting(self, ports: Acting, t: float, q: Array, z: Array) -> Ports:
+        given = ports if isinstance(ports, Ports) else ports(t, PHState(q, z))
+        return Ports.checked(self.form.model, given)
+
+    def observe(self, solver_state: SolverState) -> Observation:
+        """Return the observable quantities; there is no conserved momentum."""
+        t = self.form.terms(solver_state.q, solver_state.nu)
+        energy = t.d.kinetic_energy + t.d.potential_energy
+        return Observation(PHState(solver_state.q, t.momentum), energy, np.zeros(0))
+
+    def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
+        """Return states between two observed ones, along the straight way between them."""
+        model = self.form.model
+        along = model.difference(before.q, after.q)
+
+        def state(s: float) -> PHState:
+            share = s / dt if dt else 0.0
+            z = (1.0 - share) * before.z + share * after.z
+            return PHState(model.integrate(before.q, share * along), z)
+
+        return state
+
+
+def _rate_of_coordinates(v: Array, reached: Array) -> Array:
+    """Return the rate (nv,) of the coordinates of a step at ``reached`` (nv,), for a velocity."""
+    rate = v.copy()
+    rate[:3] = _SE2.dexp_inverse(reached[:3]) @ v[:3]
+    return rate
+
+
+def _closing(found: float, wanted: float) -> float:
+    """Return the factor of the speed that gives the wanted kinetic energy, J; 1 at rest."""
+    if found <= 0.0 or wanted <= 0.0:
+        return 1.0
+    factor = sqrt(wanted / found)
+    return factor if abs(factor - 1.0) <= _CLOSABLE else 1.0
+
+
+@system_stepper.register
+def _(system: NonholonomicForm, scheme: str) -> Stepper:
+    if scheme != NonholonomicRK4.name:
+        raise OptionError(
+            f"a robot on wheels has the scheme '{NonholonomicRK4.name}'; given: '{scheme}'"
+        )
+    return NonholonomicRK4(system)
