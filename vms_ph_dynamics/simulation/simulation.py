@@ -157,7 +157,7 @@ class Simulation:
         """
         self._form, self._home, self.dt = form, q, dt
         self._control = control
-        self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
+        self._stepper: Any = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
         self._held_friction: HeldFriction | None = None
         if self._friction is not None and must_be_held(form, self._friction, q, dt):

@@ -65,6 +65,7 @@ def from_pinocchio(
     mimics: Mapping[str, Mimic] | None = None,
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
+    softening: float = 0.0,
 ) -> System:
     """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
 
@@ -72,6 +73,8 @@ def from_pinocchio(
         model: the model, whose first joint determines the base.
         mimics: joints that follow others.
         heat: as for :func:`from_urdf`.
+        softening: of the viscous friction of all joints, 1/K, from 298.15 K on; see
+            :func:`.coulomb`.
 
     Raises:
         ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
@@ -112,7 +115,7 @@ def from_pinocchio(
                 pair,
                 o1,
                 o2,
-                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair),
+                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
                 heat=_heat_of(name, heat) if name in rubbing else None,
                 armature=float(model.armature[model.idx_vs[i]]),
                 driven=True,
@@ -191,9 +194,11 @@ def _turn(axis: Array) -> Array:
     return pose_of(np.eye(3) + hat + hat @ hat / (1.0 + c), np.zeros(3))
 
 
-def _friction(viscous: float, dry: float, pair: LowerPair) -> Any:
+def _friction(viscous: float, dry: float, pair: LowerPair, softening: float = 0.0) -> Any:
     if not (viscous or dry):
         return None
+    if softening and pair.dimension == 1:
+        return coulomb(float(viscous), float(dry), softening=softening)
     return coulomb(float(viscous), float(dry)) if dry else float(viscous)
 
 
