@@ -44,13 +44,10 @@ def test_an_unknown_model_is_reported_with_the_known_ones(tmp_path: Path) -> Non
     assert "satellite_panda" in str(result.exception)
 
 
-def test_the_powers_of_a_robot_in_a_fluid_are_refused(tmp_path: Path) -> None:
+def test_the_powers_of_a_robot_in_a_fluid_include_its_drag(tmp_path: Path) -> None:
     file = tmp_path / "powers.svg"
-    words = ["ephs", "draw", "bluerov2_alpha5", "--powers", "0.1", "-o", str(file)]
-    result = CliRunner().invoke(make_app(), words)
-    assert isinstance(result.exception, VmsPhError)
-    assert "moves in a fluid" in str(result.exception)
-    assert not file.exists()
+    run("ephs", "draw", "bluerov2_alpha5", "--powers", "0.002", "-o", str(file))
+    assert ">base_link.drag_0.p: " in file.read_text()
 
 
 def checks(*settings: str) -> dict[str, dict[str, object]]:

@@ -360,7 +360,7 @@ class Simulation:
         retried, stops = self._step_with(ports), self._stops
         if stops is None:
             return retried, None
-        free = self._stepper.motion(retried.result.solver_state)
+        free: tuple[Array, Array] = self._stepper.motion(retried.result.solver_state)
         if not stops.passed(*free, self.dt):
             return retried, None
         pushing = stops.torque((self._q, self._v), free, self.dt)

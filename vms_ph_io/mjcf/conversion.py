@@ -15,9 +15,9 @@ from .tree import FREE, Tree, joints_of, robot_tree
 
 _NUMBERS = (
     "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos",
-    "jnt_axis", "jnt_range", "jnt_actfrcrange", "dof_armature", "dof_damping", "dof_frictionloss",
-    "qpos0", "key_qpos", "geom_pos", "geom_quat", "geom_size", "site_pos", "site_quat", "mesh_pos",
-    "mesh_quat", "actuator_gear", "actuator_forcerange",
+    "jnt_axis", "jnt_range", "jnt_actfrcrange", "jnt_stiffness", "dof_armature", "dof_damping",
+    "dof_frictionloss", "qpos0", "qpos_spring", "key_qpos", "geom_pos", "geom_quat", "geom_size",
+    "site_pos", "site_quat", "mesh_pos", "mesh_quat", "actuator_gear", "actuator_forcerange",
 )  # fmt: skip
 
 

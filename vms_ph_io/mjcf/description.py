@@ -124,13 +124,17 @@ class _Writer:
         dof = int(m.jnt_dofadr[j])
         damping = float(m.dof_damping[dof]) + self._drives.damping.get(j, 0.0)
         armature = float(m.dof_armature[dof]) + self._drives.armature.get(j, 0.0)
-        ET.SubElement(
+        dynamics = ET.SubElement(
             joint,
             "dynamics",
             damping=repr(damping if self._damped else 0.0),
             friction=repr(float(m.dof_frictionloss[dof]) if self._rubbing else 0.0),
             armature=repr(armature),
         )
+        stiffness = float(np.ravel(m.jnt_stiffness[j])[0])
+        if stiffness > 0.0:  # for systems of bodies and joints; models have no springs
+            dynamics.set("stiffness", repr(stiffness))
+            dynamics.set("rest", repr(float(m.qpos_spring[m.jnt_qposadr[j]])))
 
     def _inertial(self, link: ET.Element, i: int) -> None:
         m = self._m

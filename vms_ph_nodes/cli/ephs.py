@@ -75,7 +75,8 @@ def _system(model: str) -> "System":
         return EXAMPLES[model]()
     if model in robots.names():
         robot = robots.get(model)
-        return from_urdf(robot.description(), robot.base, robot.gravity)
+        fluid = robots.load(model).fluid if robot.fluid else None
+        return from_urdf(robot.description(), robot.base, robot.gravity, fluid=fluid)
     if os.path.isfile(model):
         return from_urdf(read_urdf(Path(model), {}))
     raise VmsPhError(
@@ -87,13 +88,7 @@ def _system(model: str) -> "System":
 def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
     from vms_ph_dynamics.ephs import assemble, simulate
     from vms_ph_dynamics.ephs.equations.powers import port_powers
-    from vms_ph_io import robots
 
-    if model in robots.names() and robots.get(model).fluid:
-        raise VmsPhError(
-            f"'{model}' moves in a fluid, which bodies and joints do not have; draw it without "
-            "--powers"
-        )
     equations = assemble(system)
     steps = max(1, round(seconds / _STEP))
     motion = simulate(

@@ -62,13 +62,19 @@ def test_armature_that_means_nothing_is_refused(pair: mb.LowerPair, value: float
         mb.joint(pair, armature=value)
 
 
-def test_a_robot_in_a_fluid_is_refused() -> None:
+def test_a_robot_whose_fluid_the_system_lacks_is_refused() -> None:
     # Without added mass, buoyancy and drag its accelerations would be wrong by their whole size.
     robot, model = robots.get("bluerov2_alpha5"), robots.load("bluerov2_alpha5")
     equations = assemble(mb.from_urdf(robot.description(), robot.base, robot.gravity), check=False)
     q, v = model.neutral_configuration(), np.zeros(model.nv)
-    with pytest.raises(ModelError, match="is in a fluid, but bodies and joints have no added mass"):
+    with pytest.raises(
+        ModelError, match="is in a fluid, but the system was made without; give fluid"
+    ):
         mb.state_of(equations, model, q, v)
+    wet = mb.from_urdf(robot.description(), robot.base, robot.gravity, fluid=model.fluid)
+    dry = VMSModel.from_urdf(robot.description(), robot.base, gravity=robot.gravity)
+    with pytest.raises(ModelError, match="in a fluid, but its model is without"):
+        mb.state_of(assemble(wet, check=False), dry, q, v)
 
 
 PENDULUM = """

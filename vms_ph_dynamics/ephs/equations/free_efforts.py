@@ -9,6 +9,7 @@ from ..errors import SingularConstraint
 
 _ITERATIONS = 30
 _STEP = 1e-6
+_SHRINKING = 0.1
 
 
 class UndeterminedEfforts:
@@ -25,6 +26,7 @@ class UndeterminedEfforts:
     ) -> None:
         self.count = directions.shape[1]
         self._z, self._balance = directions, balance
+        self._slope: Array | None = None
 
     def solve(self, e: Array, free: Array, flow: Array | None) -> Array:
         """Return the free efforts, (free,).
@@ -33,22 +35,35 @@ class UndeterminedEfforts:
             SingularConstraint: the balance does not depend on them, or has no solution.
         """
         w = np.zeros(self.count)
+        last = np.inf
         for _ in range(_ITERATIONS):
             r = self._z.T @ self._balance(e, free + self._z @ w, flow)
-            slope = np.empty((self.count, self.count))
-            for i in range(self.count):
-                step = np.zeros(self.count)
-                step[i] = _STEP * (1.0 + abs(w[i]))
-                ahead = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
-                behind = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
-                slope[:, i] = (ahead - behind) / (2.0 * step[i])
+            if self._slope is None:
+                self._slope = self._slope_at(e, free, flow, w)
             try:
-                change = np.linalg.solve(slope, r)
+                change = np.linalg.solve(self._slope, r)
             except np.linalg.LinAlgError:
+                self._slope = None
                 break
             w = w - change
-            if np.abs(change).max() <= 1e-12 * (1.0 + np.abs(w).max()):
+            size = float(np.abs(change).max())
+            if size <= 1e-12 * (1.0 + float(np.abs(w).max())):
                 return free + self._z @ w
+            # The slope of an earlier state serves while it lets the changes shrink quickly.
+            if not size < _SHRINKING * last:
+                self._slope = None
+            last = size
+        self._slope = None
         raise SingularConstraint(
             "a velocity is determined by no mass, no constraint and no friction; join one of them"
         )
+
+    def _slope_at(self, e: Array, free: Array, flow: Array | None, w: Array) -> Array:
+        slope = np.empty((self.count, self.count))
+        for i in range(self.count):
+            step = np.zeros(self.count)
+            step[i] = _STEP * (1.0 + abs(w[i]))
+            ahead = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
+            behind = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+            slope[:, i] = (ahead - behind) / (2.0 * step[i])
+        return slope

@@ -3,12 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 from .body import Coupling, Gravity, LiePoisson, rigid_body
+from .description import left_out
+from .drive import Drive
 from .friction import Conduction, Friction, HeatCapacity, coulomb
 from .ground import Ground
+from .immersion import FluidDrag, Weights, immersed_body
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
 from .mechanism import GROUND, Between, Gear, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
 from .placement import joint_positions, joint_velocities, place
+from .tool import Tool
 
 if TYPE_CHECKING:
     from .bridge import configuration_of, state_of
@@ -20,6 +24,8 @@ __all__ = [
     "Conduction",
     "Coupling",
     "Cylindrical",
+    "Drive",
+    "FluidDrag",
     "Friction",
     "Gear",
     "Gravity",
@@ -36,12 +42,16 @@ __all__ = [
     "Screw",
     "Spherical",
     "Spring",
+    "Tool",
+    "Weights",
     "configuration_of",
     "coulomb",
     "from_urdf",
+    "immersed_body",
     "joint",
     "joint_positions",
     "joint_velocities",
+    "left_out",
     "mechanism",
     "place",
     "potential",

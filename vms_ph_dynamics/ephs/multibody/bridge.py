@@ -10,6 +10,7 @@ from ...errors import ModelError
 from ...groups import pose as pose_of
 from ..equations import Equations
 from ..patterns import split
+from .immersion import Weights
 from .placement import joint_positions, joint_velocities, place
 from .urdf import body_names, joint_name
 
@@ -38,8 +39,8 @@ def state_of(
             by the names of its joints when None.
 
     Raises:
-        ModelError: the robot is in a fluid, which bodies and joints do not have; the system does
-            not contain the robot, or contains several and no box is given.
+        ModelError: the robot is in a fluid that the system does not have; the system does not
+            contain the robot, or contains several and no box is given.
     """
     prefix = _prefix(equations, model, box)
     tree = model.tree
@@ -111,11 +112,6 @@ def configuration_of(
 
 def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     """Return what stands before the names of a robot's bodies and joints in a system."""
-    if model.fluid is not None:
-        raise ModelError(
-            f"'{model.name}' is in a fluid, but bodies and joints have no added mass, buoyancy or "
-            "drag; give its model without fluid, or simulate it in minimal coordinates"
-        )
     full = model.tree.pinocchio
     names = [
         f"{body_names(full)[i]}.q" if full.joints[i].nv == 6 else joint_name(full.names[i])
@@ -138,6 +134,18 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
             else f"the system does not hold the joints {', '.join(names)} of '{model.name}'"
             + (f" in the box '{box}'" if box else "")
             + "; assemble it from the URDF of the model"
+        )
+    wet = any(
+        isinstance(component, Weights) and name.startswith(found[0])
+        for name, component in equations.layout.components.items()
+    )
+    if wet != (model.fluid is not None):
+        raise ModelError(
+            f"'{model.name}' is in a fluid, but the system was made without; give "
+            "fluid=model.fluid to from_urdf"
+            if model.fluid is not None
+            else f"the system has '{model.name}' in a fluid, but its model is without; give "
+            "model.in_fluid(...)"
         )
     return found[0]
 

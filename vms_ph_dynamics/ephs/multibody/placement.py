@@ -82,7 +82,24 @@ def place(
             pair = _pair(closure)
             rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
             _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
-    return equations.states.vector({**values, **(others or {})})
+    return _follow_rotors(equations, {**values, **(others or {})})
+
+
+def _follow_rotors(equations: Equations, values: Mapping[str, Any]) -> Array:
+    """Return the state whose momenta that are not given, as of motors, follow from constraints."""
+    x = equations.states.vector(values)
+    given = {equations.layout.find(name).junction for name in values}
+    n = equations.layout.linear
+    open_ = np.zeros(n, dtype=bool)
+    for held in equations.layout.states.values():
+        if held.tangent.stop <= n and held.junction not in given:
+            open_[held.tangent] = True
+    if not (open_.any() and equations.constraints.count):
+        return x
+    residual = equations.velocity_residual(x)
+    turned = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, open_]
+    x[:n][open_] -= np.linalg.lstsq(turned, residual, rcond=1e-12)[0]
+    return x
 
 
 def _set_momentum(equations: Equations, at: slice, velocity: Array, values: dict[str, Any]) -> None:

@@ -7,9 +7,11 @@ import numpy as np
 import pinocchio as pin
 
 from ...arrays import Array
+from ...effects.fluid import Fluid
 from ...errors import ModelError
 from ...groups import pose as pose_of
 from ...robot.building import build
+from ...robot.description import parse_description
 from ...robot.inertia import check_rotors
 from ...robot.inertia_modes import InertiaMode, accept
 from ...robot.joint_table import joint_table
@@ -17,10 +19,14 @@ from ...robot.joints import base_of
 from ...robot.mimic import Mimic, Projection
 from ..systems import System
 from .body import rigid_body
+from .description import reductions_of, springs_of
+from .drive import Drive
 from .friction import coulomb
-from .joint import Heat, joint
+from .immersion import immersed_body
+from .joint import Heat, Spring, joint
 from .mechanism import GROUND, Between, Gear, mechanism
 from .pairs import LowerPair, Planar, Prismatic, Revolute
+from .tool import Tool
 
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
@@ -33,13 +39,19 @@ def from_urdf(
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
     inertia: InertiaMode = "auto",
+    tools: Iterable[str] = (),
+    open_bodies: Iterable[str] = (),
+    springs: Mapping[str, Any] | None = None,
+    drives: Mapping[str, Drive | System] | None = None,
+    fluid: Fluid | None = None,
 ) -> System:
     """Return the system of bodies and joints that a URDF describes.
 
     Bodies are named after links, with frames at their centres of mass and the axes of the link
     frame; joints keep their names, and all are driven. Damping and friction of the URDF become
-    friction with heat, and armature becomes the kinetic energy of rotors. A floating base is a free
-    body with an open port.
+    friction with heat, armature becomes the kinetic energy of rotors, and ``stiffness`` and
+    ``rest`` beside them, as an MJCF has them, become springs. A floating base is a free body with
+    an open port. :func:`.left_out` says what the description has besides.
 
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
@@ -49,15 +61,41 @@ def from_urdf(
         heat: destination of the heat of all joints with friction or of each by name; the
             environment when None.
         inertia: what is done about inertias that no rigid body has, as for ``VMSModel``.
+        tools: names of frames, each of which gets a port of its name for wrenches at its origin,
+            in its axes.
+        open_bodies: names of links, each of which gets a port of its name for wrenches at the
+            centre of mass of the body, in the axes of the link.
+        springs: stiffness in N m/rad or N/m, or a pair with the position at rest, by joint, beside
+            or instead of those of the description.
+        drives: the motors of joints; a motor alone gets the reduction of the joint's transmission,
+            or none.
+        fluid: in which links of the robot are; its drag heats the environment.
 
     Raises:
         ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
-            or no rotational inertia about some axis, or heat is given where there is no friction.
+            or no rotational inertia about some axis, heat is given where there is no friction, or
+            a tool, body, spring, drive or immersed link is none of the robot's.
     """
     built = build(xml, base, gravity, locked_joints)
     projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
     model = accept(built.pinocchio, built.links, inertia, projection).model
-    return from_pinocchio(model, built.mimics, heat=heat)
+    names = {joint_name(name) for name in model.names}
+    own = springs_of(parse_description(xml))
+    found = {name: own[name] for name in own if joint_name(name) in names}
+    reductions = reductions_of(xml) if drives else {}
+    return from_pinocchio(
+        model,
+        built.mimics,
+        heat=heat,
+        tools=tools,
+        open_bodies=open_bodies,
+        springs={**found, **(springs or {})},
+        drives={
+            name: d if isinstance(d, Drive) else Drive(d, reductions.get(name, 1.0))
+            for name, d in (drives or {}).items()
+        },
+        fluid=fluid,
+    )
 
 
 def from_pinocchio(
@@ -66,6 +104,11 @@ def from_pinocchio(
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
     softening: float = 0.0,
+    tools: Iterable[str] = (),
+    open_bodies: Iterable[str] = (),
+    springs: Mapping[str, Any] | None = None,
+    drives: Mapping[str, Drive] | None = None,
+    fluid: Fluid | None = None,
 ) -> System:
     """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
 
@@ -75,6 +118,11 @@ def from_pinocchio(
         heat: as for :func:`from_urdf`.
         softening: of the viscous friction of all joints, 1/K, from 298.15 K on; see
             :func:`.coulomb`.
+        tools: as there.
+        open_bodies: as there.
+        springs: as there.
+        drives: as there.
+        fluid: as there.
 
     Raises:
         ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
@@ -92,13 +140,24 @@ def from_pinocchio(
         if table.damping[i - 1] or table.friction[i - 1]
     }
     _check_heat(heat, rubbing)
+    moving = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
+    elastic = {joint_name(name): value for name, value in (springs or {}).items()}
+    motors = {joint_name(name): drive for name, drive in (drives or {}).items()}
+    _check_names("a spring", elastic, moving)
+    _check_names("a drive", motors, moving)
+    theta_0 = _environment(heat)
+    wet = _immersions(model, fluid)
     for i in range(1, model.njoints):
         inertia = model.inertias[i]
         if not inertia.mass > 0.0:
             raise ModelError(
                 f"the link '{links[i]}' moves but has no mass; give it one, or lock its joint"
             )
-        bodies[links[i]] = rigid_body(inertia.mass, inertia.inertia, gravity)
+        bodies[links[i]] = (
+            immersed_body(inertia.mass, inertia.inertia, gravity, wet[i], fluid.density, theta_0)
+            if fluid is not None and i in wet
+            else rigid_body(inertia.mass, inertia.inertia, gravity)
+        )
         if i == 1 and floating:
             continue
         pair, turn = _pair_of(model, i)
@@ -115,6 +174,7 @@ def from_pinocchio(
                 pair,
                 o1,
                 o2,
+                potential=_spring(name, pair, elastic.get(name)),
                 friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
                 heat=_heat_of(name, heat) if name in rubbing else None,
                 armature=float(model.armature[model.idx_vs[i]]),
@@ -125,7 +185,75 @@ def from_pinocchio(
         f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
         for name, m in (mimics or {}).items()
     }
-    return mechanism(bodies, joints, open_bodies=[links[1]] if floating else [], gears=gears)
+    opened = [links[1]] if floating else []
+    opened += [name for name in map(joint_name, open_bodies) if name not in opened]
+    _check_names("a port", opened, list(bodies), "moving links")
+    return mechanism(
+        bodies,
+        joints,
+        open_bodies=opened,
+        gears=gears,
+        tools={joint_name(name): _tool(model, name, links) for name in tools},
+        drives=motors,
+    )
+
+
+def _check_names(
+    what: str, given: Iterable[str], known: Sequence[str], kind: str = "joints"
+) -> None:
+    for name in given:
+        if name not in known:
+            raise ModelError(
+                f"{what} is given for '{name}', which the robot does not have; its {kind} are "
+                f"{', '.join(known)}"
+            )
+
+
+def _frame_in_body(model: Any, name: str, what: str) -> tuple[int, Array]:
+    """Return the moving joint of a frame, and its pose in the body there, (4,4)."""
+    known = [f.name for f in model.frames if f.parentJoint]
+    if not model.existFrame(name):
+        raise ModelError(
+            f"{what} '{name}' is no frame of '{model.name}'; those that move are {', '.join(known)}"
+        )
+    frame = model.frames[model.getFrameId(name)]
+    if not frame.parentJoint:
+        raise ModelError(f"{what} '{name}' does not move; frames that do are {', '.join(known)}")
+    lever = model.inertias[frame.parentJoint].lever
+    return frame.parentJoint, pose_of(np.eye(3), -lever) @ _pose(frame.placement)
+
+
+def _tool(model: Any, name: str, links: Mapping[int, str]) -> Tool:
+    joint, pose = _frame_in_body(model, name, "the tool")
+    return Tool(links[joint], pose)
+
+
+def _immersions(model: Any, fluid: Fluid | None) -> dict[int, list[tuple[Array, Any]]]:
+    """Return the immersed links of every moving body."""
+    found: dict[int, list[tuple[Array, Any]]] = {}
+    for link in () if fluid is None else fluid.bodies:
+        joint, pose = _frame_in_body(model, link.link, "the immersed link")
+        found.setdefault(joint, []).append((pose, link))
+    return found
+
+
+def _environment(heat: Heat | Mapping[str, Heat] | None) -> float:
+    """Return the temperature of the environment, which all heat has in common."""
+    if isinstance(heat, Mapping):
+        return next((each.theta_0 for each in heat.values()), Heat().theta_0)
+    return (heat or Heat()).theta_0
+
+
+def _spring(name: str, pair: LowerPair, given: Any) -> Spring | None:
+    if given is None:
+        return None
+    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    if values.size > 2 or not np.isfinite(values).all():
+        raise ModelError(
+            f"the spring of '{name}' must be a stiffness, or a stiffness and a position at rest; "
+            f"given: {given!r}"
+        )
+    return Spring(pair, float(values[0]), float(values[1]) if values.size > 1 else 0.0)
 
 
 def _heat_of(name: str, heat: Heat | Mapping[str, Heat] | None) -> Heat | None:

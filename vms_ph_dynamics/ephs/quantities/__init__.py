@@ -2,12 +2,15 @@
 
 from .quantity import (
     Quantity,
+    charge,
     displacement,
     entropy,
+    flux,
     momentum,
     momentum_of,
     pose_of,
     relative_pose_of,
+    signal,
 )
 from .space import (
     SE2_SPACE,
@@ -32,10 +35,13 @@ __all__ = [
     "Quantity",
     "R",
     "Space",
+    "charge",
     "displacement",
     "entropy",
+    "flux",
     "momentum",
     "momentum_of",
     "pose_of",
     "relative_pose_of",
+    "signal",
 ]

@@ -24,6 +24,9 @@ class Quantity:
 displacement = Quantity(R, "displacement")
 momentum = Quantity(R, "momentum")
 entropy = Quantity(R, "entropy")
+charge = Quantity(R, "charge")  # C; its effort is a voltage and its flow a current
+flux = Quantity(R, "flux")  # V s; its effort is a current and its flow a voltage
+signal = Quantity(R, "signal")  # without energy, as a duty cycle
 
 
 def pose_of(space: Space) -> Quantity:

@@ -16,7 +16,6 @@ from ..multibody.bridge import state_of
 from ..multibody.friction import HeatCapacity
 from ..multibody.joint import Heat
 from ..multibody.urdf import body_names, from_pinocchio, joint_name
-from ..systems import System, compose
 
 
 class Mechanism:
@@ -75,24 +74,25 @@ class Mechanism:
             )
             if friction and (viscous or dry)
         }
+        self._names = body_names(self._full)
+        frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
+        parents = {model.tree.pinocchio.frames[i].parentJoint for i in frames}
+        # A floating base is open already.
+        closed = {i for i in parents if i and not (i == 1 and model.base == "floating")}
         try:
             system = from_pinocchio(
-                full, model.tree.mimics, heat=rubbing or None, softening=softening
+                full,
+                model.tree.mimics,
+                heat=rubbing or None,
+                softening=softening,
+                open_bodies=sorted(self._names[i] for i in closed),
             )
         except ModelError as error:
             raise ModelError(
                 f"'{model.name}' cannot be simulated as bodies and joints: {error}; set "
                 "engine:=vms_ph"
             ) from None
-        self._names = body_names(self._full)
-        opened = sorted(
-            {
-                self._names[model.tree.pinocchio.frames[model.tree.frame_id(name)].parentJoint]
-                for name in (model.end_effector, *model.tools)
-            }
-            - {self._names[0]}
-        )
-        self.equations = assemble(_open(system, opened), theta_0, native=native)
+        self.equations = assemble(system, theta_0, native=native)
         self.warm = np.array(
             [k for k, name in enumerate(model.joint_names) if joint_name(name) in rubbing],
             dtype=np.intp,
@@ -263,15 +263,3 @@ def _moved(wrench: Array, rotation: Array, arm: Array) -> Array:
     """Return a wrench, linear first, at the centre of mass of its body in body axes."""
     force = rotation @ wrench[:3]
     return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])
-
-
-def _open(system: System, bodies: list[str]) -> System:
-    """Return a mechanism with ports for wrenches at some more of its bodies."""
-    missing = [name for name in bodies if name not in system.interface]
-    if not missing:
-        return system
-    junctions = dict(system.pattern.junctions)
-    for name in missing:
-        at = system.pattern.junction_of(f"{name}.p")
-        junctions[at] = (*junctions[at], name)
-    return compose(system.fillings, junctions, [*system.interface, *missing])

@@ -1,0 +1,45 @@
+"""Components of drives and vehicles: motor, gear, battery, winding, spring, radiator, propeller.
+
+Each is a system of a few boxes with typed ports. Energies have lower bounds and irreversible parts
+are of the form ``N^T K N``, so that both laws hold by construction. :data:`PARTS` lists all with
+their parameters and units, from which pattern files are read.
+"""
+
+from .battery import Battery, SeriesResistance, battery
+from .damper import Damper, damper
+from .gear import MeshFriction, gear
+from .inverter import Inverter, Signal, inverter
+from .motor import motor
+from .parameters import Parameter, Part
+from .parts import PARTS, part
+from .propeller import AirDrag, Thrust, propeller
+from .radiator import Radiator, radiator
+from .spring import LinearSpring, spring
+from .winding import Resistance, winding
+
+__all__ = [
+    "PARTS",
+    "AirDrag",
+    "Battery",
+    "Damper",
+    "Inverter",
+    "LinearSpring",
+    "MeshFriction",
+    "Parameter",
+    "Part",
+    "Radiator",
+    "Resistance",
+    "SeriesResistance",
+    "Signal",
+    "Thrust",
+    "battery",
+    "damper",
+    "gear",
+    "inverter",
+    "motor",
+    "part",
+    "propeller",
+    "radiator",
+    "spring",
+    "winding",
+]
