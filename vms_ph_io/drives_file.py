@@ -19,6 +19,7 @@ _ZERO_CELSIUS, _HOUR = 273.15, 3600.0
 _PLAIN = ("ambient_temperature", "softening", "idle")
 _BATTERY = ("full", "empty", "capacity", "level", "resistance", "heat_capacity", "conductance")
 _RULE = (
+    "largest_rate",
     "speed_margin",
     "current_margin",
     "loss_share",
@@ -149,12 +150,13 @@ def _by_rule(
     missing = [name for name in _RULE if name not in rule]
     if missing:
         raise ModelError(f"motors lacks {', '.join(missing)}, which the joint '{joint}' needs")
-    if not (0.0 < effort < np.inf and 0.0 < rate < np.inf):
+    if not (0.0 < effort < np.inf and rate > 0.0):
         raise ModelError(
             f"the joint '{joint}' has no largest effort and rate in its description (given: "
             f"{effort:g} and {rate:g}), from which its motor would follow; add <limit effort=... "
             f"velocity=.../>, or give {', '.join(_JOINT)} under joints: {joint}"
         )
+    rate = min(rate, rule["largest_rate"])
     constant = voltage / (rule["speed_margin"] * rate)
     loss = rule["loss_share"] * effort * rate
     winding, housing = loss / rule["winding_rise"], loss / rule["housing_rise"]

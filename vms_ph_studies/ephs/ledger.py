@@ -151,9 +151,7 @@ class _Run:
         allocation = settings.allocation()
         asked = _parameters(robot)
         actuated = bool(asked.get("base_actuated", True))
-        law = make_controller(
-            str(asked.get("controller", "auto")), model, allocation, actuated
-        )
+        law = make_controller(str(asked.get("controller", "auto")), model, allocation, actuated)
         known = {item.name for item in fields(law.gains)}
         law.gains = replace(law.gains, **{k: v for k, v in asked.items() if k in known})
         self._guard = make_guard(law, allocation, base_actuated=actuated)
