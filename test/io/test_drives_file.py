@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dynamics.ephs.driven_arm import URDF, arm
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_io import drives_file, robots
-
-from dynamics.ephs.driven_arm import URDF, arm
 
 COVERED = ("panda", "omnidirectional_panda", "hextilt", "borinot", "satellite_panda", "baxter")
 

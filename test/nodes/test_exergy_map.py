@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from dynamics.ephs.driven_arm import URDF, arm, simulation
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
@@ -13,8 +14,6 @@ from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
 from vms_ph_nodes.views.heat_shapes import colour_of, heat_shapes
 from vms_ph_nodes.views.shapes import Ellipsoid
-
-from dynamics.ephs.driven_arm import URDF, arm, simulation
 
 
 def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_a_reset() -> None:
