@@ -71,3 +71,27 @@ def test_the_error_of_the_first_law_grows_with_the_step() -> None:
     name = "first law: the same, projected Runge-Kutta"
     fine, coarse = (checks("duration=0.4", "states=1", f"dt={dt}")[name] for dt in (1e-3, 1e-2))
     assert float(str(coarse["obtained"])) > 100 * float(str(fine["obtained"]))
+
+
+def test_a_pattern_of_the_user_is_drawn_with_its_powers_and_written_again(tmp_path: Path) -> None:
+    file, copy, picture = (tmp_path / name for name in ("own.yaml", "copy.yaml", "own.svg"))
+    file.write_text(
+        "start: {mass: 1.0}\n"
+        "boxes:\n"
+        "  mass: {kind: quadratic, ports: {p: momentum}, matrix: 0.5}\n"
+        "  spring: {kind: spring, stiffness: 2 N/m, grounded: true, viscous: 0.3}\n"
+        "  room: {kind: environment}\n"
+        "junctions: {mass: [mass.p, spring.p], s: [spring.s, room.s]}\n"
+    )
+    run("ephs", "draw", str(file), "--flat", "--powers", "0.02", "-o", str(picture))
+    assert ">spring.mf.p: " in picture.read_text()
+    run("ephs", "export", str(file), "-o", str(copy))
+    run("ephs", "draw", str(copy), "-o", str(picture))
+    assert ET.parse(picture).getroot().tag.endswith("svg")
+    assert "stiffness" in run("ephs", "parts", "spring")
+    assert "N/m" in run("ephs", "parts", "spring")
+    assert "propeller" in run("ephs", "parts")
+    file.write_text("boxes: {a: {kind: teapot}}\njunctions: {}\n")
+    result = CliRunner().invoke(make_app(), ["ephs", "draw", str(file)])
+    assert isinstance(result.exception, VmsPhError)
+    assert "in box 'a': there is no kind 'teapot'" in str(result.exception)

@@ -8,10 +8,11 @@ import numpy as np
 from ..arrays import Array
 from ..groups import SO3, pose
 from . import multibody as mb
-from .components import Environment, Irreversible, Quadratic, Reversible
+from .components import Environment, Quadratic, Reversible
 from .equations import Equations
+from .library import Damper
 from .patterns import power
-from .quantities import displacement, entropy, momentum
+from .quantities import displacement, momentum
 from .systems import System, compose
 
 
@@ -35,19 +36,13 @@ def oscillator(stiffness: float = 2.0, mass: float = 3.0) -> System:
     )
 
 
-def damper(friction: float = 0.7) -> Irreversible:
+def damper(friction: float = 0.7) -> Damper:
     """Return mechanical friction with heat [C (6)].
 
     Args:
         friction: d, N s/m.
     """
-
-    def factor(states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        v, theta = e[0], theta_0 + e[1]
-        return np.sqrt(theta) * np.array([[1.0, -v / theta]])
-
-    ports = {"p": power(momentum), "s": power(entropy)}
-    return Irreversible(ports, factor=factor, conductance=friction)
+    return Damper(viscous=friction)
 
 
 def damped_oscillator(

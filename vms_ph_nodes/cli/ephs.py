@@ -1,4 +1,4 @@
-"""vms-ph ephs: lists and draws patterns of exergetic port-Hamiltonian systems."""
+"""vms-ph ephs: lists, draws, writes and examines exergetic port-Hamiltonian systems."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,8 @@ app = typer.Typer(
 app.command("ledger")(ledger)
 
 _MODEL = typer.Argument(
-    help="an example of `vms-ph ephs list`, a bundled robot, or a URDF, xacro or MJCF file"
+    help="an example of `vms-ph ephs list`, a bundled robot, a pattern file (YAML), or a URDF, "
+    "xacro or MJCF file"
 )
 _STEP = 1e-3
 _FRAMES = 60
@@ -68,10 +69,43 @@ def draw(
     typer.echo(f"written: {output}")
 
 
+@app.command()
+def parts(
+    kind: str = typer.Argument("", help="a kind, whose parameters are listed with their units"),
+) -> None:
+    """List the kinds of boxes that a pattern file may have, or the parameters of one."""
+    from vms_ph_dynamics.ephs.notation import KINDS
+
+    if not kind:
+        for each in KINDS.values():
+            typer.echo(f"{each.name:<18} {each.meaning}")
+        return
+    if kind not in KINDS:
+        raise VmsPhError(f"there is no kind '{kind}'; the kinds are {', '.join(KINDS)}")
+    for each in KINDS[kind].parameters:
+        form = KINDS[kind].forms.get(each.name, "number")
+        need = "required" if each.required else ""
+        typer.echo(f"{each.name:<16} {form:<9} {each.unit:<22} {need:<9} {each.meaning}")
+
+
+@app.command()
+def export(
+    model: str = _MODEL,
+    output: Path = typer.Option(Path("pattern.yaml"), "--output", "-o", help="file to write"),
+) -> None:
+    """Write a system as a pattern file, in which boxes may be changed and joined with others."""
+    from vms_ph_dynamics.ephs.notation import describe
+    from vms_ph_io.pattern_files import save_pattern
+
+    save_pattern(describe(_system(model)), output)
+    typer.echo(f"written: {output}")
+
+
 def _system(model: str) -> "System":
     from vms_ph_dynamics.ephs.examples import EXAMPLES
     from vms_ph_dynamics.ephs.multibody import from_urdf
     from vms_ph_io import robots
+    from vms_ph_io.pattern_files import is_pattern_file, load_system
     from vms_ph_io.urdf import read_urdf
 
     if model in EXAMPLES:
@@ -80,6 +114,8 @@ def _system(model: str) -> "System":
         robot = robots.get(model)
         fluid = robots.load(model).fluid if robot.fluid else None
         return from_urdf(robot.description(), robot.base, robot.gravity, fluid=fluid)
+    if is_pattern_file(model):
+        return load_system(model)
     if os.path.isfile(model):
         return from_urdf(read_urdf(Path(model), {}))
     raise VmsPhError(
@@ -107,5 +143,11 @@ def _powers(system: "System", model: str, seconds: float) -> dict[str, list[floa
 def _start(equations: "Equations", model: str) -> "Array":
     from vms_ph_dynamics.ephs.examples import EXAMPLES, state_of_example
     from vms_ph_dynamics.ephs.multibody import place
+    from vms_ph_dynamics.ephs.notation import start
+    from vms_ph_io.pattern_files import is_pattern_file, load_pattern
 
-    return state_of_example(model, equations) if model in EXAMPLES else place(equations)
+    if model in EXAMPLES:
+        return state_of_example(model, equations)
+    if is_pattern_file(model):
+        return start(load_pattern(model), equations)
+    return place(equations)

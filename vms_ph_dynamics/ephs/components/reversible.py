@@ -1,6 +1,6 @@
 """Reversible exchange of power: Dirac structures, with constraints [C (3), (28)]."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,12 @@ class Reversible(Component):
                 f"the first law fails in box '{name}': at the efforts {e.tolist()} its Dirac "
                 f"structure makes {made:.6g} W; its J must be skew at every state"
             )
+
+    def described(self) -> Mapping[str, Any] | None:
+        """Return J and C, if they are constants."""
+        if not (self.constant_skew and self.constant_constraint):
+            return None
+        return {"kind": "reversible", "skew": self.skew(), "constraint": self.constraint()}
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return ``J(x) e``; a component may compute it without the matrix."""

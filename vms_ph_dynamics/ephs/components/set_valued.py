@@ -6,7 +6,7 @@ gives that value; the scheme finds it together with the motion.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +113,7 @@ class DryFriction(SetValued):
                 f"the limit of dry friction must be finite and not negative; given: {limit}"
             )
         super().__init__(momentum_of(pair), port)
-        d = pair.dimension
+        self._pair, d = pair, pair.dimension
         self._bounds = Bounds(
             np.eye(d),
             -self.limit,
@@ -126,6 +126,11 @@ class DryFriction(SetValued):
     def bounds(self, states: tuple[Array, ...]) -> Bounds:
         """Return the limits."""
         return self._bounds
+
+    def described(self) -> Mapping[str, Any]:
+        """Return limits, pair and port."""
+        port = next(iter(self.slices))
+        return {"kind": "dry_friction", "limit": self.limit, "pair": self._pair, "port": port}
 
 
 class Contact(SetValued):
