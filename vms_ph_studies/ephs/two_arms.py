@@ -97,7 +97,7 @@ def start_of(equations: Equations) -> Array:
     """Return the state at rest in which the bar hangs between the hands."""
     hand = _hand("left")
     pose = np.eye(4)
-    pose[:3, 3] = hand + [_HALF, 0.0, 0.0]
+    pose[:3, 3] = hand + np.array([_HALF, 0.0, 0.0])
     dot = "." if "left.link0.q" in equations.layout.states else "_"
     joints = {f"{side}{dot}joint{k}": _START[side][k] for side in SIDES for k in range(3)}
     state = mb.place(equations, joints, poses={"bar": pose})
@@ -211,4 +211,3 @@ def starts(equations: Equations, x: Array) -> dict[str, Any]:
     turn = pin.Quaternion(hand.T @ bar).coeffs()
     found["ball"] = np.array([turn[3], *turn[:3]])
     return found
-

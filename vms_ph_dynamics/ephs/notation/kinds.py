@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from ..components import Component, DryFriction, Environment, Quadratic, Reversible
 from ..library import (
     PARTS,
