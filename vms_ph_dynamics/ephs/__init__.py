@@ -5,7 +5,8 @@ reversibly (Dirac structures) or irreversibly (Onsager structures), or are the e
 Connections are checked when a pattern is constructed, physical laws when a system is assembled.
 """
 
-from . import multibody
+from . import library, multibody
+from .causality import Causality, causality
 from .components import (
     Component,
     Contact,
@@ -17,7 +18,7 @@ from .components import (
     SetValued,
     Storage,
 )
-from .equations import Equations, Rates, assemble
+from .equations import Equations, Linearisation, Rates, assemble, linearise
 from .errors import (
     InconsistentState,
     LawError,
@@ -29,10 +30,13 @@ from .errors import (
 )
 from .patterns import Interface, Pattern, Port, power, state, substitute
 from .quantities import Quantity, Space, displacement, entropy, momentum
+from .relation_at import AffineRelation, relation_at
 from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
+    "AffineRelation",
+    "Causality",
     "Component",
     "Contact",
     "DryFriction",
@@ -43,6 +47,7 @@ __all__ = [
     "Interface",
     "Irreversible",
     "LawError",
+    "Linearisation",
     "Pattern",
     "PatternError",
     "Port",
@@ -61,14 +66,18 @@ __all__ = [
     "TemperatureError",
     "Trajectory",
     "assemble",
+    "causality",
     "closed",
     "compose",
     "displacement",
     "entropy",
     "flatten",
+    "library",
+    "linearise",
     "momentum",
     "multibody",
     "power",
+    "relation_at",
     "simulate",
     "state",
     "substitute",

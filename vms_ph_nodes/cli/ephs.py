@@ -89,6 +89,23 @@ def parts(
 
 
 @app.command()
+def report(model: str = _MODEL) -> None:
+    """Say what determines every effort, the index, and what is determined twice or not at all."""
+    from vms_ph_dynamics.ephs import causality
+
+    typer.echo(causality(_system(model)).text())
+
+
+@app.command()
+def equations(model: str = _MODEL) -> None:
+    """Print the equations of a system whose parts are declared, with multipliers."""
+    from vms_ph_dynamics.ephs import assemble
+    from vms_ph_dynamics.ephs.symbolic import symbolic
+
+    typer.echo(symbolic(assemble(_system(model), check=False)).text())
+
+
+@app.command()
 def export(
     model: str = _MODEL,
     output: Path = typer.Option(Path("pattern.yaml"), "--output", "-o", help="file to write"),

@@ -3,6 +3,15 @@
 from .assembly import assemble
 from .equations import Equations
 from .layout import Held, Layout
+from .linearisation import Linearisation, linearise
 from .rates import Rates
 
-__all__ = ["Equations", "Held", "Layout", "Rates", "assemble"]
+__all__ = [
+    "Equations",
+    "Held",
+    "Layout",
+    "Linearisation",
+    "Rates",
+    "assemble",
+    "linearise",
+]

@@ -91,6 +91,11 @@ class Constraints:
         g = self.left_rows @ a
         return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
 
+    @property
+    def fixed_rows(self) -> Array:
+        """The rows of G that do not depend on the state, its last, (rows,stored)."""
+        return self._fixed_rows
+
     def multipliers(self, states: Reads, phi: Array, kappa: Array) -> dict[str, Array]:
         """Return the multiplier of every component with a constraint, as [C (28)].
 
@@ -137,6 +142,17 @@ class Constraints:
         if share.size and share.max() >= np.abs(weights[n:]).max(initial=0.0):
             return names[int(share.argmax())]
         return self._fixed_names[int(np.abs(weights[n:]).argmax())]
+
+    def shares(self, weights: Array) -> dict[str, float]:
+        """Return how much of every box's constraint is in a combination of rows of G."""
+        n = self.left_rows.shape[0]
+        share = np.abs(self.left_rows.T @ weights[:n])
+        found: dict[str, float] = {}
+        for block in self.blocks:
+            found[block.box] = float(share[block.rows].max(initial=0.0))
+        for box, weight in zip(self._fixed_names, np.abs(weights[n:]).tolist(), strict=True):
+            found[box] = max(found.get(box, 0.0), weight)
+        return found
 
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""

@@ -131,6 +131,11 @@ class Storages:
             for box, storage in self._warm:
                 self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
 
+    @property
+    def curved(self) -> list[str]:
+        """The storages on which constraints act and whose energy is not quadratic, by box."""
+        return [box for box, _, _ in self._curved]
+
     def slope(self) -> Array:
         """Return D, the derivative of the efforts at the last state, (stored,stored)."""
         if not self._curved:

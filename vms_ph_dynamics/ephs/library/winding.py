@@ -26,7 +26,7 @@ PARAMETERS = (
 )
 
 # A resistance never falls below this share: far below the reference the linear law ends.
-_LEAST = 0.01
+LEAST_GROWTH = 0.01
 
 
 class Resistance(Irreversible):
@@ -66,7 +66,7 @@ class Resistance(Irreversible):
     def at(self, theta: float) -> float:
         """Return the resistance at a temperature in kelvin, ohm."""
         growth = 1.0 + self.coefficient * (theta - self.reference)
-        return self.resistance * max(growth, _LEAST)
+        return self.resistance * max(growth, LEAST_GROWTH)
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return the voltage and the heat."""
