@@ -1,22 +1,25 @@
-"""Shows momentum, inertia, power and energy of a robot as markers for RViz and the web page."""
+"""Shows momentum, inertia, power, energy and heat as markers for RViz and the web page."""
 
 from dataclasses import fields
 
 from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
+from vms_ph.msg import Exergy
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.exergy_message import JointHeat, by_joint
 from .messages.frames import inertial_frame, with_prefix
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
+from .views.heat_shapes import heat_shapes
 from .views.markers import to_markers
 from .views.shapes import Scales, Shapes
 
@@ -50,6 +53,13 @@ class MarkerPublisher(Node):
         self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model.tree).root))
         self._health.declare_robot(model)
         self._shapes = Shapes(self._scales, PositionTask(model))
+        self._heat: dict[str, JointHeat] = {}
+        names = model.joint_names
+
+        def received(message: Exergy) -> None:
+            self._heat = by_joint(message, names)
+
+        self.create_subscription(Exergy, "vms_ph/exergy", received, 10)
         self._listener = MotionListener(
             self, model, self._show, lambda why: self._health.report(WARN, why)
         )
@@ -62,6 +72,7 @@ class MarkerPublisher(Node):
         self._last = now
         header = Header(stamp=motion.stamp, frame_id=self._frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
+        shapes += heat_shapes(motion.d, self._heat, self._shapes.size)
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         self._health.report(OK, f"{len(shapes)} shapes")
         self._health.tick()

@@ -26,6 +26,7 @@ from .node.parameters import declare
 from .node.process import run
 from .robot.brake import Brake
 from .robot.engine import Engine
+from .robot.exergy_publisher import ExergyPublisher
 from .robot.external_efforts import ExternalEfforts
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
@@ -76,6 +77,7 @@ class Simulator(ManagedNode):
         self.model: VMSModel = robot.model(description)
         self._home = self._engine.initial_configuration(self.model, description)
         self._floor: bool = declare(self, "floor", robot.on_floor())
+        self._engine.check_floor(self._floor)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self._loop: Loop | None = None
@@ -89,6 +91,7 @@ class Simulator(ManagedNode):
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
+        self._exergy = ExergyPublisher.of(self, self._engine)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -221,6 +224,8 @@ class Simulator(ManagedNode):
         stamp = self.stamp()
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
+        if self._exergy is not None:
+            self._exergy.publish(self.simulation, stamp)
         self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:

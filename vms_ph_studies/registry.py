@@ -18,6 +18,7 @@ _MODULES = (
     "reproduce.califano.impedance_identification",
     "comparisons.operational_space",
     "comparisons.sampled_passivity",
+    "comparisons.two_arms_one_body",
     "reproduce.lohmayer.multibody",
     "reproduce.feurstein.prismatic",
     "reproduce.feurstein.revolute",

@@ -65,6 +65,8 @@ vms_ph::MechanismJoint joint_of(const py::dict& part) {
   joint.viscous = at<double>(part, "viscous");
   joint.dry = at<double>(part, "dry");
   joint.slip = at<double>(part, "slip");
+  joint.softening = at<double>(part, "softening");
+  joint.reference = at<double>(part, "reference");
   joint.heat = at<int>(part, "heat");
   joint.effort = at<int>(part, "effort");
   joint.effort_1 = at<int>(part, "effort_1");

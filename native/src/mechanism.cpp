@@ -19,10 +19,15 @@ namespace {
 using Vector = Eigen::Map<Eigen::VectorXd>;
 using ConstVector = Eigen::Map<const Eigen::VectorXd>;
 
-double magnitude(const MechanismJoint& joint, double rate) {
+double viscous(const MechanismJoint& joint, double theta) {
+  if (joint.softening == 0.0) return joint.viscous;
+  return joint.viscous * std::exp(-joint.softening * (theta - joint.reference));
+}
+
+double magnitude(const MechanismJoint& joint, double rate, double theta) {
   const double speed = std::abs(rate) / joint.slip;
   const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
-  return joint.viscous + joint.dry / joint.slip * ratio;
+  return viscous(joint, theta) + joint.dry / joint.slip * ratio;
 }
 
 bool is_curved(const MechanismJoint& joint) {
@@ -156,14 +161,14 @@ void Mechanism::act(const double* flow, double* rate) {
       joint.force += ConstVector(flow + given.effort, d);
     }
     if (given.friction != FrictionKind::none) {
+      const auto heat = static_cast<std::size_t>(given.heat);
       MechanismTree::Rates force;
       if (given.friction == FrictionKind::coulomb) {
-        force = magnitude(given, joint.rate[0]) * joint.rate;
+        force = magnitude(given, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
         force = given.tensor.topLeftCorner(d, d) * joint.rate;
       }
       joint.force -= force;
-      const auto heat = static_cast<std::size_t>(given.heat);
       rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
     }
     const Twist motion = given.subspace * joint.rate;
@@ -488,6 +493,7 @@ double Mechanism::energy(const double* x) const {
 }
 
 double Mechanism::friction_rate(const double* x) {
+  find_temperatures(x);
   tree_->place(x);
   double sum = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -515,7 +521,8 @@ double Mechanism::friction_rate(const double* x) {
       }
     }
     if (given.friction == FrictionKind::coulomb) {
-      sum += mobility(0, 0) * (given.viscous + given.dry / given.slip);
+      const double theta = theta_[static_cast<std::size_t>(given.heat)];
+      sum += mobility(0, 0) * (viscous(given, theta) + given.dry / given.slip);
     } else {
       sum += mobility.cwiseProduct(given.tensor.topLeftCorner(d, d)).sum();
     }

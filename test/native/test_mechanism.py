@@ -65,7 +65,9 @@ def tree_of_all_pairs() -> tuple[System, Start]:
             pair,
             frame(),
             frame(),
-            friction=0.1 * (k + 1),
+            friction=mb.coulomb(0.2, 0.1, softening=0.05, reference=290.0)
+            if k == 1
+            else 0.1 * (k + 1),
             potential=mb.Spring(pair, 0.5, 0.1) if pair.is_vector_space else None,
             heat=mb.Heat(capacity=3.0, conductance=0.2) if k % 2 else None,
             armature=0.01 if k == 1 else 0.0,

@@ -160,7 +160,7 @@ class Simulation:
         self._form, self._home, self.dt = form, q, dt
         self._start_velocity = np.zeros(form.model.nv) if start_velocity is None else start_velocity
         self._control = control
-        self._stepper = make_stepper(scheme or default_scheme(form.model), form, native=native)
+        self._stepper: Any = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
         self._held_friction: HeldFriction | None = None
         if self._friction is not None and must_be_held(form, self._friction, q, dt):
@@ -363,7 +363,7 @@ class Simulation:
         retried, stops = self._step_with(ports), self._stops
         if stops is None:
             return retried, None
-        free = self._stepper.motion(retried.result.solver_state)
+        free: tuple[Array, Array] = self._stepper.motion(retried.result.solver_state)
         if not stops.passed(*free, self.dt):
             return retried, None
         pushing = stops.torque((self._q, self._v), free, self.dt)

@@ -28,6 +28,9 @@ def demo(
     controller: str = typer.Option(
         "", help="control law: a class name, package.module:Class or path/to/law.py:Class"
     ),
+    engine: str = typer.Option(
+        "", help="vms_ph (default); ephs, with motors, battery and heat; or mujoco"
+    ),
     headless: bool = typer.Option(False, help="no web page and no live view, for scripts"),
     seconds: float = typer.Option(0.0, help="duration of the run, s; 0: until Ctrl-C", min=0.0),
     rate: float = typer.Option(100.0, help="rate of the topics, Hz", min=0.1, max=1000.0),
@@ -62,6 +65,7 @@ def demo(
         "friction": friction,
         "initial_positions": initial_positions,
         "controller": controller,
+        "engine": engine,
     }
     sys.exit(
         Demo(Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)).run()

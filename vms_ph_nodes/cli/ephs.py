@@ -8,14 +8,17 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 
+from .ephs_ledger import ledger
+
 if TYPE_CHECKING:
     from vms_ph_dynamics.arrays import Array
     from vms_ph_dynamics.ephs import Equations, System
 
 app = typer.Typer(
-    help="Draw exergetic port-Hamiltonian systems as patterns, with their power flows.",
+    help="Draw exergetic port-Hamiltonian systems as patterns, and account for their exergy.",
     no_args_is_help=True,
 )
+app.command("ledger")(ledger)
 
 _MODEL = typer.Argument(
     help="an example of `vms-ph ephs list`, a bundled robot, a pattern file (YAML), or a URDF, "

@@ -1,4 +1,4 @@
-"""What takes the steps of a simulated robot: this project, or MuJoCo in a scene."""
+"""What takes the steps of a simulated robot: a form of it, its bodies and drives, or MuJoCo."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.simulation import Control, Simulation
 from vms_ph_dynamics.structure import StandardForm
-from vms_ph_io import scenes
+from vms_ph_io import drives_file, scenes
 from vms_ph_io.scenes import SceneFile
 
 from ..node.parameters import declare
@@ -35,18 +35,37 @@ class Engine:
         self._native: bool | None = None if declare(node, "native") else False
         self._friction: bool = declare(node, "joint_friction")
         self._stops: bool = declare(node, "joint_stops")
-        self._is_mujoco: bool = declare(node, "engine") == "mujoco"
+        engine: str = declare(node, "engine")
+        self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
+        self._drives: str = declare(node, "drives")
         name: str = declare(node, "scene")
         if name and not self._is_mujoco:
             raise OptionError(
-                f"the scene '{name}' has contacts, which the engine vms_ph does not simulate; set "
-                "engine:=mujoco"
+                f"the scene '{name}' has contacts, which the engine {engine} does not simulate; "
+                "set engine:=mujoco"
+            )
+        if self._drives and not self.is_ephs:
+            raise OptionError(
+                f"the drives of {self._drives} are simulated by engine:=ephs alone; the engine is "
+                f"{engine}"
             )
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
+
+    def check_floor(self, floor: bool) -> None:
+        """Check that the engine simulates the floor of a hopping robot.
+
+        Raises:
+            OptionError: it does not.
+        """
+        if floor and self.is_ephs:
+            raise OptionError(
+                "the engine ephs simulates no floor; set floor:=false, or engine:=vms_ph for a "
+                "hopping robot"
+            )
 
     def initial_configuration(self, model: VMSModel, description: str) -> Array:
         """Return the configuration in which the simulation begins, (nq,).
@@ -68,6 +87,8 @@ class Engine:
             MissingExtraError: the engine is not installed.
             ModelError: it does not cover the robot.
         """
+        if self.is_ephs:
+            return self._with_drives(home, step, control)
         if not self._is_mujoco:
             form = StandardForm(self._model)
             return Simulation(
@@ -88,8 +109,28 @@ class Engine:
             self._stops,
         )
 
+    def _with_drives(self, home: Array, step: float, control: Control | None) -> Simulation:
+        # Imported here: only this engine needs the language of systems.
+        from vms_ph_dynamics.ephs.robot import EphsSimulation
+
+        robot, model = self._robot, self._model
+        drives = drives_file.load(model, robot.settings.robot, self._drives, robot.allocation())
+        return EphsSimulation(
+            model,
+            home,
+            step,
+            control,
+            drives,
+            self._friction,
+            self._scheme,
+            self._native,
+            self._stops,
+        )
+
     def values(self, simulation: Any) -> dict[str, object]:
         """Return what the diagnostics report about the engine."""
+        if self.is_ephs:
+            return simulation.diagnostics()
         if not self._is_mujoco:
             return {}
         return {"energy from the error of MuJoCo's steps (J)": f"{simulation.unaccounted():.3e}"}

@@ -54,6 +54,7 @@ struct MechanismJoint {
   FrictionKind friction = FrictionKind::none;
   Eigen::Matrix3d tensor;  ///< of constant friction
   double viscous = 0.0, dry = 0.0, slip = 1.0;
+  double softening = 0.0, reference = 298.15;  ///< fall of viscous friction, 1/K, from here on, K
   int heat = -1;                               ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
 };

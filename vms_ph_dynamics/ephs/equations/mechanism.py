@@ -17,6 +17,7 @@ from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
+_COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
 _GROUND = -1
 
 
@@ -213,6 +214,8 @@ class _Recognition:
             "viscous": 0.0,
             "dry": 0.0,
             "slip": 1.0,
+            "softening": 0.0,
+            "reference": self._theta_0,
             "heat": -1,
         }
         boxes = [other for other in self._at[rates] if self._known[other]["kind"] == "friction"]
@@ -224,7 +227,7 @@ class _Recognition:
             if "tensor" in known:
                 found["friction"], tensor[:d, :d] = _CONSTANT, known["tensor"]
             else:
-                found |= {"friction": _COULOMB, **{k: known[k] for k in ("viscous", "dry", "slip")}}
+                found |= {"friction": _COULOMB, **{k: known[k] for k in _COEFFICIENTS}}
             found["heat"] = heats.get(self._junction(friction, "s"), -1)
             if found["heat"] < 0:
                 raise NotCovered(f"the heat of box '{friction}' goes to a storage it does not know")

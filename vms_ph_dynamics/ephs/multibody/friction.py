@@ -95,34 +95,62 @@ class Coulomb:
     """The tensor of :func:`coulomb`.
 
     Args:
-        viscous, dry, slip: as there.
+        viscous, dry, slip, softening, reference: as there.
 
     Raises:
         StructureError: as there.
     """
 
-    def __init__(self, viscous: float, dry: float, slip: float) -> None:
+    def __init__(
+        self,
+        viscous: float,
+        dry: float,
+        slip: float,
+        softening: float = 0.0,
+        reference: float = 298.15,
+    ) -> None:
         if not (0.0 <= viscous < np.inf and 0.0 <= dry < np.inf and 0.0 < slip < np.inf):
             raise StructureError(
                 "friction must not be negative and its slip must be above zero; given: viscous "
                 f"{viscous}, dry {dry}, slip {slip}"
             )
+        if not (0.0 <= softening < np.inf and 0.0 < reference < np.inf):
+            raise StructureError(
+                "the softening of friction must not be negative and its reference temperature must "
+                f"be above zero; given: {softening} 1/K from {reference} K on"
+            )
         self._viscous, self._dry, self._slip = float(viscous), float(dry), float(slip)
+        self._softening, self._reference = float(softening), float(reference)
 
     @property
     def coefficients(self) -> Mapping[str, float]:
         """By name."""
-        return {"viscous": self._viscous, "dry": self._dry, "slip": self._slip}
+        return {
+            "viscous": self._viscous,
+            "dry": self._dry,
+            "slip": self._slip,
+            "softening": self._softening,
+            "reference": self._reference,
+        }
 
     def __call__(self, q: Array, u: Array, theta: float) -> Array:
         """Return the tensor at a velocity, (1,1)."""
         speed = abs(float(u[0])) / self._slip
         # tanh(x)/x, 1 - x^2/3 where the quotient loses digits.
         ratio = np.tanh(speed) / speed if speed > 1e-4 else 1.0 - speed * speed / 3.0
-        return np.array([[self._viscous + self._dry / self._slip * ratio]])
+        viscous = self._viscous
+        if self._softening:
+            viscous *= float(np.exp(-self._softening * (theta - self._reference)))
+        return np.array([[viscous + self._dry / self._slip * ratio]])
 
 
-def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
+def coulomb(
+    viscous: float,
+    dry: float,
+    slip: float = 0.01,
+    softening: float = 0.0,
+    reference: float = 298.15,
+) -> Tensor:
     """Return the tensor of viscous and Coulomb friction of one degree of freedom, smoothed.
 
     The force is ``viscous u + dry tanh(u / slip)``; a joint that is loaded below ``dry`` creeps.
@@ -131,11 +159,14 @@ def coulomb(viscous: float, dry: float, slip: float = 0.01) -> Tensor:
         viscous: N m s/rad or N s/m.
         dry: N m or N.
         slip: rad/s or m/s.
+        softening: share by which the viscous part falls per kelvin, 1/K: it is
+            ``viscous exp(-softening (theta - reference))``, as of oil and grease.
+        reference: temperature at which ``viscous`` is given, K.
 
     Raises:
         StructureError: a coefficient is negative or not finite, or the slip is not above zero.
     """
-    return Coulomb(viscous, dry, slip)
+    return Coulomb(viscous, dry, slip, softening, reference)
 
 
 class HeatCapacity(Storage):

@@ -103,6 +103,7 @@ def from_pinocchio(
     mimics: Mapping[str, Mimic] | None = None,
     *,
     heat: Heat | Mapping[str, Heat] | None = None,
+    softening: float = 0.0,
     tools: Iterable[str] = (),
     open_bodies: Iterable[str] = (),
     springs: Mapping[str, Any] | None = None,
@@ -115,6 +116,8 @@ def from_pinocchio(
         model: the model, whose first joint determines the base.
         mimics: joints that follow others.
         heat: as for :func:`from_urdf`.
+        softening: of the viscous friction of all joints, 1/K, from 298.15 K on; see
+            :func:`.coulomb`.
         tools: as there.
         open_bodies: as there.
         springs: as there.
@@ -172,7 +175,7 @@ def from_pinocchio(
                 o1,
                 o2,
                 potential=_spring(name, pair, elastic.get(name)),
-                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair),
+                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
                 heat=_heat_of(name, heat) if name in rubbing else None,
                 armature=float(model.armature[model.idx_vs[i]]),
                 driven=True,
@@ -319,9 +322,11 @@ def _turn(axis: Array) -> Array:
     return pose_of(np.eye(3) + hat + hat @ hat / (1.0 + c), np.zeros(3))
 
 
-def _friction(viscous: float, dry: float, pair: LowerPair) -> Any:
+def _friction(viscous: float, dry: float, pair: LowerPair, softening: float = 0.0) -> Any:
     if not (viscous or dry):
         return None
+    if softening and pair.dimension == 1:
+        return coulomb(float(viscous), float(dry), softening=softening)
     return coulomb(float(viscous), float(dry)) if dry else float(viscous)
 
 

@@ -83,8 +83,11 @@ def _friction(
     viscous: float = 0.0,
     dry: float = 0.0,
     slip: float = 0.01,
+    softening: float = 0.0,
+    reference: float = 298.15,
 ) -> Friction:
-    return Friction(coulomb(viscous, dry, slip) if tensor is None else tensor, pair)
+    law = coulomb(viscous, dry, slip, softening, reference) if tensor is None else tensor
+    return Friction(law, pair)
 
 
 def _joint(
@@ -181,6 +184,8 @@ _PRIMITIVE = (
         "viscous N s/m or N m s/rad",
         "dry N or N m",
         "slip m/s or rad/s",
+        "softening 1/K",
+        "reference K",
     ),
     _kind(
         "dry_friction",

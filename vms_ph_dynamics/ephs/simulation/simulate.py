@@ -1,6 +1,6 @@
 """Motion of a system over time."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,6 +56,12 @@ class Simulation:
     def x(self) -> Array:
         """The state vector."""
         return self._solver_state.x
+
+    def replace_entries(self, at: int | slice, value: Any) -> None:
+        """Replace entries of the state vector, such as a command that is held between steps."""
+        x = self._solver_state.x.copy()
+        x[at] = value
+        self._solver_state = self._solver_state._replace(x=x)
 
     @property
     def supplied(self) -> float:

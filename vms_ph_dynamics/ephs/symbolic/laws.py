@@ -142,12 +142,14 @@ def _friction(a: Algebra, p: Values, states: list[Any], e: Any, theta_0: Any) ->
     if "tensor" in p:
         force = [(p["tensor"] @ e[:d, :])[i, 0] for i in range(d)]
     else:
-        force = [_damping(a, p, e[0, 0])]
+        force = [_damping(a, p, e[0, 0], theta_0 + e[d, 0])]
     return _with_heat(a, force, [e[i, 0] for i in range(d)], theta_0 + e[d, 0])
 
 
-def _damping(a: Algebra, p: Values, v: Any) -> Any:
+def _damping(a: Algebra, p: Values, v: Any, theta: Any = None) -> Any:
     force = p["viscous"] * v
+    if theta is not None and not _is_zero(p.get("softening", 0.0)):
+        force = force * a.function("exp", -p["softening"] * (theta - p["reference"]))
     # A part without dry friction has the equation of the source, without a function.
     return force if _is_zero(p["dry"]) else force + p["dry"] * a.function("tanh", v / p["slip"])
 

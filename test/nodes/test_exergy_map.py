@@ -1,0 +1,81 @@
+"""The exergy map as message and as markers, and the engine ephs in the simulator."""
+
+from pathlib import Path
+
+import pytest
+import rclpy
+from dynamics.ephs.driven_arm import URDF, arm, simulation
+from std_msgs.msg import Header
+from vms_ph.msg import Exergy
+
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.simulation import External
+from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
+from vms_ph_nodes.simulator import Simulator
+from vms_ph_nodes.views.heat_shapes import colour_of, heat_shapes
+from vms_ph_nodes.views.shapes import Ellipsoid
+
+
+def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_a_reset() -> None:
+    run, messages = simulation(), ExergyMessages()
+    first = messages.next(Header(), run.exergy_map(), run.resets)
+    run.advance(10, External())
+    second = messages.next(Header(), run.exergy_map(), run.resets)
+    assert not any(first.power)
+    for power, destroyed in zip(second.power, second.destroyed, strict=True):
+        assert power == pytest.approx(destroyed / 0.02)
+    assert second.power[list(second.destroyers).index("electronics")] == pytest.approx(5.0)
+    assert second.current > 0.0
+    assert abs(second.residual) < 1e-9
+    run.reset()
+    run.advance(1, External())
+    assert not any(messages.next(Header(), run.exergy_map(), run.resets).power)
+
+
+def test_the_joint_that_destroys_most_has_the_largest_sphere_and_the_warmest_is_red() -> None:
+    message = Exergy(
+        destroyers=["shoulder/winding", "shoulder/friction", "elbow/winding", "battery"],
+        power=[6.0, 2.0, 1.0, 50.0],
+        bodies=["shoulder/winding", "elbow/winding", "elbow/housing", "battery"],
+        temperatures=[310.0, 390.0, 300.0, 305.0],
+    )
+    heat = by_joint(message, ("shoulder", "elbow"))
+    assert heat["shoulder"].power == 8.0
+    assert heat["elbow"].temperature == 390.0
+    model = arm()
+    d = model.evaluate(model.neutral_configuration(), [0.0, 0.0])
+    shoulder, elbow = heat_shapes(d, heat, 1.0)
+    assert isinstance(shoulder, Ellipsoid)
+    assert isinstance(elbow, Ellipsoid)
+    assert shoulder.half[0] == pytest.approx(0.06)
+    assert 0.02 < elbow.half[0] < 0.06
+    assert elbow.centre == pytest.approx([0.0, 0.0, -0.4])
+    assert elbow.colour[0] > 0.7 > shoulder.colour[0]
+    assert colour_of(298.15)[2] > colour_of(398.15)[2]
+
+
+def test_the_simulator_runs_the_engine_with_its_topic_and_refuses_a_floor(tmp_path: Path) -> None:
+    file = tmp_path / "driven.urdf"
+    file.write_text(URDF)
+
+    def simulator(*parameters: str) -> Simulator:
+        arguments = [part for each in parameters for part in ("-p", each)]
+        rclpy.init(args=["--ros-args", *arguments], domain_id=87)
+        return Simulator()
+
+    given = (f"robot:={file}", "engine:=ephs", "autostart:=false")
+    try:
+        node = simulator(*given)
+        node._advance(5)
+        node._publish()
+        values = node._values()
+        assert "battery (V)" in values
+        assert "/vms_ph/exergy" in [publisher.topic_name for publisher in node.publishers]
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+    try:
+        with pytest.raises(OptionError, match="simulates no floor"):
+            simulator(*given, "floor:=true")
+    finally:
+        rclpy.shutdown()

@@ -1,0 +1,144 @@
+"""A law of this library in a box at the ports of a robot of bodies and joints, step by step."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.ephs import Equations, assemble
+from vms_ph_dynamics.ephs.multibody import configuration_of, state_of
+from vms_ph_dynamics.ephs.multibody.urdf import from_pinocchio, joint_name
+from vms_ph_dynamics.ephs.simulation import Simulation
+from vms_ph_dynamics.ephs.systems import System
+
+from ..interface import Command, Controller, Reference, RobotState
+from .certificate import Breach, PassivityCertificate
+from .controller_box import controlled
+
+Storage = Callable[[Command, Array, Array], float]
+"""The energy that a law stores, J, from its command, q (nq,) and v (nv,)."""
+
+
+def shaped_storage(model: VMSModel) -> Storage:
+    """Return the storage of laws with a shaped potential: it, the tank, less the robot's own."""
+
+    def stored(command: Command, q: Array, v: Array) -> float:
+        own = model.evaluate(q, v).potential_energy
+        return command.energy.shaped_potential + command.energy.tank_level - own
+
+    return stored
+
+
+def tank_storage(model: VMSModel) -> Storage:
+    """Return the storage of laws behind a tank of their own: its level, less the potential."""
+
+    def stored(command: Command, q: Array, v: Array) -> float:
+        return command.energy.tank_level - model.evaluate(q, v).potential_energy
+
+    return stored
+
+
+class ControlledRun:
+    """The motion of a robot with a law in a box at its joints, certified at every step.
+
+    The robot is a system of bodies and joints, the law a box whose ports are those of the joints
+    and whose store loses exactly what they receive. A step is certified when the law has been
+    called at its end, since the energy that the law stores is in its command. A reference that
+    moves gives energy too: only a law with a tank, from which it is taken, is passive then.
+
+    Args:
+        law: of this library or your own, on a fixed base.
+        q: (nq,) configuration at the start, at rest.
+        dt: step, s, over which the efforts are held.
+        held: (nq,) configuration at which the law is reset, whose pose it then holds; q when None.
+        storage: of the law; :func:`shaped_storage` when None.
+        tolerance: of the certificate, J.
+        scheme: of the integration, see :class:`~vms_ph_dynamics.ephs.Simulation`.
+
+    Attributes:
+        system: the composition, with the boxes ``robot`` and ``controller``.
+        equations: of it.
+        certificate: of all steps so far.
+        command: the last one.
+
+    Raises:
+        ModelError: the base moves, or bodies and joints cannot represent the robot.
+    """
+
+    def __init__(
+        self,
+        law: Controller,
+        q: Array,
+        dt: float = 1e-3,
+        *,
+        held: Array | None = None,
+        storage: Storage | None = None,
+        tolerance: float = 1e-9,
+        scheme: str = "projected_rk4",
+    ) -> None:
+        model = law.model
+        if model.b:
+            raise ModelError(
+                f"'{model.name}' has a {model.base} base; a box has the ports of the joints of a "
+                "robot on a fixed base"
+            )
+        self._law, self._model, self._dt = law, model, dt
+        self._stored = shaped_storage(model) if storage is None else storage
+        robot = from_pinocchio(model.tree.pinocchio, model.tree.mimics)
+        self.system: System = controlled(robot, tuple(map(joint_name, model.joint_names)))
+        self.equations: Equations = assemble(self.system)
+        law.reset(RobotState(q if held is None else held, np.zeros(model.nv)))
+        x = state_of(self.equations, model, q, np.zeros(model.nv), box="robot")
+        self._simulation = Simulation(self.equations, x, dt, scheme=scheme)  # type: ignore[arg-type]
+        states = self.equations.layout.states
+        junctions = self.equations.layout.junctions
+        self._store = states[junctions["controller.store.store"]].at.start
+        self._efforts = states[junctions["controller.hold.efforts"]].at
+        self.command = self._call(Reference())
+        first = self._stored(self.command, *self.motion())
+        self._simulation.replace_entries(self._store, first)
+        self.certificate = PassivityCertificate(first, tolerance)
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return self._simulation.t
+
+    @property
+    def store(self) -> float:
+        """Energy that the box may still give, J."""
+        return float(self._simulation.x[self._store])
+
+    def motion(self) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,)."""
+        return configuration_of(self.equations, self._model, self._simulation.x, box="robot")
+
+    def advance(self, steps: int, reference: Reference | None = None) -> list[Breach]:
+        """Take steps, and return those that are not passive.
+
+        Args:
+            steps: their number.
+            reference: of the law, given in the first of them.
+
+        Raises:
+            SimulationError: the motion cannot be continued.
+        """
+        found = []
+        for k in range(steps):
+            before = self.store
+            self._simulation.step()
+            given = before - self.store
+            self.command = self._call(
+                reference if k == 0 and reference is not None else Reference()
+            )
+            storage = self._stored(self.command, *self.motion())
+            breach = self.certificate.step(self._simulation.t, given, storage)
+            if breach is not None:
+                found.append(breach)
+        return found
+
+    def _call(self, reference: Reference) -> Command:
+        command = self._law.update(RobotState(*self.motion()), reference, self._dt)
+        self._simulation.replace_entries(self._efforts, command.torque)
+        return command

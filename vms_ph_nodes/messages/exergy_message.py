@@ -1,0 +1,63 @@
+"""Conversion of the exergy map of a simulation to messages and back."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from std_msgs.msg import Header
+from vms_ph.msg import Exergy
+
+from vms_ph_dynamics.ephs.robot import ExergyMap
+
+
+class ExergyMessages:
+    """Makes messages of successive maps, with the powers between them."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, float, Mapping[str, float]] | None = None
+
+    def next(self, header: Header, found: ExergyMap, resets: int) -> Exergy:
+        """Return the message of a map."""
+        powers = dict.fromkeys(found.destroyed, 0.0)
+        if self._last is not None and self._last[0] == resets and found.time > self._last[1]:
+            passed, before = found.time - self._last[1], self._last[2]
+            powers = {name: (e - before[name]) / passed for name, e in found.destroyed.items()}
+        self._last = resets, found.time, found.destroyed
+        return Exergy(
+            header=header,
+            stores=list(found.stored),
+            stored=list(found.stored.values()),
+            destroyers=list(found.destroyed),
+            destroyed=list(found.destroyed.values()),
+            power=list(powers.values()),
+            supplied=sum(found.supplied.values()),
+            residual=found.residual,
+            bodies=list(found.temperatures),
+            temperatures=list(found.temperatures.values()),
+            voltage=found.voltage,
+            current=found.current,
+            level=found.level,
+            resets=resets,
+        )
+
+
+class JointHeat(NamedTuple):
+    """What a message says about a joint: its warmest temperature, K, and W destroyed in it."""
+
+    temperature: float
+    power: float
+
+
+def by_joint(message: Exergy, names: tuple[str, ...]) -> dict[str, JointHeat]:
+    """Return what a message says about every joint that it has; numbers that are finite only."""
+    temperatures, powers = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+    for where, value, into in (
+        *((b, t, temperatures) for b, t in zip(message.bodies, message.temperatures, strict=False)),
+        *((d, p, powers) for d, p in zip(message.destroyers, message.power, strict=False)),
+    ):
+        joint = where.rpartition("/")[0]
+        if joint in into and np.isfinite(value):
+            into[joint] = max(into[joint], value) if into is temperatures else into[joint] + value
+    return {
+        name: JointHeat(temperatures[name], powers[name]) for name in names if temperatures[name]
+    }

@@ -1,0 +1,34 @@
+"""The topic of the exergy map of a robot with motors, battery and heat."""
+
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from std_msgs.msg import Header
+from vms_ph.msg import Exergy
+
+from ..messages.exergy_message import ExergyMessages
+from .engine import Engine
+
+
+class ExergyPublisher:
+    """Publishes ``vms_ph/exergy`` at every fourth sample."""
+
+    _EVERY = 4
+
+    def __init__(self, node: Node) -> None:
+        """Create the topic."""
+        self._publisher = node.create_publisher(Exergy, "vms_ph/exergy", 10)
+        self._messages, self._count = ExergyMessages(), 0
+
+    @classmethod
+    def of(cls, node: Node, engine: Engine) -> "ExergyPublisher | None":
+        """Return the publisher where the engine knows exergy, else None."""
+        return cls(node) if engine.is_ephs else None
+
+    def publish(self, simulation: Any, stamp: Time) -> None:
+        """Publish the map of a simulation by the engine ephs."""
+        if self._count % self._EVERY == 0:
+            header, found = Header(stamp=stamp), simulation.exergy_map()
+            self._publisher.publish(self._messages.next(header, found, simulation.resets))
+        self._count += 1
