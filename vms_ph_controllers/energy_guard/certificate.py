@@ -5,7 +5,9 @@ from typing import Any
 
 from vms_ph_dynamics import VMSModel
 
+from .debt_ceiling import LOAN
 from .tank_ledger import TankLedger
+from .unseen_work import UnseenWork
 
 # A margin above minus this is kept up to rounding, J.
 _ROUNDING = 1e-9
@@ -17,14 +19,11 @@ class Counts:
     def __init__(self, delay: int) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
         self.time = self.weight_work = self.most_unseen = 0.0
-        self._works = [0.0] * (delay + 1)
-        self._next = 0
+        self._unseen = UnseenWork(delay)
 
     def settle(self, work: float) -> None:
         """Add the work of a sample, J."""
-        self._works[self._next] = work
-        self._next = (self._next + 1) % len(self._works)
-        self.most_unseen = max(self.most_unseen, sum(each for each in self._works if each > 0.0))
+        self.most_unseen = max(self.most_unseen, self._unseen.add(work))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,8 @@ class Certificate:
         """``kept`` within the budget, ``excess`` within the bound, or ``broken``."""
         if self.margin >= -_ROUNDING:
             return "kept"
-        return "excess" if -self.margin <= self.largest_unseen + _ROUNDING else "broken"
+        bound = self.largest_unseen + LOAN + _ROUNDING
+        return "excess" if -self.margin <= bound else "broken"
 
     @property
     def not_seen(self) -> tuple[str, ...]:

@@ -52,8 +52,8 @@ class EffortsUnderWay:
         self._low = np.minimum(self._low, effort)
         self._high = np.maximum(self._high, effort)
 
-    def work(self, d: Evaluation, potential: float, dt: float) -> tuple[float, Array]:
-        """Return the energy given since the last state, J, and the displacement (nv,).
+    def work(self, d: Evaluation, potential: float, dt: float) -> float:
+        """Return the energy given since the last state, J.
 
         If several efforts have acted since then, it is unknown how far the robot moved under each:
         the largest work along the displacement is taken, and nothing is credited.
@@ -64,9 +64,9 @@ class EffortsUnderWay:
             dt: time since the last update, s.
         """
         if self._start is None:
-            return 0.0, self._still
-        way = self._model.difference(self._start, d.q)
+            return 0.0
         if self._is_seen:
-            return -self._held.recovered_energy(d, -potential, dt), way
+            return -self._held.recovered_energy(d, -potential, dt)
+        way = self._model.difference(self._start, d.q)
         most = float(np.maximum(self._low * way, self._high * way).sum())
-        return max(0.0, most - (potential - self._potential)), way
+        return max(0.0, most - (potential - self._potential))

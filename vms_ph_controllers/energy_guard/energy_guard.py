@@ -99,6 +99,7 @@ class EnergyGuard:
         self._model = model if effort_carries_weight else model.without_gravity()
         self._weighed, self._period, self._b = model, period, model.b
         self._states = StatePlausibility(model, bounds)
+        self._speeds = self._states.bounds.speeds(model)
         self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
         self._budget = SampleBudget(self._model, base_actuated)
         self._safe = SafeOutput(self._model, None, base_actuated)
@@ -204,7 +205,7 @@ class EnergyGuard:
     def _restart(self) -> None:
         s = self.settings
         self.ledger = TankLedger(s.tank_capacity, s.tank_initial)
-        self._ceiling = DebtCeiling(self._weighed.nv, self.delay)
+        self._ceiling = DebtCeiling(self._speeds, self.delay)
         self._counts = Counts(self.delay)
         self._limits.restart()
         self._acting = self._offset = None
@@ -215,11 +216,11 @@ class EnergyGuard:
         """Count the energy given since the last state."""
         ledger, s = self.ledger, self.settings
         ledger.capacity = s.tank_capacity
-        work, way = self._under_way.work(d, d.potential_energy, dt)
+        work = self._under_way.work(d, d.potential_energy, dt)
         ledger.give(work)
         if s.refill_power > 0.0 and not s.freeze:
             ledger.refill(s.refill_power * dt)
-        self._ceiling.settle(ledger.level, work, way, dt * d.v)
+        self._ceiling.settle(ledger.level, work)
         self._counts.settle(work)
         if self.carries_weight:
             potential = d.potential_energy

@@ -120,7 +120,7 @@ class SampleBudget:
             force = self._brake(ahead, force, resting, budget, dt)
         reason = granted.reason
         if level < -ROUNDING:
-            share = ceiling.share(force - resting, (e - ahead.g for e in under_way))
+            share = ceiling.share(force - resting, (e - ahead.g for e in under_way), dt)
             if share < 1.0:
                 self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
                 least = _neutral(self._prediction.of(resting), self._prediction.of(force))

@@ -44,13 +44,10 @@ void EffortsUnderWay::act_unseen() noexcept {
 }
 
 double EffortsUnderWay::work(Evaluation& d, double dt) noexcept {
-  if (!has_start_) {
-    way_ = still_;
-    return 0.0;
-  }
-  model_.difference(start_, d.q(), way_);
+  if (!has_start_) return 0.0;
   const double potential = d.potential_energy();
   if (is_seen_) return -held_.recovered_energy(d, -potential, dt);
+  model_.difference(start_, d.q(), way_);
   const double most = low_.cwiseProduct(way_).cwiseMax(high_.cwiseProduct(way_)).sum();
   return std::max(0.0, most - (potential - potential_));
 }

@@ -83,8 +83,8 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
       d_(model_),
       weight_(model),
       ledger_(given.tank_capacity, given.tank_initial),
-      ceiling_(model.nv(), delay_),
-      unseen_(delay_ + 1),
+      ceiling_(options.bounds.speeds(model), delay_),
+      unseen_(delay_),
       resting_(VectorV::Zero(model.nv())),
       unheld_(resting_),
       wanted_(resting_),
@@ -99,8 +99,8 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
 
 void EnergyGuard::restart() noexcept {
   ledger_ = TankLedger(settings.tank_capacity, settings.tank_initial);
-  ceiling_ = DebtCeiling(model_.nv(), delay_);
-  unseen_ = SampleSum(delay_ + 1);
+  ceiling_.restart();
+  unseen_ = UnseenWork(delay_);
   counts_ = Certificate();
   limits_.restart();
   has_acting_ = has_offset_ = has_potential_ = false;
@@ -207,8 +207,7 @@ void EnergyGuard::settle(double dt) noexcept {
   const double work = under_way_.work(d_, dt);
   ledger_.give(work);
   if (settings.refill_power > 0.0 && !settings.freeze) ledger_.refill(settings.refill_power * dt);
-  ahead_ = dt * d_.v();
-  ceiling_.settle(ledger_.level, work, under_way_.way(), ahead_);
+  ceiling_.settle(ledger_.level, work);
   counts_.largest_unseen = std::max(counts_.largest_unseen, unseen_.add(work));
   double potential = 0.0;
   if (weightless_) {

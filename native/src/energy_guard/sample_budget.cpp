@@ -114,11 +114,11 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   double room = ceiling.room();
   for (int k = 0; k < under_way.waiting(); ++k) {
     active_ = under_way.waiting(k) - ahead->g();
-    room -= ceiling.risk(active_);
+    room -= ceiling.risk(active_, dt);
   }
   active_ = force - resting_;
   room = std::max(0.0, room);
-  const double risk = ceiling.risk(active_);
+  const double risk = ceiling.risk(active_, dt);
   if (!(risk > room)) return;
   unheld(*ahead, unheld_);
   prediction_.begin(*ahead, unheld_, 0.0, dt);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "vms_ph_native/sizes.hpp"
 
@@ -12,55 +13,57 @@ namespace vms_ph {
 /// Largest delay of an energy guard from measurement to effort, samples.
 constexpr int kMostDelay = 3;
 
-/// The largest sum of what is positive in a few samples in succession.
-class SampleSum {
+/// Energy given over the delay + 1 samples from a decision to the sight of its outcome.
+class UnseenWork {
  public:
-  explicit SampleSum(int samples) noexcept : size_(static_cast<std::size_t>(samples)) {}
+  explicit UnseenWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
 
-  /// Add a sample, and return the sum of those that are positive of the last ones.
-  double add(double value) noexcept {
-    values_[next_] = std::max(0.0, value);
+  /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
+  double add(double work) noexcept {
+    starts_[next_] = given_;
     next_ = (next_ + 1) % size_;
-    double sum = 0.0;
-    for (std::size_t i = 0; i < size_; ++i) sum += values_[i];
-    return sum;
+    given_ += work;
+    double least = given_;
+    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, starts_[i]);
+    return given_ - least;
   }
 
  private:
-  std::array<double, kMostDelay + 1> values_{};
+  std::array<double, kMostDelay + 1> starts_{};  // energy given at the start of each sample, J
   std::size_t size_, next_ = 0;
+  double given_ = 0.0;
 };
 
-/// Keeps efforts that repay a debt from raising it without end; see
+/// Keeps efforts that repay a debt from raising it; see
 /// vms_ph_controllers.energy_guard.debt_ceiling.
 class DebtCeiling {
  public:
   /// A debt below this, J, is a rounding error.
   static constexpr double kRounding = 1e-12;
 
-  DebtCeiling(int nv, int delay) noexcept : reach_(VectorV::Zero(nv)), works_(delay + 1) {}
+  /// What efforts that repay a debt may risk beyond the work that made it, J.
+  static constexpr double kLoan = 1e-3;
 
-  /// Note that a sample has led to a level.
-  ///
-  /// @param level  energy in the tank, J.
-  /// @param work   energy given in the sample, J.
-  /// @param way    (nv,) displacement over the sample.
-  /// @param ahead  (nv,) displacement that the present velocity would cause in the next one.
-  void settle(double level, double work, const VectorV& way, const VectorV& ahead) noexcept {
-    reach_ = way.cwiseAbs().cwiseMax(ahead.cwiseAbs()).cwiseMax(kFading * reach_);
-    const double sum = works_.add(work), debt = -level;
+  /// @param speeds  (nv,) largest plausible speeds of the coordinates.
+  DebtCeiling(VectorV speeds, int delay) : speeds_(std::move(speeds)), delay_(delay) {}
+
+  /// Begin without a debt.
+  void restart() noexcept {
+    unseen_ = UnseenWork(delay_);
+    ceiling_ = 0.0;
+    room_ = std::numeric_limits<double>::infinity();
+  }
+
+  /// Note that a sample in which energy was given, J, has led to a level of the tank, J.
+  void settle(double level, double work) noexcept {
+    const double unseen = unseen_.add(work), debt = -level;
     if (debt <= kRounding) {
       ceiling_ = 0.0;
       room_ = std::numeric_limits<double>::infinity();
       return;
     }
-    const double lent = (1.0 + kLent) * debt;
-    if (ceiling_ == 0.0) {
-      ceiling_ = std::max(sum, lent);
-    } else if (debt > ceiling_) {
-      // More than was risked: a further event that was not seen.
-      ceiling_ = lent;
-    }
+    ceiling_ = std::max(ceiling_, unseen + kLoan);
+    if (debt > ceiling_) ceiling_ = debt + kLoan;
     room_ = ceiling_ - debt;
   }
 
@@ -68,16 +71,14 @@ class DebtCeiling {
   double room() const noexcept { return room_; }
 
   /// What an effort beyond the resting one (nv,) risks in a sample, J.
-  double risk(const VectorV& active) const noexcept { return active.cwiseAbs().dot(reach_); }
+  double risk(const VectorV& active, double dt) const noexcept {
+    return dt * active.cwiseAbs().dot(speeds_);
+  }
 
  private:
-  // Part of a debt that the efforts which repay it may risk on top of it.
-  static constexpr double kLent = 0.25;
-  // Factor per sample at which the reach of a joint is forgotten.
-  static constexpr double kFading = 0.9;
-
-  VectorV reach_;
-  SampleSum works_;
+  const VectorV speeds_;
+  const int delay_;
+  UnseenWork unseen_{delay_};
   double ceiling_ = 0.0, room_ = std::numeric_limits<double>::infinity();
 };
 

@@ -30,13 +30,11 @@ class EffortsUnderWay {
   /// Note that the first effort of the queue acts after others, without a state between them.
   void act_unseen() noexcept;
 
-  /// The energy given since the last state, J; way() is the displacement then.
+  /// The energy given since the last state, J.
   ///
   /// If several efforts have acted since then, it is unknown how far the robot moved under each:
   /// the largest work along the displacement is taken, and nothing is credited.
   double work(Evaluation& d, double dt) noexcept;
-
-  const VectorV& way() const noexcept { return way_; }
 
  private:
   const VectorV& at(int k) const noexcept {

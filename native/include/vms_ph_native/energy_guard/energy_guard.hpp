@@ -52,7 +52,8 @@ struct Certificate {
   const char* verdict() const noexcept {
     constexpr double kRounding = 1e-9;
     if (margin >= -kRounding) return "kept";
-    return -margin <= largest_unseen + kRounding ? "excess" : "broken";
+    const double bound = largest_unseen + DebtCeiling::kLoan + kRounding;
+    return -margin <= bound ? "excess" : "broken";
   }
 };
 
@@ -131,7 +132,7 @@ class EnergyGuard {
   Evaluation d_, weight_;
   TankLedger ledger_;
   DebtCeiling ceiling_;
-  SampleSum unseen_;
+  UnseenWork unseen_;
   Certificate counts_;
   VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;
   const VectorV still_;
