@@ -5,9 +5,7 @@ from typing import Any
 
 from vms_ph_dynamics import VMSModel
 
-from .debt_ceiling import LOAN
 from .tank_ledger import TankLedger
-from .unseen_work import UnseenWork
 
 # A margin above minus this is kept up to rounding, J.
 _ROUNDING = 1e-9
@@ -16,14 +14,15 @@ _ROUNDING = 1e-9
 class Counts:
     """What a guard counts besides energy given; see :class:`Certificate` for the quantities."""
 
-    def __init__(self, delay: int) -> None:
+    def __init__(self) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
         self.time = self.weight_work = self.most_unseen = 0.0
-        self._unseen = UnseenWork(delay)
+        self.lent = 0.0
 
-    def settle(self, work: float) -> None:
-        """Add the work of a sample, J."""
-        self.most_unseen = max(self.most_unseen, self._unseen.add(work))
+    def settle(self, unseen: float, lent: float) -> None:
+        """Note the work not seen at a sample, and what was lent to repay debts, J."""
+        self.most_unseen = max(self.most_unseen, unseen)
+        self.lent = lent
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,8 @@ class Certificate:
         largest_given: its largest value at a sample.
         margin: smallest value of budget less energy given at a sample; negative for an excess.
         largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
-            decision and the measurement of its outcome, the bound of an excess.
+            decision and the measurement of its outcome; with ``lent`` the bound of an excess.
+        lent: largest energy lent to repay a debt.
         level: energy in the tank at the end.
         weight_work: work of what compensates gravity, which is no energy of the controller.
         delay: from measurement to effort, samples.
@@ -61,6 +61,7 @@ class Certificate:
     largest_given: float
     margin: float
     largest_unseen: float
+    lent: float
     level: float
     weight_work: float
     delay: int
@@ -84,6 +85,7 @@ class Certificate:
             ledger.most_given,
             ledger.margin,
             counts.most_unseen,
+            counts.lent,
             ledger.level,
             counts.weight_work,
             delay,
@@ -95,7 +97,7 @@ class Certificate:
         """``kept`` within the budget, ``excess`` within the bound, or ``broken``."""
         if self.margin >= -_ROUNDING:
             return "kept"
-        bound = self.largest_unseen + LOAN + _ROUNDING
+        bound = self.largest_unseen + self.lent + _ROUNDING
         return "excess" if -self.margin <= bound else "broken"
 
     @property

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
-#include <utility>
 
 #include "vms_ph_native/sizes.hpp"
 
@@ -41,45 +41,47 @@ class DebtCeiling {
   /// A debt below this, J, is a rounding error.
   static constexpr double kRounding = 1e-12;
 
-  /// What efforts that repay a debt may risk beyond the work that made it, J.
-  static constexpr double kLoan = 1e-3;
+  explicit DebtCeiling(int delay) noexcept : unseen_(delay) {}
 
-  /// @param speeds  (nv,) largest plausible speeds of the coordinates.
-  DebtCeiling(VectorV speeds, int delay) : speeds_(std::move(speeds)), delay_(delay) {}
-
-  /// Begin without a debt.
-  void restart() noexcept {
-    unseen_ = UnseenWork(delay_);
-    ceiling_ = 0.0;
-    room_ = std::numeric_limits<double>::infinity();
-  }
-
-  /// Note that a sample in which energy was given, J, has led to a level of the tank, J.
-  void settle(double level, double work) noexcept {
+  /// Note that a sample in which energy was given, J, has led to a level of the tank, J, and to a
+  /// kinetic energy of the robot, J; return the work not seen at its end, J.
+  double settle(double level, double work, double kinetic) noexcept {
+    fastest_ = std::max(fastest_, kinetic);
     const double unseen = unseen_.add(work), debt = -level;
     if (debt <= kRounding) {
       ceiling_ = 0.0;
       room_ = std::numeric_limits<double>::infinity();
-      return;
+      return unseen;
     }
-    ceiling_ = std::max(ceiling_, unseen + kLoan);
-    if (debt > ceiling_) ceiling_ = debt + kLoan;
+    const double loan = std::max(kLeastLoan, kLent * kinetic);
+    lent_ = std::max(lent_, loan);
+    ceiling_ = std::max(ceiling_, unseen + loan);
+    if (debt > ceiling_) ceiling_ = debt + loan;
     room_ = ceiling_ - debt;
+    return unseen;
   }
 
   /// What may be risked, J.
   double room() const noexcept { return room_; }
 
-  /// What an effort beyond the resting one (nv,) risks in a sample, J.
-  double risk(const VectorV& active, double dt) const noexcept {
-    return dt * active.cwiseAbs().dot(speeds_);
+  /// Largest loan so far, J.
+  double lent() const noexcept { return lent_; }
+
+  /// What an effort f beyond the resting one risks in a sample, J.
+  ///
+  /// @param square  f^T M^-1 f
+  double risk(double square, double dt) const noexcept {
+    return dt * std::sqrt(2.0 * fastest_ * std::max(0.0, square));
   }
 
  private:
-  const VectorV speeds_;
-  const int delay_;
-  UnseenWork unseen_{delay_};
-  double ceiling_ = 0.0, room_ = std::numeric_limits<double>::infinity();
+  // What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+  // energy, and at least so many J.
+  static constexpr double kLent = 0.05, kLeastLoan = 1e-3;
+
+  UnseenWork unseen_;
+  double ceiling_ = 0.0, fastest_ = 0.0, lent_ = kLeastLoan;
+  double room_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace vms_ph

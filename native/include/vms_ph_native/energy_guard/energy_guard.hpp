@@ -37,6 +37,7 @@ struct Guarded {
   FIELD(largest_given)                    \
   FIELD(margin)                           \
   FIELD(largest_unseen)                   \
+  FIELD(lent)                             \
   FIELD(level)                            \
   FIELD(weight_work)
 
@@ -52,8 +53,7 @@ struct Certificate {
   const char* verdict() const noexcept {
     constexpr double kRounding = 1e-9;
     if (margin >= -kRounding) return "kept";
-    const double bound = largest_unseen + DebtCeiling::kLoan + kRounding;
-    return -margin <= bound ? "excess" : "broken";
+    return -margin <= largest_unseen + lent + kRounding ? "excess" : "broken";
   }
 };
 
@@ -132,7 +132,6 @@ class EnergyGuard {
   Evaluation d_, weight_;
   TankLedger ledger_;
   DebtCeiling ceiling_;
-  UnseenWork unseen_;
   Certificate counts_;
   VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;
   const VectorV still_;
