@@ -1,9 +1,11 @@
 """The certificate of an energy guard: what went through its ports, and what it could not see."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
 from .tank_ledger import TankLedger
 
@@ -26,7 +28,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(PortCertificate):
     """What a guard saw since its engagement; energies in J.
 
     Attributes:
@@ -48,6 +50,12 @@ class Certificate:
         delay: from measurement to effort, samples.
         effort_carries_weight: whether the efforts compensate gravity.
     """
+
+    VERDICTS: ClassVar[Mapping[str, str]] = {
+        "kept": "the energy given stayed within the budget",
+        "excess": "the energy given exceeded the budget by no more than the work not yet seen",
+        "broken": "the energy given exceeded the budget by more than the work not yet seen",
+    }
 
     ports: tuple[str, ...]
     duration: float
@@ -120,34 +128,21 @@ class Certificate:
             said.append("the compensation of gravity, which the hardware adds")
         return tuple(said)
 
-    def document(self) -> dict[str, Any]:
-        """Return the certificate as plain data."""
-        return {
-            **asdict(self),
-            "ports": list(self.ports),
-            "verdict": self.verdict,
-            "not_seen": list(self.not_seen),
-        }
-
-    def lines(self) -> list[str]:
-        """Return the certificate as lines of text."""
-        told = {
-            "kept": "the energy given stayed within the budget",
-            "excess": "the energy given exceeded the budget by no more than the work not yet seen",
-            "broken": "the energy given exceeded the budget by more than the work not yet seen",
-        }
-        return [
-            f"certificate  {told[self.verdict]}",
-            f"ports        {', '.join(self.ports)}",
-            f"observed     {self.duration:.3f} s, {self.samples} samples, {self.lost} lost",
-            f"budget       {self.budget:.6g} J",
-            f"given        {self.given:.6g} J, at most {self.largest_given:.6g} J",
-            f"margin       {self.margin:.6g} J",
-            f"not yet seen {self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
-            f"weight       {self.weight_work:.6g} J, booked apart",
-            f"changed      {self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
-            *(f"not seen     {each}" for each in self.not_seen),
-        ]
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what was observed: names and text."""
+        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost"
+        yield "budget", f"{self.budget:.6g} J"
+        yield "given", f"{self.given:.6g} J, at most {self.largest_given:.6g} J"
+        yield "margin", f"{self.margin:.6g} J"
+        yield (
+            "not yet seen",
+            f"{self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
+        )
+        yield "weight", f"{self.weight_work:.6g} J, booked apart"
+        yield (
+            "changed",
+            f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
+        )
 
 
 def ports_of(model: VMSModel) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from vms_ph_dynamics.arrays import Array
 
 from .unseen_work import UnseenWork
 
-# What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic energy,
-# and at least so many J. Without any, nothing could be repaid of a debt that is as large as that
-# work, and the robot would not be braked.
+# What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+# energy, and at least so many J. Without any, nothing could be repaid of a debt that is as large as
+# that work, and the robot would not be braked.
 _LENT, LEAST_LOAN = 0.05, 1e-3
 
 # A debt below this, J, is a rounding error.

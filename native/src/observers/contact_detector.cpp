@@ -190,7 +190,8 @@ double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity
   return velocities_.dot(momentum.cwiseAbs2()) + positions_.dot((gravity - known_).cwiseAbs2());
 }
 
-/// Find the thresholds for samples of about this duration, s.
+/// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
+/// long: what jitters needs no new quantiles.
 void ContactDetector::find_thresholds(double dt) noexcept {
   if (limits_of_ > 0.0 && dt > 0.5 * limits_of_ && dt < 2.0 * limits_of_) return;
   const int nv = model_.nv();

@@ -1,0 +1,118 @@
+"""The observers in C++ are those in Python: wrench, contact and payload of the same samples."""
+
+from dataclasses import asdict
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from controllers.support.observed_robots import holding, measured, moving_arm, samples
+
+from vms_ph_controllers.observers import (
+    ContactDetector,
+    ImpulseBalance,
+    MomentumObserver,
+    NoiseModel,
+    PayloadObserver,
+    WrenchMap,
+)
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_io import robots
+
+from .conftest import native_model
+
+PARITY = 1e-9
+
+
+def _close(theirs: Any, ours: Any, size: float = 1.0) -> None:
+    """Compare relative to the largest entry, which sets the rounding of the others."""
+    ours = np.asarray(ours, float)
+    finite = np.abs(ours[np.isfinite(ours)])
+    atol = PARITY * max(size, float(finite.max(initial=0.0)))
+    np.testing.assert_allclose(np.asarray(theirs, float), ours, rtol=0, atol=atol)
+
+
+CASES: list[tuple[str, dict[str, Any], dict[str, float]]] = [
+    ("panda", {}, {}),
+    ("panda", {"friction": True}, {"model_error": 0.05}),
+    ("omnidirectional_panda", {"decoupled": True}, {"model_error": 0.02}),
+    ("hextilt", {"decoupled": True, "friction": True}, {}),
+    ("satellite_panda", {"wind_force": 0.0, "wind_moment": 0.0}, {}),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
+    name, options, stated = CASES[case]
+    known, rng, dt = robots.get(name), np.random.default_rng(case), 5e-3
+    model = known.load()
+    noise = NoiseModel(**stated)
+    decoupled, friction = options.get("decoupled", False), options.get("friction", False)
+    acting = Friction.of(model) if friction else None
+    balance = ImpulseBalance(model, noise, "decoupled" if decoupled else "standard", acting)
+    standard = ImpulseBalance(model, noise, "standard", acting)
+    force, detector = MomentumObserver(model), ContactDetector(balance)
+    wind = {"wind_force": 10.0, "wind_moment": 1.0, **options}
+    ports = WrenchMap(balance, wind_force=wind["wind_force"], wind_moment=wind["wind_moment"])
+    payload = PayloadObserver(standard)
+    theirs = native.RobotObservers(native_model(native, model), asdict(noise), **options)
+    q = model.configuration(known.home)
+
+    def outside(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return (t > 0.15) * np.linspace(-1.0, 2.0, model.nv)
+
+    effort = moving_arm(model, q) if case % 2 == 0 else holding(model, q)
+    contacts = 0
+    for k, moment in enumerate(samples(model, q, effort, outside, dt, 60, fine=1)):
+        state, given = measured(model, noise, moment, rng)
+        step = dt
+        if k == 20:
+            given = np.full(model.nv, np.nan)
+        if k == 40:
+            payload.expect_change()
+            theirs.expect_change()
+            step = 3.0 * dt
+        ours, plain = balance.add(state, given, step), standard.add(state, given, step)
+        assert theirs.add(state.q, state.v, given, step) == (ours is not None)
+        if ours is None or plain is None:
+            continue
+        found = force.add(ours)
+        wrench, contact, held = ports.estimate(found), detector.add(ours), payload.add(plain)
+        _close(theirs.force, found.value)
+        _close(theirs.force_covariance, found.covariance)
+        _close(theirs.wrench[:6], wrench.end_effector)
+        _close(theirs.covariance[:6, :6], wrench.covariance)
+        if len(theirs.wrench) > 6:
+            _close(theirs.wrench[6:], wrench.base)
+            _close(theirs.covariance[6:, 6:], wrench.covariance_base)
+        told = theirs.contact
+        for key, value in asdict(contact).items():
+            _close(told[key], value)
+        contacts += contact.contact
+        told = theirs.payload
+        _close(told["mass"], held.mass)
+        _close(told["moment"], held.moment)
+        _close(told["covariance"], held.covariance)
+        _close(told["mass_deviation"], held.mass_deviation)
+        if held.mass > 0.1:
+            _close(told["centre"], held.centre)
+            _close(told["centre_deviation"], held.centre_deviation)
+        assert told["changed"] == held.changed
+    assert contacts > 0
+
+
+def test_the_noise_has_the_names_and_defaults_of_python(native: ModuleType) -> None:
+    assert native.observer_noise == asdict(NoiseModel())
+
+
+def test_options_out_of_range_are_refused_in_a_sentence(native: ModuleType) -> None:
+    robot = native_model(native, robots.load("panda"))
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"noise": {"torque": -1.0}}, "torque of a noise model must be finite and not negative"),
+        ({"bandwidth": 0.0}, "the bandwidth must be positive"),
+        ({"false_alarms": 0.0}, "false_alarms must be in"),
+        ({"windows": 11}, "windows must be from 1 to 10; given: 11"),
+    ]
+    for options, said in wrong:
+        with pytest.raises(ValueError, match=said):
+            native.RobotObservers(robot, **options)
