@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from controllers.observers.test_payload_observer import loaded
 from controllers.support.observed_robots import holding, measured, moving_arm, samples
 
 from vms_ph_controllers.observers import (
@@ -23,9 +24,9 @@ from .conftest import native_model
 
 PARITY = 1e-9
 
-# Of the standard deviation: the filter of the payload subtracts what it has learned from a prior that
-# is ten orders of magnitude larger, which leaves as many digits less.
-PAYLOAD = 1e-6
+# Of the standard deviation: the filter of the payload subtracts what it has learned from a prior
+# that is ten orders of magnitude larger, which leaves as many digits less.
+PAYLOAD = 1e-4
 
 
 def _close(theirs: Any, ours: Any, size: float = 1.0, parity: float = PARITY) -> None:
@@ -63,11 +64,11 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
     q = model.configuration(known.home)
 
     def outside(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return (t > 0.15) * np.linspace(-1.0, 2.0, model.nv)
+        return (t > 0.15) * np.linspace(-0.5, 1.0, model.nv) * model.total_mass / 20.0
 
     effort = moving_arm(model, q) if case % 2 == 0 else holding(model, q)
     contacts = 0
-    for k, moment in enumerate(samples(model, q, effort, outside, dt, 60, fine=1)):
+    for k, moment in enumerate(samples(model, q, effort, outside, dt, 60, fine=3)):
         state, given = measured(model, noise, moment, rng)
         step = dt
         if k == 20:
@@ -104,6 +105,62 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
             _close(told["centre_deviation"], held.centre_deviation, 1.0, PAYLOAD)
         assert told["changed"] == held.changed
     assert contacts > 0
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) for name in ("panda", "hextilt")]
+)
+def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated(
+    native: ModuleType, name: str
+) -> None:
+    known, noise, dt, stated = robots.get(name), NoiseModel(), 1e-2, 10.0
+    model, rng = known.load(), np.random.default_rng(2)
+    observers = native.RobotObservers(
+        native_model(native, model), asdict(noise), false_alarms=stated
+    )
+    q, none = model.configuration(known.home), np.zeros(model.nv)
+    period = list(samples(model, q, moving_arm(model, q), lambda t, q, v: none, dt, 1000, fine=2))
+    alarms = seen = 0
+    for _ in range(360):
+        observers.restart()
+        for moment in period:
+            state, effort = measured(model, noise, moment, rng)
+            if observers.add(state.q, state.v, effort, dt):
+                seen += 1
+                alarms += observers.contact["began"]
+    print(f"{alarms} false alarms in an hour of simulated time; at most {stated:g} expected")
+    assert seen == 360 * 999
+    assert alarms <= stated + 3.0 * np.sqrt(stated)
+
+
+@pytest.mark.parametrize(
+    "moving", [pytest.param(moving, marks=pytest.mark.slow) for moving in (True, False)]
+)
+def test_the_deviations_of_a_payload_cover_the_errors_of_two_hundred_draws(
+    native: ModuleType, moving: bool
+) -> None:
+    model, noise, dt = robots.load("panda"), NoiseModel(), 5e-3
+    heavy, parameters = loaded(model, 1.0)
+    q, robot = model.configuration(robots.get("panda").home), native_model(native, model)
+    effort = moving_arm(model, q) if moving else holding(model, q)
+    inside, errors = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(1000 + seed)
+        offsets = noise.torque_error * rng.normal(size=7)
+        observers = native.RobotObservers(robot, asdict(noise))
+        for moment in samples(heavy, q, effort, lambda t, q, v: offsets, dt, 400, fine=1):  # noqa: B023
+            state, given = measured(model, noise, moment, rng)
+            observers.add(state.q, state.v, given, dt)
+        found = observers.payload
+        error = np.append(found["centre"] - parameters[1:4], found["mass"] - 1.0)
+        inside.append(
+            np.abs(error) < 1.96 * np.append(found["centre_deviation"], found["mass_deviation"])
+        )
+        errors.append(error)
+    share, rms = np.mean(inside, axis=0), np.sqrt(np.mean(np.square(errors), axis=0))
+    print(f"95 % intervals of centre and mass contain the truth in {share}; rms errors {rms}")
+    assert (share > 0.9).all()
+    assert rms[3] < 0.03
 
 
 def test_the_noise_has_the_names_and_defaults_of_python(native: ModuleType) -> None:

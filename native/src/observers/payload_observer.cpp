@@ -142,7 +142,8 @@ const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
   }
   innovation_ = sum_ - mean_.head(nv_);
   const auto& jacobian = ahead_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  const Eigen::Matrix<double, 6, 1> slip = jacobian * (impulse.d->v() - ahead_.v());
+  missed_ = impulse.d->v() - ahead_.v();
+  const Eigen::Matrix<double, 6, 1> slip = jacobian * missed_;
   const Eigen::Matrix<double, 6, 1> lost =
       body_momentum(slip.head<3>(), slip.tail<3>()) * mean_.tail<kParameters>();
   missed_.noalias() = jacobian.transpose() * lost;

@@ -69,24 +69,6 @@ def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str)
     assert np.mean(alarms) > 0.0  # thresholds without end would pass too
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated() -> None:
-    model, dt, stated = robots.load("panda"), 1e-2, 10.0
-    rng, period = np.random.default_rng(2), list(_motion("panda", dt, 10.0))
-    balance = ImpulseBalance(model, _NOISE)
-    detector = ContactDetector(balance, false_alarms=stated)
-    alarms = 0
-    for _ in range(360):
-        balance.restart()
-        for moment in period:
-            impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
-            if impulse is not None:
-                alarms += detector.add(impulse).began
-    print(f"{alarms} false alarms in an hour of simulated time; at most {stated:g} expected")
-    assert alarms <= stated + 3.0 * np.sqrt(stated)
-
-
 def test_the_energy_that_a_wall_took_is_reported_and_the_contact_ends() -> None:
     model, q = _home("panda")
     wall, v = Wall.hit_by(model, q, np.array([1.0, 0.0, 0.0]), energy=0.1, after=0.01, damping=40.0)
