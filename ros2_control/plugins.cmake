@@ -21,12 +21,13 @@ set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
 foreach(schema controller_shell decoupled_vms_controller energy_guard energy_guard_settings
-    python_controller robot_broadcaster task_space_ida_pbc)
+    force_broadcaster python_controller robot_broadcaster task_space_ida_pbc)
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
 
 set(sources
-  controller_shell decoupled_vms_controller energy_guard gain_parameters plant python_controller
+  controller_shell decoupled_vms_controller energy_guard force_broadcaster gain_parameters plant
+  python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
@@ -42,7 +43,7 @@ target_precompile_headers(vms_ph_ros2_control PRIVATE
 rosidl_get_typesupport_target(interfaces_target ${PROJECT_NAME} rosidl_typesupport_cpp)
 target_link_libraries(vms_ph_ros2_control PRIVATE
   controller_shell_parameters decoupled_vms_controller_parameters energy_guard_parameters
-  energy_guard_settings_parameters python_controller_parameters
+  energy_guard_settings_parameters force_broadcaster_parameters python_controller_parameters
   robot_broadcaster_parameters task_space_ida_pbc_parameters
   controller_interface::controller_interface
   hardware_interface::hardware_interface
@@ -89,6 +90,11 @@ if(BUILD_TESTING)
     if(TARGET robot_broadcaster)
       target_link_libraries(robot_broadcaster controller_interface::controller_interface
         pluginlib::pluginlib ${interfaces_target} ${rosgraph_msgs_TARGETS})
+    endif()
+    ament_add_gmock(force_broadcaster ros2_control/test/force_broadcaster_test.cpp TIMEOUT 120)
+    if(TARGET force_broadcaster)
+      target_link_libraries(force_broadcaster controller_interface::controller_interface
+        pluginlib::pluginlib ${interfaces_target} ${geometry_msgs_TARGETS})
     endif()
   endif()
   find_package(ament_cmake_pytest QUIET)

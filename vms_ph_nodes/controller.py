@@ -18,11 +18,12 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from vms_ph.msg import ControllerState
+from vms_ph.msg import ControllerState, Payload
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
@@ -34,6 +35,7 @@ from .messages.base_motion import from_odometry
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
 from .messages.frames import inertial_frame, with_prefix
+from .messages.observations import from_payload
 from .messages.pairing import StampPairing
 from .messages.stamp_gate import StampGate
 from .node.agreement import CONTROLLER
@@ -70,6 +72,7 @@ class ControllerNode(ManagedNode):
         self._state_age: float = declare(self, "state_age")
         self._base_actuated: bool = declare(self, "base_actuated")
         self._native: bool = declare(self, "native")
+        self._compensates: bool = declare(self, "compensate_payload")
         names = [item.name for item in fields(PlausibilityBounds)]
         bounds = {name: declare(self, f"plausibility.{name}") for name in names}
         self._bounds = PlausibilityBounds(**bounds)
@@ -168,6 +171,14 @@ class ControllerNode(ManagedNode):
         self._root = LinkTree(model.tree).root
         self._references.serve(model, self._root)
         self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
+        if self._compensates:
+            self.controller = held = PayloadCompensation(self.controller)
+            self.create_subscription(
+                Payload,
+                "vms_ph/payload",
+                lambda message: setattr(held, "payload", from_payload(message)),
+                10,
+            )
         # True means where it exists: a law of a user exists in Python only.
         self._guard = make_guard(
             self.controller,

@@ -14,4 +14,5 @@ void bind_evaluation(pybind11::module_& module);
 void bind_guard(pybind11::module_& module);
 void bind_held_impedance(pybind11::module_& module);
 void bind_integrators(pybind11::module_& module);
+void bind_observers(pybind11::module_& module);
 void bind_task_space(pybind11::module_& module);

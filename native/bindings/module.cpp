@@ -61,6 +61,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_guard(module);
   bind_held_impedance(module);
   bind_integrators(module);
+  bind_observers(module);
   bind_closed_loop(module);
   bind_mechanism(module);
   bind_pinocchio_rk4(module);

@@ -7,7 +7,6 @@
 #include <controller_interface/controller_interface.hpp>
 #include <nav_msgs/msg/odometry.hpp>
 #include <pluginlib/class_list_macros.hpp>
-#include <realtime_tools/realtime_publisher.hpp>
 #include <rosgraph_msgs/msg/clock.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 #include <tf2_msgs/msg/tf_message.hpp>
@@ -17,6 +16,7 @@
 #include "interface_names.hpp"
 #include "robot_setup.hpp"
 #include "sampling.hpp"
+#include "sized_publisher.hpp"
 #include "state_reader.hpp"
 
 namespace vms_ph_ros2_control {
@@ -56,14 +56,14 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);
     auto& node = *get_node();
-    states_ = make<sensor_msgs::msg::JointState>(node, "joint_states", joint_state_);
+    states_ = make_publisher(node, "joint_states", joint_state_);
     if (model_->b() > 0) {
-      odometries_ = make<nav_msgs::msg::Odometry>(node, "odom", odometry_);
-      if (p.publish_tf) transforms_ = make<tf2_msgs::msg::TFMessage>(node, "/tf", transform_);
+      odometries_ = make_publisher(node, "odom", odometry_);
+      if (p.publish_tf) transforms_ = make_publisher(node, "/tf", transform_);
     }
     if (!port_energy_name_.empty())
-      port_energies_ = make<vms_ph::msg::PortEnergy>(node, "vms_ph/port_energy", port_energy_);
-    if (p.publish_clock) clocks_ = make<rosgraph_msgs::msg::Clock>(node, "/clock", clock_);
+      port_energies_ = make_publisher(node, "vms_ph/port_energy", port_energy_);
+    if (p.publish_clock) clocks_ = make_publisher(node, "/clock", clock_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -116,21 +116,6 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
  private:
-  template <typename Message>
-  using Publisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
-
-  template <typename Message>
-  static Publisher<Message> make(rclcpp_lifecycle::LifecycleNode& node, const std::string& topic,
-                                 const Message& sized) {
-    auto made = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
-        rclcpp::create_publisher<Message>(node, topic, 10));
-    // Sized here, so that the loop copies without allocating.
-    made->lock();
-    made->msg_ = sized;
-    made->unlock();
-    return made;
-  }
-
   void prepare_messages(const std::string& prefix) {
     const auto n = static_cast<std::size_t>(model_->n());
     joint_state_.name = model_->joint_names();
@@ -221,11 +206,11 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   tf2_msgs::msg::TFMessage transform_;
   vms_ph::msg::PortEnergy port_energy_;
   rosgraph_msgs::msg::Clock clock_;
-  Publisher<sensor_msgs::msg::JointState> states_;
-  Publisher<nav_msgs::msg::Odometry> odometries_;
-  Publisher<tf2_msgs::msg::TFMessage> transforms_;
-  Publisher<vms_ph::msg::PortEnergy> port_energies_;
-  Publisher<rosgraph_msgs::msg::Clock> clocks_;
+  SizedPublisher<sensor_msgs::msg::JointState> states_;
+  SizedPublisher<nav_msgs::msg::Odometry> odometries_;
+  SizedPublisher<tf2_msgs::msg::TFMessage> transforms_;
+  SizedPublisher<vms_ph::msg::PortEnergy> port_energies_;
+  SizedPublisher<rosgraph_msgs::msg::Clock> clocks_;
 };
 
 }  // namespace vms_ph_ros2_control

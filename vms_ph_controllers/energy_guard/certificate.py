@@ -1,9 +1,11 @@
 """The certificate of an energy guard: what went through its ports, and what it could not see."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
 from .tank_ledger import TankLedger
 
@@ -14,21 +16,19 @@ _ROUNDING = 1e-9
 class Counts:
     """What a guard counts besides energy given; see :class:`Certificate` for the quantities."""
 
-    def __init__(self, delay: int) -> None:
+    def __init__(self) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
         self.time = self.weight_work = self.most_unseen = 0.0
-        self._works = [0.0] * (delay + 1)
-        self._next = 0
+        self.lent = 0.0
 
-    def settle(self, work: float) -> None:
-        """Add the work of a sample, J."""
-        self._works[self._next] = work
-        self._next = (self._next + 1) % len(self._works)
-        self.most_unseen = max(self.most_unseen, sum(each for each in self._works if each > 0.0))
+    def settle(self, unseen: float, lent: float) -> None:
+        """Note the work not seen at a sample, and what was lent to repay debts, J."""
+        self.most_unseen = max(self.most_unseen, unseen)
+        self.lent = lent
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(PortCertificate):
     """What a guard saw since its engagement; energies in J.
 
     Attributes:
@@ -43,12 +43,19 @@ class Certificate:
         largest_given: its largest value at a sample.
         margin: smallest value of budget less energy given at a sample; negative for an excess.
         largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
-            decision and the measurement of its outcome, the bound of an excess.
+            decision and the measurement of its outcome; with ``lent`` the bound of an excess.
+        lent: largest energy lent to repay a debt.
         level: energy in the tank at the end.
         weight_work: work of what compensates gravity, which is no energy of the controller.
         delay: from measurement to effort, samples.
         effort_carries_weight: whether the efforts compensate gravity.
     """
+
+    VERDICTS: ClassVar[Mapping[str, str]] = {
+        "kept": "the energy given stayed within the budget",
+        "excess": "the energy given exceeded the budget by no more than the work not yet seen",
+        "broken": "the energy given exceeded the budget by more than the work not yet seen",
+    }
 
     ports: tuple[str, ...]
     duration: float
@@ -62,6 +69,7 @@ class Certificate:
     largest_given: float
     margin: float
     largest_unseen: float
+    lent: float
     level: float
     weight_work: float
     delay: int
@@ -85,6 +93,7 @@ class Certificate:
             ledger.most_given,
             ledger.margin,
             counts.most_unseen,
+            counts.lent,
             ledger.level,
             counts.weight_work,
             delay,
@@ -96,7 +105,8 @@ class Certificate:
         """``kept`` within the budget, ``excess`` within the bound, or ``broken``."""
         if self.margin >= -_ROUNDING:
             return "kept"
-        return "excess" if -self.margin <= self.largest_unseen + _ROUNDING else "broken"
+        bound = self.largest_unseen + self.lent + _ROUNDING
+        return "excess" if -self.margin <= bound else "broken"
 
     @property
     def not_seen(self) -> tuple[str, ...]:
@@ -118,34 +128,21 @@ class Certificate:
             said.append("the compensation of gravity, which the hardware adds")
         return tuple(said)
 
-    def document(self) -> dict[str, Any]:
-        """Return the certificate as plain data."""
-        return {
-            **asdict(self),
-            "ports": list(self.ports),
-            "verdict": self.verdict,
-            "not_seen": list(self.not_seen),
-        }
-
-    def lines(self) -> list[str]:
-        """Return the certificate as lines of text."""
-        told = {
-            "kept": "the energy given stayed within the budget",
-            "excess": "the energy given exceeded the budget by no more than the work not yet seen",
-            "broken": "the energy given exceeded the budget by more than the work not yet seen",
-        }
-        return [
-            f"certificate  {told[self.verdict]}",
-            f"ports        {', '.join(self.ports)}",
-            f"observed     {self.duration:.3f} s, {self.samples} samples, {self.lost} lost",
-            f"budget       {self.budget:.6g} J",
-            f"given        {self.given:.6g} J, at most {self.largest_given:.6g} J",
-            f"margin       {self.margin:.6g} J",
-            f"not yet seen {self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
-            f"weight       {self.weight_work:.6g} J, booked apart",
-            f"changed      {self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
-            *(f"not seen     {each}" for each in self.not_seen),
-        ]
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what was observed: names and text."""
+        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost"
+        yield "budget", f"{self.budget:.6g} J"
+        yield "given", f"{self.given:.6g} J, at most {self.largest_given:.6g} J"
+        yield "margin", f"{self.margin:.6g} J"
+        yield (
+            "not yet seen",
+            f"{self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
+        )
+        yield "weight", f"{self.weight_work:.6g} J, booked apart"
+        yield (
+            "changed",
+            f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
+        )
 
 
 def ports_of(model: VMSModel) -> tuple[str, ...]:

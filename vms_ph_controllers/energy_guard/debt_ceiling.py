@@ -1,72 +1,83 @@
 """The bound of what efforts may risk while a debt of the tank is repaid."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-# Part of a debt that the efforts which repay it may risk on top of it.
-_LENT = 0.25
+from .unseen_work import UnseenWork
 
-# Factor per sample at which the reach of a joint is forgotten.
-_FADING = 0.9
+# What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+# energy, and at least so many J. Without any, nothing could be repaid of a debt that is as large as
+# that work, and the robot would not be braked.
+_LENT, LEAST_LOAN = 0.05, 1e-3
 
 # A debt below this, J, is a rounding error.
 ROUNDING = 1e-12
 
 
+def loan(kinetic: float) -> float:
+    """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
+    return max(LEAST_LOAN, _LENT * kinetic)
+
+
 class DebtCeiling:
-    """Keeps efforts that repay a debt from raising it without end.
+    """Keeps efforts that repay a debt from raising it.
 
     An effort that brakes gives energy if an unseen contact turns the motion round within its
-    sample. It risks at most ``sum |f_i| r_i``, where the reach r_i is the largest distance that a
-    coordinate has lately moved in a sample. From the sample in which a debt is seen until it is
-    repaid, debt and risk together stay below a ceiling: the work that made the debt, or 5/4 of the
-    debt where that is more. What has been repaid may be risked again.
+    sample. Whatever the direction of the motion, an effort f gives at most
+    ``dt |f|_{M^-1} sqrt(2 T)`` in a sample with a kinetic energy of at most T, which is taken as
+    the largest one seen. From the sample in which a debt is seen until it is repaid, the debt and
+    what is risked together stay below a ceiling: the largest work over the ``delay + 1`` samples
+    that a decision has not seen, and a loan. What has been repaid may be risked again.
+
+    A debt above the ceiling is of what is never scaled, the weight held over samples in which the
+    robot is pushed and reflexes, or of a stronger push. It raises the ceiling to its level and a
+    loan.
+
+    Attributes:
+        room: what may be risked, J.
+        lent: largest loan so far, J.
     """
 
-    def __init__(self, nv: int, delay: int) -> None:
-        self._reach = np.zeros(nv)
-        self._works = [0.0] * (delay + 1)
-        self._next = 0
-        self._ceiling = 0.0
-        self.room = np.inf
+    def __init__(self, delay: int) -> None:
+        self._unseen = UnseenWork(delay)
+        self._ceiling = self._fastest = 0.0
+        self.room, self.lent = np.inf, LEAST_LOAN
 
-    def settle(self, level: float, work: float, way: Array, ahead: Array) -> None:
-        """Note that a sample has led to a level.
+    def settle(self, level: float, work: float, kinetic: float) -> float:
+        """Note that a sample has led to a level; return the work not seen at its end, J.
 
         Args:
             level: energy in the tank, J.
             work: energy given in the sample, J.
-            way: (nv,) displacement over the sample.
-            ahead: (nv,) displacement that the present velocity would cause in the next one.
+            kinetic: energy of the robot at its end, J.
         """
-        self._reach = np.maximum(np.maximum(np.abs(way), np.abs(ahead)), _FADING * self._reach)
-        self._works[self._next] = max(0.0, work)
-        self._next = (self._next + 1) % len(self._works)
-        debt = -level
+        self._fastest = max(self._fastest, kinetic)
+        unseen, debt, lent = self._unseen.add(work), -level, loan(kinetic)
         if debt <= ROUNDING:
             self._ceiling, self.room = 0.0, np.inf
-            return
-        lent = (1.0 + _LENT) * debt
-        if self._ceiling == 0.0:
-            self._ceiling = max(sum(self._works), lent)
-        elif debt > self._ceiling:
-            # More than was risked: a further event that was not seen.
-            self._ceiling = lent
+            return unseen
+        self.lent = max(self.lent, lent)
+        self._ceiling = max(self._ceiling, unseen + lent)
+        if debt > self._ceiling:
+            self._ceiling = debt + lent
         self.room = self._ceiling - debt
+        return unseen
 
-    def share(self, active: Array, under_way: Iterable[Array]) -> float:
+    def share(self, active: Array, under_way: Sequence[Array], M: Array, dt: float) -> float:
         """Return the share of an effort beyond the resting one (nv,) that may be risked.
 
         Args:
             active: (nv,) effort beyond the resting one.
             under_way: efforts beyond the resting one (nv,) that act before it.
+            M: (nv,nv) mass matrix.
+            dt: duration of a sample, s.
         """
-        room = self.room - sum(self._risk(each) for each in under_way)
-        risk = self._risk(active)
-        return max(0.0, room) / risk if risk > max(0.0, room) else 1.0
-
-    def _risk(self, active: Array) -> float:
-        return float(np.abs(active) @ self._reach)
+        efforts = np.array([active, *under_way])
+        squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
+        fastest = dt * np.sqrt(2.0 * self._fastest)
+        risk, *before = (fastest * np.sqrt(np.maximum(squares, 0.0))).tolist()
+        room = max(0.0, self.room - sum(before))
+        return float(room / risk) if risk > room else 1.0

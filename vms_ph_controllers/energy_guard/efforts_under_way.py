@@ -16,26 +16,28 @@ class EffortsUnderWay:
 
     Attributes:
         queue: the effort that acts from now on, then those sent after it, ``delay + 1`` in all.
+        active: the part of each beyond the resting effort for which it was sent.
     """
 
     def __init__(self, model: VMSModel, delay: int) -> None:
         self._model, self._held = model, HeldSample(model)
-        self.queue = [np.zeros(model.nv) for _ in range(delay + 1)]
         self._still = np.zeros(model.nv)
-        self.forget(np.zeros(model.nv))
+        self.queue = [self._still] * (delay + 1)
+        self.active = [self._still] * (delay + 1)
+        self.forget(self._still, self._still)
 
-    def forget(self, effort: Array) -> None:
+    def forget(self, effort: Array, active: Array) -> None:
         """Restart; an effort (nv,) acts until the next one does."""
-        for each in self.queue:
-            each[:] = effort
+        self.queue = [effort] * len(self.queue)
+        self.active = [active] * len(self.queue)
         self._held.forget()
         self._start: Array | None = None
         self._is_seen = True
 
-    def send(self, effort: Array) -> None:
+    def send(self, effort: Array, active: Array) -> None:
         """Take an effort (nv,) into the queue; the first one in it begins to act."""
-        self.queue.append(self.queue.pop(0))
-        self.queue[-1][:] = effort
+        self.queue = [*self.queue[1:], effort]
+        self.active = [*self.active[1:], active]
 
     def see(self, d: Evaluation, potential: float) -> None:
         """Note the state at which the first effort of the queue begins to act."""
@@ -52,8 +54,8 @@ class EffortsUnderWay:
         self._low = np.minimum(self._low, effort)
         self._high = np.maximum(self._high, effort)
 
-    def work(self, d: Evaluation, potential: float, dt: float) -> tuple[float, Array]:
-        """Return the energy given since the last state, J, and the displacement (nv,).
+    def work(self, d: Evaluation, potential: float, dt: float) -> float:
+        """Return the energy given since the last state, J.
 
         If several efforts have acted since then, it is unknown how far the robot moved under each:
         the largest work along the displacement is taken, and nothing is credited.
@@ -64,9 +66,9 @@ class EffortsUnderWay:
             dt: time since the last update, s.
         """
         if self._start is None:
-            return 0.0, self._still
-        way = self._model.difference(self._start, d.q)
+            return 0.0
         if self._is_seen:
-            return -self._held.recovered_energy(d, -potential, dt), way
+            return -self._held.recovered_energy(d, -potential, dt)
+        way = self._model.difference(self._start, d.q)
         most = float(np.maximum(self._low * way, self._high * way).sum())
-        return max(0.0, most - (potential - self._potential)), way
+        return max(0.0, most - (potential - self._potential))

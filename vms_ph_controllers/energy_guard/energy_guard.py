@@ -133,7 +133,8 @@ class EnergyGuard:
         here = Evaluation(self._model, d.q, d.v)
         known = acting is not None and self._is_effort(acting)
         held = np.array(acting, float) if known else self._budget.resting(here)
-        self._under_way.forget(held - self._budget.unheld(here))
+        resting = self._budget.resting(here)
+        self._under_way.forget(held - self._budget.unheld(here), held - resting)
         self._acting = held if known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> Guarded:
@@ -166,7 +167,7 @@ class EnergyGuard:
         is_reflex = bool(reason)
         force, why = self._limited(d, wanted, resting, step, dt)
         granted = self._budget.grant(
-            d, force, self._under_way.queue[1:], self._available(), self._ceiling, step
+            d, force, self._under_way, self._available(), self._ceiling, step
         )
         if granted.reason:
             force = granted.force
@@ -175,7 +176,8 @@ class EnergyGuard:
             why = f"{why}; fading in" if why else "fading in"
         reason = "; ".join(filter(None, (reason, why, granted.reason)))
         self._count(is_reflex, bool(reason), granted.is_brake)
-        self._send(d, force)
+        self._under_way.send(force - self._budget.unheld(d), granted.active)
+        self._under_way.see(d, d.potential_energy)
         if is_reflex:
             self._acting, self._offset = force, None
             return Guarded(force, Status.HOLDING, reason, self.level)
@@ -204,8 +206,8 @@ class EnergyGuard:
     def _restart(self) -> None:
         s = self.settings
         self.ledger = TankLedger(s.tank_capacity, s.tank_initial)
-        self._ceiling = DebtCeiling(self._weighed.nv, self.delay)
-        self._counts = Counts(self.delay)
+        self._ceiling = DebtCeiling(self.delay)
+        self._counts = Counts()
         self._limits.restart()
         self._acting = self._offset = None
         self._fading = 0.0
@@ -215,12 +217,12 @@ class EnergyGuard:
         """Count the energy given since the last state."""
         ledger, s = self.ledger, self.settings
         ledger.capacity = s.tank_capacity
-        work, way = self._under_way.work(d, d.potential_energy, dt)
+        work = self._under_way.work(d, d.potential_energy, dt)
         ledger.give(work)
         if s.refill_power > 0.0 and not s.freeze:
             ledger.refill(s.refill_power * dt)
-        self._ceiling.settle(ledger.level, work, way, dt * d.v)
-        self._counts.settle(work)
+        unseen = self._ceiling.settle(ledger.level, work, d.kinetic_energy)
+        self._counts.settle(unseen, self._ceiling.lent)
         if self.carries_weight:
             potential = d.potential_energy
         else:
@@ -278,10 +280,6 @@ class EnergyGuard:
             why = f"{why}; {share.reason}" if why else share.reason
         return force, why
 
-    def _send(self, d: Evaluation, force: Array) -> None:
-        self._under_way.send(force - self._budget.unheld(d))
-        self._under_way.see(d, d.potential_energy)
-
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
         safe = self._safe.at(q, v, dt)
         return np.concatenate([safe.wrench_base, safe.torque])
@@ -291,7 +289,7 @@ class EnergyGuard:
         step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
         force = self._safe_effort(q, v, step)
         d = Evaluation(self._model, q, self._still)
-        self._under_way.send(force - self._budget.unheld(d))
+        self._under_way.send(force - self._budget.unheld(d), force - self._budget.resting(d))
         self._under_way.act_unseen(self._under_way.queue[0])
         self._limits.replace(force[self._b :])
         self._acting, self._offset = force, None

@@ -14,6 +14,7 @@ from ..safety.limits import TorqueLimits
 from ..safety.sample_grant import SampleGrant, strongest_brake
 from ..safety.sample_prediction import Prediction, SamplePrediction
 from .debt_ceiling import ROUNDING, DebtCeiling
+from .efforts_under_way import EffortsUnderWay
 
 # Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 # way, which it leaves out.
@@ -35,10 +36,12 @@ class GrantedEffort:
     Attributes:
         force: (nv,); the wanted one itself where the tank covers it.
         reason: what was changed, in words; empty for an effort that is covered.
+        active: (nv,) its part beyond the resting effort.
         is_brake: whether the robot is braked because no share of the effort is covered.
     """
 
     force: Array
+    active: Array
     reason: str
     is_brake: bool
 
@@ -85,7 +88,7 @@ class SampleBudget:
         self,
         d: Evaluation,
         wanted: Array,
-        under_way: Sequence[Array],
+        under_way: EffortsUnderWay,
         level: float,
         ceiling: DebtCeiling,
         dt: float,
@@ -95,15 +98,16 @@ class SampleBudget:
         Args:
             d: the present state.
             wanted: (nv,) effort.
-            under_way: efforts (nv,) that act one after another before it.
+            under_way: efforts that act before it.
             level: energy available, J; negative for a debt.
             ceiling: bounds what may be risked while there is a debt.
             dt: duration of a sample, s.
         """
-        if self._is_clear(d, wanted, under_way, level, dt):
-            return GrantedEffort(wanted, "", False)
+        waiting = under_way.queue[1:]
+        if self._is_clear(d, wanted, waiting, level, dt):
+            return GrantedEffort(wanted, wanted - self.resting(d), "", False)
         ahead, spent = d, 0.0
-        for effort in under_way:
+        for effort in waiting:
             self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
             found = self._prediction.of(effort + self.unheld(ahead))
             spent += found.energy if level < 0.0 else max(0.0, found.energy)
@@ -120,14 +124,14 @@ class SampleBudget:
             force = self._brake(ahead, force, resting, budget, dt)
         reason = granted.reason
         if level < -ROUNDING:
-            share = ceiling.share(force - resting, (e - ahead.g for e in under_way))
+            share = ceiling.share(force - resting, under_way.active[1:], ahead.M, dt)
             if share < 1.0:
                 self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
                 least = _neutral(self._prediction.of(resting), self._prediction.of(force))
                 share = max(share, least)
                 force = resting + share * (force - resting)
                 reason = reason or "the energy tank has a debt"
-        return GrantedEffort(force, reason, not granted.is_covered)
+        return GrantedEffort(force, force - resting, reason, not granted.is_covered)
 
     def _brake(
         self, d: Evaluation, granted: Array, resting: Array, budget: float, dt: float

@@ -42,7 +42,8 @@ class PushingImpedance(EndEffectorImpedance):
     the end effector approaches that speed from below. In the horizon h of a sample with its delay
     the force adds ``h F / Lambda`` to the speed before any damping can act, with the effective mass
     Lambda of the end effector; D accounts for it as far as half of ``push_speed``. The bound of the
-    speed is ``max(push_speed, push_speed / 2 + h F / Lambda)``.
+    speed is ``max(push_speed, push_speed / 2 + h F / Lambda)``, with the force F as it was
+    corrected before.
 
     - **Energy**: what the force gives, ``F n^T (x_next - x)`` over a sample, is taken from a
       tank of ``push_energy`` joules, and the share ``push_routing`` of what the other damping takes

@@ -160,10 +160,14 @@ class ContactDetector:
         )
 
     def _thresholds(self, dt: float) -> tuple[float, float, float]:
-        """Return the thresholds of momentum, of energy and of a single joint, for samples dt."""
-        if self._limits is None or abs(dt - self._limits_of) > 0.1 * self._limits_of:
+        """Return the thresholds of momentum, of energy and of a single joint.
+
+        They are for samples half as long, and serve until samples are half or twice as long: what
+        jitters needs no new quantiles.
+        """
+        if self._limits is None or not 0.5 * self._limits_of < dt < 2.0 * self._limits_of:
             tests = 2 * len(self._windows)
-            tail = min(0.5, self.false_alarms * dt / _HOUR / tests)
+            tail = min(0.5, self.false_alarms * 0.5 * dt / _HOUR / tests)
             nv = self._model.nv
             self._limits_of, self._limits = (
                 dt,

@@ -1,14 +1,16 @@
 """The certificate of a recording: the energy that controllers gave to a robot through its ports."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.port_certificate import PortCertificate
 from vms_ph_dynamics.energy.recorded_energies import RESETS
 from vms_ph_io.recordings.motion import Block, RecordedMotion
 from vms_ph_io.recordings.progress import Progress, silent
@@ -21,7 +23,7 @@ _LATE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedCertificate:
+class RecordedCertificate(PortCertificate):
     """What a recording shows of the energy through the ports of the actuators; energies in J.
 
     Attributes:
@@ -40,6 +42,13 @@ class RecordedCertificate:
         budget: to certify, or None; ``margin`` is what is left of it.
         method: how energies were integrated.
     """
+
+    VERDICTS: ClassVar[Mapping[str, str]] = {
+        "kept": "the energy given stayed within the budget",
+        "excess": "the energy given exceeded the budget",
+        "undecided": "the budget is met within the uncertainty of the quadrature only",
+        "": "of the ports that are recorded; give --budget to certify one",
+    }
 
     ports: tuple[str, ...]
     duration: float
@@ -84,37 +93,22 @@ class RecordedCertificate:
             said.append("a wrench of actuators on a moving base, if the robot has one")
         return tuple(said)
 
-    def document(self) -> dict[str, Any]:
-        """Return the certificate as plain data."""
-        return {
-            **asdict(self),
-            "ports": list(self.ports),
-            "verdict": self.verdict,
-            "not_seen": list(self.not_seen),
-        }
-
-    def lines(self) -> list[str]:
-        """Return the certificate as lines of text."""
-        told = {
-            "kept": "the energy given stayed within the budget",
-            "excess": "the energy given exceeded the budget",
-            "undecided": "the budget is met within the uncertainty of the quadrature only",
-            "": "of the ports that are recorded; give --budget to certify one",
-        }
-        lines = [
-            f"certificate  {told[self.verdict]}",
-            f"ports        {', '.join(self.ports)}",
-            f"observed     {self.duration:.3f} s, {self.samples} samples, {self.lost} lost, "
+    def rows(self) -> Iterable[tuple[str, str]]:
+        """Return what was observed: names and text."""
+        yield (
+            "observed",
+            f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost, "
             f"{self.gaps} gaps of {self.gap_time:.3f} s",
-            f"given        {self.given:.6g} J in all, at most {self.largest_given:.6g} J at "
-            f"{self.when:.3f} s",
-            f"             at most {self.largest_rise:.6g} J in any interval",
-            f"uncertainty  {self.uncertainty:.3g} J ({self.method})",
-            f"weight       {self.weight_work:.6g} J, booked apart",
-        ]
+        )
         if self.budget is not None:
-            lines.insert(2, f"budget       {self.budget:.6g} J, margin {self.margin:.6g} J")
-        return lines + [f"not seen     {each}" for each in self.not_seen]
+            yield "budget", f"{self.budget:.6g} J, margin {self.margin:.6g} J"
+        yield (
+            "given",
+            f"{self.given:.6g} J in all, at most {self.largest_given:.6g} J at {self.when:.3f} s",
+        )
+        yield "", f"at most {self.largest_rise:.6g} J in any interval"
+        yield "uncertainty", f"{self.uncertainty:.3g} J ({self.method})"
+        yield "weight", f"{self.weight_work:.6g} J, booked apart"
 
 
 class _Sums:

@@ -1,5 +1,6 @@
 """Conversion of observed contacts and payloads to messages."""
 
+import numpy as np
 from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import Header
 from vms_ph.msg import Contact, Payload
@@ -22,6 +23,15 @@ def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contac
         work_deviation=report.work_deviation,
         joint=model.joint_names[report.joint] if report.joint >= 0 else "",
     )
+
+
+def from_payload(message: Payload) -> ObservedPayload:
+    """Return a payload, with the deviations of mass and centre of mass as if independent."""
+    centre, spread = message.centre_of_mass, message.centre_deviation
+    moment = message.mass * np.array([centre.x, centre.y, centre.z])
+    spreads = message.mass * np.array([spread.x, spread.y, spread.z])
+    deviations = np.array([message.mass_deviation, *spreads])
+    return ObservedPayload(message.mass, moment, np.diag(deviations**2), message.changed)
 
 
 def to_payload(header: Header, payload: ObservedPayload) -> Payload:

@@ -21,6 +21,10 @@ from vms_ph_io import scenes
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_io.robot_shapes import robot_shapes
 
+# What the gains of a task, those of EndEffectorImpedance, are called by laws that call a spring and
+# a damper of the end effector otherwise.
+_SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
+
 # Steps between two samples of forces, and those for which the law's efforts are held.
 _SAMPLE, _HELD = 5, 2
 
@@ -72,8 +76,11 @@ class _SceneRun:
         if task.controller:
             allocation = settings.allocation()
             self._law = make_controller(task.controller, self._model, allocation)
-            known = {k: v for k, v in task.gains.items() if hasattr(self._law.gains, k)}
+            names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
+            given = {names.get(k, k): v for k, v in task.gains.items()}
+            known = {k: v for k, v in given.items() if hasattr(self._law.gains, k)}
             self._law.gains = replace(self._law.gains, **known)
+            self._stiffness = known.get(names.get("stiffness", "stiffness"), np.inf)
             self._guard = make_guard(self._law, allocation)
             self._guard.reset(RobotState(q, np.zeros(self._model.nv)))
         self._move: Any = None
@@ -128,8 +135,7 @@ class _SceneRun:
         reference = Reference()
         if move is not None and move is not self._move:
             self._move = move
-            stiffness = getattr(self._law.gains, "stiffness", np.inf)  # type: ignore[union-attr]
-            reference = Reference(position=move.position + move.push / stiffness)
+            reference = Reference(position=move.position + move.push / self._stiffness)
         self._command = self._guard.update(RobotState(q, v), reference, _HELD * dt)
         return self._command
 

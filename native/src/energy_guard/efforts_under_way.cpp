@@ -14,17 +14,20 @@ EffortsUnderWay::EffortsUnderWay(const Model& model, int delay)
       way_(low_),
       still_(low_) {
   queue_.fill(low_);
+  active_.fill(low_);
 }
 
-void EffortsUnderWay::forget(const VectorV& effort) noexcept {
+void EffortsUnderWay::forget(const VectorV& effort, const VectorV& active) noexcept {
   queue_.fill(effort);
+  active_.fill(active);
   held_.forget();
   has_start_ = false;
   is_seen_ = true;
 }
 
-void EffortsUnderWay::send(const VectorV& effort) noexcept {
-  queue_[static_cast<std::size_t>(first_)] = effort;
+void EffortsUnderWay::send(const VectorV& effort, const VectorV& active) noexcept {
+  queue_[index(0)] = effort;
+  active_[index(0)] = active;
   first_ = (first_ + 1) % (delay_ + 1);
 }
 
@@ -44,13 +47,10 @@ void EffortsUnderWay::act_unseen() noexcept {
 }
 
 double EffortsUnderWay::work(Evaluation& d, double dt) noexcept {
-  if (!has_start_) {
-    way_ = still_;
-    return 0.0;
-  }
-  model_.difference(start_, d.q(), way_);
+  if (!has_start_) return 0.0;
   const double potential = d.potential_energy();
   if (is_seen_) return -held_.recovered_energy(d, -potential, dt);
+  model_.difference(start_, d.q(), way_);
   const double most = low_.cwiseProduct(way_).cwiseMax(high_.cwiseProduct(way_)).sum();
   return std::max(0.0, most - (potential - potential_));
 }

@@ -83,8 +83,7 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
       d_(model_),
       weight_(model),
       ledger_(given.tank_capacity, given.tank_initial),
-      ceiling_(model.nv(), delay_),
-      unseen_(delay_ + 1),
+      ceiling_(delay_),
       resting_(VectorV::Zero(model.nv())),
       unheld_(resting_),
       wanted_(resting_),
@@ -99,8 +98,7 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
 
 void EnergyGuard::restart() noexcept {
   ledger_ = TankLedger(settings.tank_capacity, settings.tank_initial);
-  ceiling_ = DebtCeiling(model_.nv(), delay_);
-  unseen_ = SampleSum(delay_ + 1);
+  ceiling_ = DebtCeiling(delay_);
   counts_ = Certificate();
   limits_.restart();
   has_acting_ = has_offset_ = has_potential_ = false;
@@ -121,7 +119,9 @@ bool EnergyGuard::engage(const ConstVector& q, const ConstVector& v,
     budget_.resting(d_, acting_);
   }
   force_ = acting_ - unheld_;
-  under_way_.forget(force_);
+  budget_.resting(d_, resting_);
+  resting_ = acting_ - resting_;
+  under_way_.forget(force_, resting_);
   return true;
 }
 
@@ -163,7 +163,7 @@ const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
   count(is_reflex, !reason_.empty(), budget_.is_brake());
   budget_.unheld(d_, unheld_);
   unheld_ = force_ - unheld_;
-  under_way_.send(unheld_);
+  under_way_.send(unheld_, budget_.active());
   under_way_.see(d_);
   if (is_reflex) {
     acting_ = force_;
@@ -207,9 +207,9 @@ void EnergyGuard::settle(double dt) noexcept {
   const double work = under_way_.work(d_, dt);
   ledger_.give(work);
   if (settings.refill_power > 0.0 && !settings.freeze) ledger_.refill(settings.refill_power * dt);
-  ahead_ = dt * d_.v();
-  ceiling_.settle(ledger_.level, work, under_way_.way(), ahead_);
-  counts_.largest_unseen = std::max(counts_.largest_unseen, unseen_.add(work));
+  const double unseen = ceiling_.settle(ledger_.level, work, d_.kinetic_energy());
+  counts_.largest_unseen = std::max(counts_.largest_unseen, unseen);
+  counts_.lent = ceiling_.lent();
   double potential = 0.0;
   if (weightless_) {
     weight_.set(d_.q(), still_);
@@ -280,7 +280,9 @@ const Guarded& EnergyGuard::blind(const ConstVector& q, const ConstVector& v, do
   d_.set(q, still_);
   budget_.unheld(d_, unheld_);
   unheld_ = force_ - unheld_;
-  under_way_.send(unheld_);
+  budget_.resting(d_, resting_);
+  resting_ = force_ - resting_;
+  under_way_.send(unheld_, resting_);
   under_way_.act_unseen();
   limits_.replace(force_.tail(n_));
   acting_ = force_;

@@ -30,6 +30,7 @@ SampleBudget::SampleBudget(const Model& model, bool base_actuated)
       resting_(VectorV::Zero(model.nv())),
       unheld_(resting_),
       active_(resting_),
+      granted_(resting_),
       step_(resting_),
       rest_(resting_),
       brake_(resting_) {
@@ -86,7 +87,11 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (is_clear(d, force, under_way, level, dt)) return;
+  if (is_clear(d, force, under_way, level, dt)) {
+    resting(d, granted_);
+    granted_ = force - granted_;
+    return;
+  }
   Evaluation* ahead = &d;
   double spent = 0.0;
   for (int k = 0; k < under_way.waiting(); ++k) {
@@ -110,20 +115,20 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   if (!covered) {
     brake(*ahead, force, budget, dt);
   }
+  granted_ = force - resting_;
   if (!(level < -DebtCeiling::kRounding)) return;
+  inertia_.compute(ahead->M());
   double room = ceiling.room();
   for (int k = 0; k < under_way.waiting(); ++k) {
-    active_ = under_way.waiting(k) - ahead->g();
-    room -= ceiling.risk(active_);
+    room -= risk(under_way.waiting_active(k), ceiling, dt);
   }
-  active_ = force - resting_;
   room = std::max(0.0, room);
-  const double risk = ceiling.risk(active_);
-  if (!(risk > room)) return;
+  const double risked = risk(granted_, ceiling, dt);
+  if (!(risked > room)) return;
   unheld(*ahead, unheld_);
   prediction_.begin(*ahead, unheld_, 0.0, dt);
-  const double share = std::max(room / risk, neutral(force));
-  force = resting_ + share * active_;
+  granted_ *= std::max(room / risked, neutral(force));
+  force = resting_ + granted_;
   if (reason_[0] == '\0') reason_ = "the energy tank has a debt";
 }
 
@@ -154,6 +159,13 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
     }
     share *= 2.0;
   }
+}
+
+/// What an effort beyond the resting one (nv,) risks in a sample, with inertia_ at its state, J.
+double SampleBudget::risk(const VectorV& active, const DebtCeiling& ceiling, double dt) noexcept {
+  step_ = active;
+  inertia_.solveInPlace(step_);
+  return ceiling.risk(active.dot(step_), dt);
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.

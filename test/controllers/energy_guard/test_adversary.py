@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from vms_ph_controllers.energy_guard.debt_ceiling import LEAST_LOAN
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
@@ -16,10 +17,6 @@ ROBOTS = ("panda", "panda", "omnidirectional_panda")
 
 # What the plant resolves, J.
 _ROUNDING = 1e-9
-
-# How many times the largest work not seen a debt may reach: unseen pushes may add to a debt before
-# it is repaid.
-_CHAIN = 4.0
 
 
 @cache
@@ -57,7 +54,7 @@ def test_among_contacts_the_excess_is_at_most_the_work_of_the_samples_not_seen(c
 def test_pushes_in_succession_do_not_let_a_debt_accumulate(count: int) -> None:
     for seed in range(20_000, 20_000 + count):
         found = _random(seed, with_contacts=True, pushes=0.05, samples=20 if count < 10 else 0)
-        assert found.excess <= _CHAIN * found.unseen + _ROUNDING, found
+        assert found.excess <= found.unseen + LEAST_LOAN + _ROUNDING, found
 
 
 @pytest.mark.parametrize(

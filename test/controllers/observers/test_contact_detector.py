@@ -20,7 +20,7 @@ def _home(name: str) -> tuple[VMSModel, np.ndarray]:
     return model, model.configuration(robots.get(name).home)
 
 
-@pytest.mark.parametrize("name", ["panda", "satellite_panda"])
+@pytest.mark.parametrize("name", ["panda", "satellite_panda", "hextilt"])
 @pytest.mark.parametrize("dt", [1e-3, 4e-3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_collision_of_a_tenth_of_a_joule_is_detected_within_ten_milliseconds(
@@ -28,24 +28,20 @@ def test_a_collision_of_a_tenth_of_a_joule_is_detected_within_ten_milliseconds(
 ) -> None:
     model, q = _home(name)
     rng = np.random.default_rng(seed)
-    wall, v = Wall.hit_by(model, q, rng.normal(size=3), energy=0.1, after=0.02)
+    wall, v = Wall.hit_by(model, q, rng.normal(size=3), energy=0.1, after=0.006)
     balance = ImpulseBalance(model, _NOISE)
     detector = ContactDetector(balance, false_alarms=1.0)
     balance.add(RobotState(q, v), np.zeros(model.nv), dt)
-    touched, detected = None, None
-    for moment in samples(model, q, holding(model, None), wall, dt, round(0.04 / dt), v=v):
+    began = False
+    for moment in samples(model, q, holding(model, None), wall, dt, round(0.024 / dt), v=v):
         impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
         assert impulse is not None
-        if touched is None and wall.work != 0.0:
-            touched = moment.time - dt
-        report = detector.add(impulse)
-        if report.began:
-            assert touched is not None, "an alarm before the contact"
-            detected = moment.time
+        began = detector.add(impulse).began
+        if began:
             break
-    assert touched is not None
-    assert detected is not None
-    assert detected - touched <= 0.01 + 1e-9
+    assert began
+    assert wall.touched < moment.time, "an alarm before the contact"
+    assert moment.time - wall.touched <= 0.01 + 1e-9
 
 
 def _motion(name: str, dt: float, seconds: float) -> Iterator[Moment]:
@@ -58,7 +54,7 @@ def _motion(name: str, dt: float, seconds: float) -> Iterator[Moment]:
 
 @pytest.mark.parametrize("name", ["panda", "hextilt"])
 def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str) -> None:
-    model, dt, tail = robots.load(name), 4e-3, 0.05
+    model, dt, tail = robots.load(name), 4e-3, 0.1
     rng = np.random.default_rng(1)
     balance = ImpulseBalance(model, _NOISE)
     # So many an hour that a share ``tail`` of all samples may raise one.
@@ -71,24 +67,6 @@ def test_the_share_of_alarms_in_free_motion_is_at_most_the_stated_one(name: str)
             alarms.append(max(report.by_momentum, report.by_energy) > 1.0)
     assert np.mean(alarms) < tail
     assert np.mean(alarms) > 0.0  # thresholds without end would pass too
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated() -> None:
-    model, dt, stated = robots.load("panda"), 1e-2, 10.0
-    rng, period = np.random.default_rng(2), list(_motion("panda", dt, 10.0))
-    balance = ImpulseBalance(model, _NOISE)
-    detector = ContactDetector(balance, false_alarms=stated)
-    alarms = 0
-    for _ in range(360):
-        balance.restart()
-        for moment in period:
-            impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
-            if impulse is not None:
-                alarms += detector.add(impulse).began
-    print(f"{alarms} false alarms in an hour of simulated time; at most {stated:g} expected")
-    assert alarms <= stated + 3.0 * np.sqrt(stated)
 
 
 def test_the_energy_that_a_wall_took_is_reported_and_the_contact_ends() -> None:

@@ -54,13 +54,14 @@ class Wall:
 
     Attributes:
         work: that the wall has done on the robot, J, once :func:`samples` has run.
+        touched: time at which it was first touched, s; infinite before.
     """
 
     def __init__(
         self, model: VMSModel, point: np.ndarray, normal: np.ndarray, damping: float
     ) -> None:
         self._model, self._point, self._normal = model, point, normal
-        self._damping, self.work = damping, 0.0
+        self._damping, self.work, self.touched = damping, 0.0, np.inf
 
     @classmethod
     def hit_by(
@@ -91,6 +92,7 @@ class Wall:
         depth = float(self._normal @ (at[:3, 3] - self._point))
         if depth <= 0.0:
             return np.zeros(self._model.nv)
+        self.touched = min(self.touched, t)
         row = self._normal @ at[:3, :3] @ d.J_end_effector[:3]
         return -row * max(0.0, 2e4 * depth + self._damping * float(row @ v))
 

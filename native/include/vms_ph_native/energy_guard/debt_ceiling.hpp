@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "vms_ph_native/sizes.hpp"
@@ -12,73 +13,75 @@ namespace vms_ph {
 /// Largest delay of an energy guard from measurement to effort, samples.
 constexpr int kMostDelay = 3;
 
-/// The largest sum of what is positive in a few samples in succession.
-class SampleSum {
+/// Energy given over the delay + 1 samples from a decision to the sight of its outcome.
+class UnseenWork {
  public:
-  explicit SampleSum(int samples) noexcept : size_(static_cast<std::size_t>(samples)) {}
+  explicit UnseenWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
 
-  /// Add a sample, and return the sum of those that are positive of the last ones.
-  double add(double value) noexcept {
-    values_[next_] = std::max(0.0, value);
+  /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
+  double add(double work) noexcept {
+    starts_[next_] = given_;
     next_ = (next_ + 1) % size_;
-    double sum = 0.0;
-    for (std::size_t i = 0; i < size_; ++i) sum += values_[i];
-    return sum;
+    given_ += work;
+    double least = given_;
+    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, starts_[i]);
+    return given_ - least;
   }
 
  private:
-  std::array<double, kMostDelay + 1> values_{};
+  std::array<double, kMostDelay + 1> starts_{};  // energy given at the start of each sample, J
   std::size_t size_, next_ = 0;
+  double given_ = 0.0;
 };
 
-/// Keeps efforts that repay a debt from raising it without end; see
+/// Keeps efforts that repay a debt from raising it; see
 /// vms_ph_controllers.energy_guard.debt_ceiling.
 class DebtCeiling {
  public:
   /// A debt below this, J, is a rounding error.
   static constexpr double kRounding = 1e-12;
 
-  DebtCeiling(int nv, int delay) noexcept : reach_(VectorV::Zero(nv)), works_(delay + 1) {}
+  explicit DebtCeiling(int delay) noexcept : unseen_(delay) {}
 
-  /// Note that a sample has led to a level.
-  ///
-  /// @param level  energy in the tank, J.
-  /// @param work   energy given in the sample, J.
-  /// @param way    (nv,) displacement over the sample.
-  /// @param ahead  (nv,) displacement that the present velocity would cause in the next one.
-  void settle(double level, double work, const VectorV& way, const VectorV& ahead) noexcept {
-    reach_ = way.cwiseAbs().cwiseMax(ahead.cwiseAbs()).cwiseMax(kFading * reach_);
-    const double sum = works_.add(work), debt = -level;
+  /// Note that a sample in which energy was given, J, has led to a level of the tank, J, and to a
+  /// kinetic energy of the robot, J; return the work not seen at its end, J.
+  double settle(double level, double work, double kinetic) noexcept {
+    fastest_ = std::max(fastest_, kinetic);
+    const double unseen = unseen_.add(work), debt = -level;
     if (debt <= kRounding) {
       ceiling_ = 0.0;
       room_ = std::numeric_limits<double>::infinity();
-      return;
+      return unseen;
     }
-    const double lent = (1.0 + kLent) * debt;
-    if (ceiling_ == 0.0) {
-      ceiling_ = std::max(sum, lent);
-    } else if (debt > ceiling_) {
-      // More than was risked: a further event that was not seen.
-      ceiling_ = lent;
-    }
+    const double loan = std::max(kLeastLoan, kLent * kinetic);
+    lent_ = std::max(lent_, loan);
+    ceiling_ = std::max(ceiling_, unseen + loan);
+    if (debt > ceiling_) ceiling_ = debt + loan;
     room_ = ceiling_ - debt;
+    return unseen;
   }
 
   /// What may be risked, J.
   double room() const noexcept { return room_; }
 
-  /// What an effort beyond the resting one (nv,) risks in a sample, J.
-  double risk(const VectorV& active) const noexcept { return active.cwiseAbs().dot(reach_); }
+  /// Largest loan so far, J.
+  double lent() const noexcept { return lent_; }
+
+  /// What an effort f beyond the resting one risks in a sample, J.
+  ///
+  /// @param square  f^T M^-1 f
+  double risk(double square, double dt) const noexcept {
+    return dt * std::sqrt(2.0 * fastest_ * std::max(0.0, square));
+  }
 
  private:
-  // Part of a debt that the efforts which repay it may risk on top of it.
-  static constexpr double kLent = 0.25;
-  // Factor per sample at which the reach of a joint is forgotten.
-  static constexpr double kFading = 0.9;
+  // What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+  // energy, and at least so many J.
+  static constexpr double kLent = 0.05, kLeastLoan = 1e-3;
 
-  VectorV reach_;
-  SampleSum works_;
-  double ceiling_ = 0.0, room_ = std::numeric_limits<double>::infinity();
+  UnseenWork unseen_;
+  double ceiling_ = 0.0, fastest_ = 0.0, lent_ = kLeastLoan;
+  double room_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace vms_ph

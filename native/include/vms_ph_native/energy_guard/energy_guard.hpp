@@ -37,6 +37,7 @@ struct Guarded {
   FIELD(largest_given)                    \
   FIELD(margin)                           \
   FIELD(largest_unseen)                   \
+  FIELD(lent)                             \
   FIELD(level)                            \
   FIELD(weight_work)
 
@@ -52,7 +53,7 @@ struct Certificate {
   const char* verdict() const noexcept {
     constexpr double kRounding = 1e-9;
     if (margin >= -kRounding) return "kept";
-    return -margin <= largest_unseen + kRounding ? "excess" : "broken";
+    return -margin <= largest_unseen + lent + kRounding ? "excess" : "broken";
   }
 };
 
@@ -131,7 +132,6 @@ class EnergyGuard {
   Evaluation d_, weight_;
   TankLedger ledger_;
   DebtCeiling ceiling_;
-  SampleSum unseen_;
   Certificate counts_;
   VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;
   const VectorV still_;

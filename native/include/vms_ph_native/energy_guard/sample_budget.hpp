@@ -38,6 +38,9 @@ class SampleBudget {
   void grant(Evaluation& d, VectorV& force, const EffortsUnderWay& under_way, double level,
              const DebtCeiling& ceiling, double dt) noexcept;
 
+  /// The part (nv,) of the last grant beyond the resting effort.
+  const VectorV& active() const noexcept { return granted_; }
+
   /// What the last grant changed, in words; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
 
@@ -49,6 +52,7 @@ class SampleBudget {
                 double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
+  double risk(const VectorV& active, const DebtCeiling& ceiling, double dt) noexcept;
   void apply_to_joints(Evaluation& d, VectorV& effort) noexcept;
 
   const Model& model_;
@@ -59,7 +63,7 @@ class SampleBudget {
   SampleGrant grant_;
   TorqueLimits limits_;
   Eigen::LLT<MatrixV> inertia_;
-  VectorV resting_, unheld_, active_, step_, rest_, brake_;
+  VectorV resting_, unheld_, active_, granted_, step_, rest_, brake_;
   const char* reason_ = "";
   bool is_brake_ = false;
 };

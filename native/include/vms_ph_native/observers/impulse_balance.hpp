@@ -1,0 +1,102 @@
+// The impulse of external forces over a sample, from the balance of momentum.
+#pragma once
+
+#include "vms_ph_native/evaluation.hpp"
+
+namespace vms_ph {
+
+/// Standard deviations of what an observer is given: name and default. See
+/// vms_ph_controllers.observers.NoiseModel, which describes them.
+#define VMS_PH_NOISE_FIELDS(FIELD) \
+  FIELD(velocity, 1e-3)            \
+  FIELD(position, 1e-5)            \
+  FIELD(torque, 0.1)               \
+  FIELD(base_linear, 2e-3)         \
+  FIELD(base_angular, 2e-3)        \
+  FIELD(force, 0.1)                \
+  FIELD(moment, 0.02)              \
+  FIELD(torque_error, 0.05)        \
+  FIELD(friction_error, 0.2)       \
+  FIELD(model_error, 0.0)
+
+struct NoiseModel {
+#define VMS_PH_FIELD(name, initial) double name = initial;
+  VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+
+  /// @throws ModelError  a number is negative or not finite.
+  void check() const;
+
+  /// Standard deviations (nv,) with the same number for all components of a kind.
+  static VectorV stacked(const Model& model, double linear, double angular, double joints);
+};
+
+/// The impulse of the external forces over one sample, with its uncertainty; see
+/// vms_ph_controllers.observers.ExternalImpulse. Valid until the next sample.
+struct ExternalImpulse {
+  Evaluation* d = nullptr;          ///< the state at the end of the sample
+  double dt = 0.0;                  ///< its duration, s
+  VectorV value;                    ///< (nv,) N s and N m s, in the coordinates of the balance
+  const MatrixV* before = nullptr;  ///< (nv,nv) covariances of the momenta at both ends
+  const MatrixV* after = nullptr;
+  MatrixV held;              ///< (nv,nv) covariance by noise of the efforts
+  VectorV systematic;        ///< (nv,) standard deviations of slow errors
+  VectorV effort, friction;  ///< (nv,) means over the sample
+  bool begins = false;       ///< whether it is the first sample after a beginning
+};
+
+/// Momentum gained over a sample, less the impulse of everything that is known; see
+/// vms_ph_controllers.observers.ImpulseBalance. Nothing but the constructor allocates.
+class ImpulseBalance {
+ public:
+  /// @param decoupled  balance in the decoupled coordinates of a moving base [A (56), (59)].
+  /// @param friction   whether the friction of the robot description acts.
+  /// @throws ModelError  a number of the noise is negative or not finite.
+  ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled = false,
+                 bool friction = false);
+
+  /// Begin at the next state.
+  void restart() noexcept;
+
+  /// The external impulse since the last state; nullptr at the first one, and for a state (nq,) and
+  /// (nv,), an effort (nv,) or a time step, s, that is not usable.
+  const ExternalImpulse* add(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
+                             double dt) noexcept;
+
+  /// Turn columns (nv,k) of forces into these coordinates at a state.
+  template <class Columns>
+  void turn(Evaluation& d, Columns& columns) const noexcept {
+    if (!decoupled_) return;
+    const int b = model_.b();
+    columns.bottomRows(model_.n()).noalias() -= d.A().transpose() * columns.topRows(b);
+  }
+
+  const Model& model() const noexcept { return model_; }
+  const NoiseModel& noise() const noexcept { return noise_; }
+
+ private:
+  // What the balance needs of one end of a sample.
+  struct End {
+    explicit End(const Model& model);
+    Evaluation d;
+    VectorV momentum, drift, friction;
+    MatrixV covariance;
+  };
+
+  void fill(End& end) noexcept;
+
+  const Model& model_;
+  const NoiseModel noise_;
+  const bool decoupled_;
+  VectorV viscous_, coulomb_;  // (n,); empty without friction
+  const VectorV velocity_variance_, effort_variance_;
+  End ends_[2];
+  int now_ = 0;
+  bool has_last_ = false, has_bend_ = false;
+  VectorV change_, bend_, unknown_, rate_;
+  MatrixV inertia_, scaled_;
+  MatrixBN connection_;  // mean of both ends
+  ExternalImpulse impulse_;
+};
+
+}  // namespace vms_ph

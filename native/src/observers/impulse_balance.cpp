@@ -1,0 +1,174 @@
+#include "vms_ph_native/observers/impulse_balance.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "vms_ph_native/controller.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Coulomb friction is smoothed over this speed, rad/s or m/s; as in friction.py.
+constexpr double kSlip = 0.01;
+
+VectorV dry_friction(const pinocchio::Model& robot, int n) {
+#if PINOCCHIO_MAJOR_VERSION >= 4
+  return robot.upperDryFrictionLimit.tail(n);
+#else
+  return robot.friction.tail(n);
+#endif
+}
+
+NoiseModel checked(const NoiseModel& noise) {
+  noise.check();
+  return noise;
+}
+
+}  // namespace
+
+void NoiseModel::check() const {
+#define VMS_PH_FIELD(name, initial)                                                       \
+  if (!(std::isfinite(name) && name >= 0.0)) {                                            \
+    throw ModelError(#name " of a noise model must be finite and not negative; given: " + \
+                     std::to_string(name));                                               \
+  }
+  VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+}
+
+VectorV NoiseModel::stacked(const Model& model, double linear, double angular, double joints) {
+  VectorV result = VectorV::Constant(model.nv(), joints);
+  result.head(model.b()).setConstant(angular);
+  result.head(model.base_positions()).setConstant(linear);
+  return result;
+}
+
+ImpulseBalance::End::End(const Model& model)
+    : d(model),
+      momentum(VectorV::Zero(model.nv())),
+      drift(momentum),
+      friction(momentum),
+      covariance(MatrixV::Zero(model.nv(), model.nv())) {}
+
+ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
+                               bool friction)
+    : model_(model),
+      noise_(checked(noise)),
+      decoupled_(decoupled && model.b() > 0),
+      velocity_variance_(
+          NoiseModel::stacked(model, noise.base_linear, noise.base_angular, noise.velocity)
+              .cwiseAbs2()),
+      effort_variance_(
+          NoiseModel::stacked(model, noise.force, noise.moment, noise.torque).cwiseAbs2()),
+      ends_{End(model), End(model)},
+      change_(VectorV::Zero(model.nv())),
+      bend_(change_),
+      unknown_(change_),
+      rate_(change_),
+      inertia_(MatrixV::Zero(model.nv(), model.nv())),
+      scaled_(inertia_),
+      connection_(MatrixBN::Zero(model.b(), model.n())) {
+  if (friction) {
+    viscous_ = model.pinocchio().damping.tail(model.n());
+    coulomb_ = dry_friction(model.pinocchio(), model.n());
+  }
+  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = change_;
+  impulse_.held = effort_variance_.asDiagonal();
+}
+
+void ImpulseBalance::restart() noexcept { has_last_ = has_bend_ = false; }
+
+const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVector& v,
+                                           const ConstVector& effort, double dt) noexcept {
+  const bool usable = q.size() == model_.nq() && v.size() == model_.nv() &&
+                      effort.size() == model_.nv() && q.allFinite() && v.allFinite() &&
+                      effort.allFinite() && is_usable_step(dt) && dt > 0.0;
+  if (!usable) {
+    restart();
+    return nullptr;
+  }
+  const bool has_last = has_last_;
+  now_ = 1 - now_;
+  End &now = ends_[now_], &last = ends_[1 - now_];
+  now.d.set(q, v);
+  fill(now);
+  has_last_ = true;
+  if (!has_last) return nullptr;
+  ExternalImpulse& result = impulse_;
+  result.begins = !has_bend_;
+  bend_ = now.drift - last.drift - change_;
+  if (result.begins) bend_.setZero();
+  change_ = now.drift - last.drift;
+  has_bend_ = true;
+  result.d = &now.d;
+  result.dt = dt;
+  result.before = &last.covariance;
+  result.after = &now.covariance;
+  result.effort = effort;
+  result.friction = 0.5 * (last.friction + now.friction);
+  unknown_ = noise_.friction_error * result.friction.cwiseAbs();
+  unknown_.tail(model_.n()).array() += noise_.torque_error;
+  if (noise_.model_error > 0.0) {
+    rate_ = (now.d.momentum() - last.d.momentum()) / dt;
+    for (End* end : {&last, &now}) {
+      rate_.noalias() -= 0.5 * (end->d.C().transpose() * end->d.v());
+      rate_ += 0.5 * end->d.g();
+    }
+    unknown_ += noise_.model_error * rate_.cwiseAbs();
+  }
+  rate_ = effort;
+  if (decoupled_) {
+    const int b = model_.b(), n = model_.n();
+    connection_ = 0.5 * (last.d.A() + now.d.A());
+    rate_.tail(n).noalias() -= connection_.transpose() * rate_.head(b);
+    unknown_.tail(n).noalias() += connection_.cwiseAbs().transpose() * unknown_.head(b);
+    // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
+    result.held.setZero();
+    result.held.diagonal() = effort_variance_;
+    auto below = result.held.bottomLeftCorner(n, b);
+    below = -connection_.transpose() * effort_variance_.head(b).asDiagonal();
+    result.held.topRightCorner(b, n) = below.transpose();
+    result.held.bottomRightCorner(n, n).noalias() -= below * connection_;
+    result.held *= dt * dt;
+  } else {
+    result.held.diagonal() = dt * dt * effort_variance_;
+  }
+  rate_ += 0.5 * (last.drift + now.drift);
+  result.value = now.momentum - last.momentum - dt * rate_;
+  result.systematic = dt * (unknown_ + bend_.cwiseAbs() / 12.0);
+  return &result;
+}
+
+/// Find momentum, drift and covariance at the state of an end.
+void ImpulseBalance::fill(End& end) noexcept {
+  const int b = model_.b(), n = model_.n();
+  Evaluation& d = end.d;
+  const MatrixV& coriolis = d.C();
+  end.drift.noalias() = coriolis.transpose() * d.v();
+  end.drift -= d.g();
+  if (viscous_.size() > 0) {
+    const auto rates = d.v().tail(n).array();
+    end.friction.tail(n) =
+        -(viscous_.array() * rates + coulomb_.array() * (rates / kSlip).tanh()).matrix();
+    end.drift += end.friction;
+  }
+  inertia_ = d.M();
+  end.momentum = d.momentum();
+  if (decoupled_) {
+    const MatrixBN& connection = d.A();
+    // The rate of A^T p, of which the locked velocity has the part dM/dt A.
+    bend_.head(b) = d.v().head(b);
+    bend_.head(b).noalias() += connection * d.v().tail(n);
+    rate_.noalias() = coriolis.leftCols(b) * bend_.head(b);
+    rate_.noalias() += coriolis.topRows(b).transpose() * bend_.head(b);
+    const VectorB missing = rate_.head(b) - end.drift.head(b);
+    end.drift.tail(n).noalias() += connection.transpose() * missing;
+    end.drift.tail(n) -= rate_.tail(n);
+    end.momentum.tail(n).noalias() -= connection.transpose() * d.momentum().head(b);
+    inertia_.bottomRows(n).noalias() -= connection.transpose() * d.M().topRows(b);
+  }
+  scaled_.noalias() = inertia_ * velocity_variance_.asDiagonal();
+  end.covariance.noalias() = scaled_ * inertia_.transpose();
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,275 @@
+// vms_ph/ForceBroadcaster: external wrenches, contacts and the payload, from state interfaces.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <controller_interface/controller_interface.hpp>
+#include <geometry_msgs/msg/wrench_stamped.hpp>
+#include <pluginlib/class_list_macros.hpp>
+#include <vms_ph/force_broadcaster_parameters.hpp>
+#include <vms_ph/msg/contact.hpp>
+#include <vms_ph/msg/payload.hpp>
+
+#include "interface_names.hpp"
+#include "robot_setup.hpp"
+#include "sampling.hpp"
+#include "sized_publisher.hpp"
+#include "state_reader.hpp"
+#include "vms_ph_native/observers/robot_observers.hpp"
+
+namespace vms_ph_ros2_control {
+
+using controller_interface::interface_configuration_type;
+using controller_interface::InterfaceConfiguration;
+using controller_interface::return_type;
+
+/// Observes what touches the robot and what it holds at every update, and publishes it on the
+/// topics of the node force_observer. It commands nothing.
+class ForceBroadcaster final : public controller_interface::ControllerInterface {
+ public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+
+  CallbackReturn on_init() override {
+    listener_ = std::make_shared<force_broadcaster::ParamListener>(get_node());
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
+    const auto p = listener_->get_params();
+    RobotSetup setup;
+    setup.urdf = get_robot_description();
+    setup.base = p.base;
+    setup.end_effector = p.end_effector;
+    setup.locked_joints = p.locked_joints;
+    setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+    observers_.reset();  // before the model that it refers to
+    try {
+      model_ = std::make_unique<vms_ph::Model>(make_model(setup));
+      observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, options(p));
+      weight_ = std::make_unique<vms_ph::Evaluation>(*model_);
+    } catch (const std::exception& error) {
+      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+      return CallbackReturn::FAILURE;
+    }
+    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+    sampling_ = std::make_unique<Sampling>(p.publish_rate);
+    base_wrench_ = p.base_wrench;
+    at_ends_ = p.effort_at_ends;
+    carries_weight_ = p.effort_carries_weight;
+    effort_ = last_effort_ = mean_ = Eigen::VectorXd::Zero(model_->nv());
+    prepare(p.frame_prefix);
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
+    if (const auto wrong = other_than_double(state_interfaces_)) {
+      RCLCPP_ERROR(get_node()->get_logger(),
+                   "cannot activate: the interface %s must be a double; it has another data_type",
+                   wrong->c_str());
+      return CallbackReturn::FAILURE;
+    }
+    observers_->restart();
+    has_last_ = false;
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
+    wrenches_.clear();
+    contacts_.reset();
+    payloads_.reset();
+    observers_.reset();
+    weight_.reset();
+    return CallbackReturn::SUCCESS;
+  }
+
+  InterfaceConfiguration command_interface_configuration() const override {
+    return {interface_configuration_type::NONE, {}};
+  }
+
+  InterfaceConfiguration state_interface_configuration() const override {
+    InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, reader_->names()};
+    for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+    if (!base_wrench_.empty()) {
+      for (const auto& name : wrench_interfaces(*model_, base_wrench_)) {
+        wanted.names.push_back(name);
+      }
+    }
+    return wanted;
+  }
+
+  return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override {
+    const auto& state = reader_->read(state_interfaces_);
+    const auto measured = reader_->stamp();
+    if (!measured && reader_->is_stamped()) return return_type::OK;
+    const auto stamp = measured ? *measured : builtin_interfaces::msg::Time(time);
+    const double dt = passed(stamp, measured ? -1.0 : period.seconds());
+    if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
+    read_efforts(state);
+    mean_ = effort_;
+    if (at_ends_ && has_last_) mean_ = 0.5 * (effort_ + last_effort_);
+    last_effort_ = effort_;
+    last_stamp_ = stamp;
+    has_last_ = true;
+    // A stamp that goes back is no sample: a clock was set, or a simulation began anew.
+    if (dt < 0.0) observers_->restart();
+    if (!observers_->add(state.q, state.v, mean_, dt < 0.0 ? kAnyStep : dt)) return return_type::OK;
+    if (sampling_->is_due(stamp) || observers_->contact().began) publish(stamp);
+    return return_type::OK;
+  }
+
+ private:
+  // A step for the first state, with which nothing is observed yet, s.
+  static constexpr double kAnyStep = 1e-3;
+
+  template <typename Params>
+  static vms_ph::ObserverOptions options(const Params& p) {
+    vms_ph::ObserverOptions result;
+    result.noise.velocity = p.velocity_noise;
+    result.noise.position = p.position_noise;
+    result.noise.torque = p.torque_noise;
+    result.noise.base_linear = p.base_linear_noise;
+    result.noise.base_angular = p.base_angular_noise;
+    result.noise.force = p.force_noise;
+    result.noise.moment = p.moment_noise;
+    result.noise.torque_error = p.torque_error;
+    result.noise.friction_error = p.friction_error;
+    result.noise.model_error = p.model_error;
+    result.decoupled = p.decoupled;
+    result.friction = p.joint_friction;
+    result.bandwidth = p.bandwidth;
+    result.false_alarms = p.false_alarms;
+    result.wind_force = p.wind_force;
+    result.wind_moment = p.wind_moment;
+    return result;
+  }
+
+  // Time since the last sample, s; 0 where there is no new one, negative for a clock set back.
+  double passed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
+    if (!has_last_) return kAnyStep;
+    if (period >= 0.0) return period;
+    return (stamp.sec - last_stamp_.sec) +
+           1e-9 * (static_cast<double>(stamp.nanosec) - static_cast<double>(last_stamp_.nanosec));
+  }
+
+  double value(std::size_t i) const noexcept {
+    return state_interfaces_[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+
+  void read_efforts(const vms_ph::RobotState& state) noexcept {
+    const int b = model_->b(), n = model_->n();
+    const std::size_t first = reader_->names().size();
+    effort_.setZero();
+    for (int i = 0; i < n; ++i) effort_[b + i] = value(first + static_cast<std::size_t>(i));
+    for (int i = 0; i < b && !base_wrench_.empty(); ++i) {
+      effort_[i] = value(first + static_cast<std::size_t>(n + i));
+    }
+    if (carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
+    weight_->set(state.q, state.v);
+    effort_.tail(n) += weight_->g().tail(n);
+  }
+
+  void prepare(const std::string& prefix) {
+    auto& node = *get_node();
+    const auto frame = model_->pinocchio().frames[model_->end_effector()].name;
+    contact_.header.frame_id = payload_.header.frame_id = prefix + frame;
+    std::size_t longest = 0;
+    for (const auto& name : model_->joint_names()) longest = std::max(longest, name.size());
+    contact_.joint.assign(longest, ' ');
+    contacts_ = make_publisher(node, "vms_ph/contact", contact_);
+    payloads_ = make_publisher(node, "vms_ph/payload", payload_);
+    wrench_.clear();
+    wrenches_.clear();
+    add_wrench("vms_ph/estimated_wrench", prefix + frame);
+    if (model_->b() > 0) add_wrench("vms_ph/estimated_wrench_base", prefix + root_link(*model_));
+  }
+
+  // The topic of a wrench, and that of its standard deviations.
+  void add_wrench(const std::string& topic, const std::string& frame) {
+    for (const char* what : {"", "_deviation"}) {
+      wrench_.emplace_back().header.frame_id = frame;
+      wrenches_.push_back(make_publisher(*get_node(), topic + what, wrench_.back()));
+    }
+  }
+
+  void publish(const builtin_interfaces::msg::Time& stamp) noexcept {
+    const vms_ph::WrenchMap& found = observers_->wrench();
+    for (std::size_t k = 0; k < wrench_.size(); ++k) {
+      const bool is_base = k >= 2, is_deviation = k % 2 == 1;
+      double components[6] = {};
+      const int size = is_base ? found.wind() : 6, first = is_base ? 6 : 0;
+      for (int i = 0; i < size; ++i) {
+        const int row = first + i;
+        const int to = is_base && size == 3 ? kPlanar[static_cast<std::size_t>(i)] : i;
+        components[to] =
+            is_deviation ? std::sqrt(found.covariance()(row, row)) : found.wrench()[row];
+      }
+      auto& message = wrench_[k];
+      message.header.stamp = stamp;
+      message.wrench.force.x = components[0];
+      message.wrench.force.y = components[1];
+      message.wrench.force.z = components[2];
+      message.wrench.torque.x = components[3];
+      message.wrench.torque.y = components[4];
+      message.wrench.torque.z = components[5];
+      wrenches_[k]->try_publish(message);
+    }
+    publish_contact(stamp);
+    publish_payload(stamp);
+  }
+
+  void publish_contact(const builtin_interfaces::msg::Time& stamp) noexcept {
+    const vms_ph::ContactReport& found = observers_->contact();
+    contact_.header.stamp = stamp;
+    contact_.contact = found.contact;
+    contact_.began = found.began;
+#define VMS_PH_FIELD(name) contact_.name = found.name;
+    VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+    contact_.joint.clear();
+    if (found.joint >= 0) {
+      contact_.joint.assign(model_->joint_names()[static_cast<std::size_t>(found.joint)]);
+    }
+    contacts_->try_publish(contact_);
+  }
+
+  void publish_payload(const builtin_interfaces::msg::Time& stamp) noexcept {
+    const vms_ph::Payload& found = observers_->payload();
+    const Eigen::Vector3d centre = found.centre(), deviation = found.centre_deviation();
+    payload_.header.stamp = stamp;
+    payload_.mass = found.mass;
+    payload_.mass_deviation = found.mass_deviation();
+    payload_.centre_of_mass.x = centre.x();
+    payload_.centre_of_mass.y = centre.y();
+    payload_.centre_of_mass.z = centre.z();
+    payload_.centre_deviation.x = deviation.x();
+    payload_.centre_deviation.y = deviation.y();
+    payload_.centre_deviation.z = deviation.z();
+    payload_.changed = found.changed;
+    payloads_->try_publish(payload_);
+  }
+
+  std::shared_ptr<force_broadcaster::ParamListener> listener_;
+  std::unique_ptr<vms_ph::Model> model_;
+  std::unique_ptr<vms_ph::RobotObservers> observers_;
+  std::unique_ptr<vms_ph::Evaluation> weight_;
+  std::unique_ptr<StateReader> reader_;
+  std::unique_ptr<Sampling> sampling_;
+  std::string base_wrench_;
+  bool at_ends_ = false, carries_weight_ = true, has_last_ = false;
+  builtin_interfaces::msg::Time last_stamp_;
+  Eigen::VectorXd effort_, last_effort_, mean_;
+  std::vector<geometry_msgs::msg::WrenchStamped> wrench_;
+  vms_ph::msg::Contact contact_;
+  vms_ph::msg::Payload payload_;
+  std::vector<SizedPublisher<geometry_msgs::msg::WrenchStamped>> wrenches_;
+  SizedPublisher<vms_ph::msg::Contact> contacts_;
+  SizedPublisher<vms_ph::msg::Payload> payloads_;
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::ForceBroadcaster,
+                       controller_interface::ControllerInterface)

@@ -1,0 +1,118 @@
+// ForceBroadcaster with a robot that is held, pushed and left without a state.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <controller_interface/controller_interface.hpp>
+#include <geometry_msgs/msg/wrench_stamped.hpp>
+#include <pluginlib/class_loader.hpp>
+#include <rclcpp/rclcpp.hpp>
+#include <vms_ph/msg/contact.hpp>
+
+#include "flying_arm.hpp"
+
+namespace {
+
+using hardware_interface::StateInterface;
+
+class ForceBroadcaster : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
+  static void TearDownTestSuite() { rclcpp::shutdown(); }
+
+  void begin(std::vector<rclcpp::Parameter> parameters, const std::string& other = "") {
+    broadcaster_ = loader_.createSharedInstance("vms_ph/ForceBroadcaster");
+    controller_interface::ControllerInterfaceParams params;
+    params.controller_name = "force_broadcaster";
+    params.robot_description = flying_arm("fixed");
+    params.update_rate = params.controller_manager_update_rate = 100;
+    params.node_options =
+        broadcaster_->define_custom_node_options().parameter_overrides(std::move(parameters));
+    ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
+    ASSERT_EQ(broadcaster_->configure().label(), "inactive");
+    std::vector<hardware_interface::LoanedStateInterface> states;
+    for (const auto& name : broadcaster_->state_interface_configuration().names) {
+      const auto slash = name.find('/');
+      states_.push_back(std::make_shared<StateInterface>(
+          name.substr(0, slash), name.substr(slash + 1), name == other ? "float32" : "double"));
+      if (name != other) std::ignore = states_.back()->set_value(0.0);
+      states.emplace_back(states_.back(), nullptr);
+    }
+    broadcaster_->assign_interfaces({}, std::move(states));
+  }
+
+  bool activate() { return broadcaster_->get_node()->activate().label() == "active"; }
+
+  void tell(const std::string& name, double value) {
+    for (auto& each : states_) {
+      if (each->get_name() == name) std::ignore = each->set_value(value);
+    }
+  }
+
+  void update() {
+    time_ += rclcpp::Duration(0, 10'000'000);
+    ASSERT_EQ(broadcaster_->update(time_, rclcpp::Duration(0, 10'000'000)),
+              controller_interface::return_type::OK);
+  }
+
+  pluginlib::ClassLoader<controller_interface::ControllerInterface> loader_{
+      "controller_interface", "controller_interface::ControllerInterface"};
+  std::shared_ptr<controller_interface::ControllerInterface> broadcaster_;
+  std::vector<StateInterface::SharedPtr> states_;
+  rclcpp::Time time_{1'700'000'000, 0};
+};
+
+TEST_F(ForceBroadcaster, BeginsOnlyWithInterfacesThatAreDoubles) {
+  begin({}, "shoulder/effort");
+  EXPECT_FALSE(activate());
+}
+
+TEST_F(ForceBroadcaster, TellsOfAWrenchThatTheEffortOfARestingArmGivesAway) {
+  begin({{"end_effector", "lower"}, {"gravity", std::vector<double>{0.0, 0.0, 0.0}}});
+  ASSERT_TRUE(activate());
+  rclcpp::Node listener("listener");
+  std::vector<geometry_msgs::msg::WrenchStamped> heard;
+  bool is_contact = false;
+  const auto hears = listener.create_subscription<geometry_msgs::msg::WrenchStamped>(
+      "vms_ph/estimated_wrench", 10,
+      [&heard](const geometry_msgs::msg::WrenchStamped& m) { heard.push_back(m); });
+  const auto hears_contact = listener.create_subscription<vms_ph::msg::Contact>(
+      "vms_ph/contact", 10,
+      [&is_contact](const vms_ph::msg::Contact& m) { is_contact = is_contact || m.contact; });
+  rclcpp::executors::SingleThreadedExecutor executor;
+  executor.add_node(listener.get_node_base_interface());
+  const auto run = [&](int updates) {
+    for (int k = 0; k < updates; ++k) {
+      update();
+      executor.spin_some(std::chrono::milliseconds(20));
+    }
+  };
+  for (int k = 0; heard.empty() && k < 100; ++k) run(10);
+  ASSERT_FALSE(heard.empty());
+  EXPECT_NEAR(heard.back().wrench.force.x, 0.0, 1e-9);
+  EXPECT_EQ(heard.back().header.frame_id, "lower");
+  EXPECT_FALSE(is_contact);
+  // The arm is at rest although its shoulder gives 2 N m. A force at the elbow, 0.25 m away, and a
+  // moment about the axis of the shoulder hold it; which of them, no joint tells.
+  tell("shoulder/effort", 2.0);
+  run(200);
+  const auto& wrench = heard.back().wrench;
+  EXPECT_NEAR(0.25 * wrench.force.x + wrench.torque.y, -2.0, 0.05);
+  EXPECT_LT(wrench.force.x, -1.0);
+  EXPECT_TRUE(is_contact);
+  // Without a state nothing is told, and observation begins anew after it.
+  tell("shoulder/position", std::numeric_limits<double>::quiet_NaN());
+  run(20);
+  heard.clear();
+  run(20);
+  EXPECT_TRUE(heard.empty());
+  tell("shoulder/position", 0.0);
+  for (int k = 0; heard.empty() && k < 100; ++k) run(10);
+  EXPECT_FALSE(heard.empty());
+}
+
+}  // namespace
