@@ -28,6 +28,9 @@ TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
+PAUSED = "paused"
+"""What a simulator says whose time stands."""
+
 # Largest number of other nodes whose heartbeats are supervised.
 _NODES = 100
 
