@@ -31,22 +31,36 @@ _PANEL = 402  # width of the panel, pixels
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
 
+def serve(folder: str, domain: str, *words: str) -> tuple["subprocess.Popen[str]", int, str]:
+    """Run a command that serves a page; return it, its port and what it has said so far."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    launched = ["web:=true", f"port:={port}"]
+    place = ["--port", str(port)] if words[0] in ("bag", "page") else launched
+    program = subprocess.Popen(
+        [*_COMMAND, *words, *place], env={**os.environ, "ROS_DOMAIN_ID": domain}, cwd=folder,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert program.stdout is not None
+    said = ""
+    for line in program.stdout:
+        said += line
+        if "web page at" in line:
+            break
+    return program, port, said
+
+
+def end(program: "subprocess.Popen[str]") -> None:
+    """End a command that serves a page."""
+    os.killpg(program.pid, signal.SIGINT)
+    program.communicate(timeout=60.0)
+
+
 @contextmanager
 def page(folder: str, *words: str) -> Iterator[Chromium]:
     """Run a command that serves a page, and show the page."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    place = ["--port", str(port)] if words[0] == "bag" else ["web:=true", f"port:={port}"]
     # A domain of its own: nothing else that runs here is seen.
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(1, 99))}
-    program = subprocess.Popen(
-        [*_COMMAND, *words, *place], env=environment, cwd=folder, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    assert program.stdout is not None
-    for line in program.stdout:
-        if "web page at" in line:
-            break
+    program, port, _ = serve(folder, str(random.randint(1, 99)), *words)
     with tempfile.TemporaryDirectory() as profile:
         shown = Chromium(f"http://127.0.0.1:{port}", Path(profile))
         try:
@@ -54,8 +68,7 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
             yield shown
         finally:
             shown.close()
-            os.killpg(program.pid, signal.SIGINT)
-            program.communicate(timeout=60.0)
+            end(program)
 
 
 def picture(shown: Chromium) -> Image.Image:

@@ -155,6 +155,12 @@ def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:
     assert "12 mm" in line
     assert "1 nodes" not in line
     assert "1 node" in line
+    idle = status(DiagnosticStatus.WARN, "no joint states for 2.3 s")
+    assert "no joint states" in status_line(None, {"monitor": idle})
+    # It is no fault where time stands.
+    line = status_line(None, {"monitor": idle, "simulator": status(DiagnosticStatus.OK, "paused")})
+    assert "no joint states" not in line
+    assert "<b>simulation</b> paused" in line
     line = status_line(None, {"a": status(DiagnosticStatus.ERROR, "<script>")})
     assert "<script>" not in line
     assert "&lt;script&gt;" in line

@@ -31,6 +31,9 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 PAUSED = "paused"
 """What a simulator says whose time stands."""
 
+NO_NEWS = "no "
+"""How the sentence of a node begins whose input has stopped."""
+
 # Largest number of other nodes whose heartbeats are supervised.
 _NODES = 100
 
@@ -169,7 +172,7 @@ class Health:
         if not self._rate.has_begun:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"no {self._input_name} for {idle:.1f} s"
+            level, message = max(level, WARN), f"{NO_NEWS}{self._input_name} for {idle:.1f} s"
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 

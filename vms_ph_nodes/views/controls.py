@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import viser
 
 from vms_ph_dynamics import VMSModel
@@ -12,6 +11,7 @@ from vms_ph_dynamics.arrays import Array
 
 from ..robot.commands import Commands, Gain, Reply, wrench_topic
 from ..robot.recording import Recording
+from .shapes import reach
 
 _END_EFFECTOR, _BASE = "end effector", "base"
 
@@ -20,6 +20,9 @@ _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
 _SETTLES = 1.5
+
+# Size of the handle, for a robot with a reach of 1 m.
+_HANDLE = 0.25
 
 # The default push gives the whole robot this speed, m/s, in the default time, s.
 _SPEED, _SECONDS = 0.05, 0.15
@@ -218,7 +221,7 @@ class Controls:
         if not shown:
             return
         position, wxyz = self._target()
-        size = 0.25 * max(float(np.linalg.norm(position)), 0.4)
+        size = _HANDLE * reach(self._model)
         handle = self._server.scene.add_transform_controls(
             "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
         )

@@ -10,7 +10,7 @@ from vms_ph.msg import ControllerState, Energy, Power
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit
 
-from ..node.health import PAUSED, node_name
+from ..node.health import NO_NEWS, PAUSED, node_name
 from .energy_flow import LoopFlow, RobotFlow
 from .sankey import Sankey, quantity
 
@@ -163,6 +163,9 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
         said.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             said.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
+    if any(status.message == PAUSED for status in nodes.values()):
+        said.insert(0, "<b>simulation</b> paused")
+        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_NEWS)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
     line = " · ".join(said)
