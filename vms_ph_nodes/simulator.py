@@ -185,7 +185,7 @@ class Simulator(ManagedNode):
         simulation.advance(steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT
+            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused
             message = "too slow for real time" if late else self._going()
             self._health.report(WARN if late else OK, message, self._values())
             return

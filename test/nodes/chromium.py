@@ -37,6 +37,8 @@ _LABELLED = """(() => {
   return e && e.querySelector('input');
 })()"""
 
+_PASSIVE = "Unable to preventDefault inside passive event listener"
+
 # Shift, as the DevTools protocol has it.
 SHIFT = 8
 
@@ -174,7 +176,8 @@ class Chromium:
         while True:
             message = json.loads(self._socket.recv(timeout=180.0))
             entry = message.get("params", {}).get("entry", {})
-            if entry.get("level") == "error":
+            # viser asks to keep a drag from scrolling, where the browser does not let it.
+            if entry.get("level") == "error" and _PASSIVE not in entry["text"]:
                 self.errors.append(entry["text"])
             if message.get("id") == self._calls:
                 assert "error" not in message, message

@@ -65,7 +65,7 @@ def main() -> None:
             browser.await_text("Energy is conserved", 120.0)
         start, cost, sent = time.monotonic(), processor_time(server), bytes_sent(port)
         print("minute  memory (MB)  processor (cores)  kB/s to each", flush=True)
-        while (minute := (time.monotonic() - start) / 60.0) < given.minutes:
+        while (time.monotonic() - start) / 60.0 < given.minutes:
             time.sleep(60.0)
             seconds = time.monotonic() - start
             seen[seconds / 60.0] = memory(server)
