@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from std_msgs.msg import Header
+from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.tasks import PositionTask
@@ -87,3 +88,18 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     assert not scene._arrows.visible
     shown = {name for name, handle in scene._shapes.items() if handle.visible}
     assert shown == {name for name in scene._shapes if not groups[name][0].shown}
+
+
+def test_the_colour_of_a_temperature_follows_it_and_the_legend_names_what_is_drawn(
+    server: Any,
+) -> None:
+    scene = MarkerScene(server)
+    assert not any(box.visible for box in scene.boxes)
+    for red in (0.0, 1.0):
+        hot = Marker(ns="heat, panda_joint1", type=Marker.SPHERE)
+        hot.scale.x = hot.scale.y = hot.scale.z = 0.1
+        hot.color.r, hot.color.a = red, 0.75
+        scene.show(MarkerArray(markers=[hot]))
+    assert tuple(scene._shapes["heat, panda_joint1"].color) == (255, 0, 0)
+    shown = [g.name for g, box in zip(GROUPS, scene.boxes, strict=True) if box.visible]
+    assert shown == ["temperature"]

@@ -47,6 +47,12 @@ GROUPS = (
         (LOCKED,),
         "of the base if all joints locked at once, with the same momentum",
     ),
+    Group(
+        "temperature",
+        ("heat",),
+        ((0.0, 0.35, 0.9, 1.0), (0.98, 0.85, 0.15, 1.0), (0.88, 0.1, 0.15, 1.0)),
+        "of motors and bearings, from 25 °C to 125 °C; the largest destroys most exergy",
+    ),
     Group("power", ("power",), (IN, OUT), "at joints and ports: into the robot, out of it"),
     Group(
         "locked inertia",
@@ -85,10 +91,13 @@ class MarkerScene:
         self._arrows: Any = None
         self._shapes: dict[str, Any] = {}
         self._hidden = {group.name for group in GROUPS if not group.shown}
-        self.boxes = []
+        self.boxes: list[Any] = []
+        self._legend: dict[str, Any] = {}
+        self._seen: set[str] = set()
         for group in GROUPS:
-            box = server.gui.add_checkbox(group.name, initial_value=group.shown)
-            server.gui.add_html(_legend(group))
+            # There is a line for what has been drawn.
+            box = server.gui.add_checkbox(group.name, initial_value=group.shown, visible=False)
+            self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
             self.boxes.append(box)
             box.on_update(partial(self._switch, group, box))
 
@@ -100,12 +109,20 @@ class MarkerScene:
 
     def _is_shown(self, name: str) -> bool:
         """Return whether markers with this namespace are shown; others than ours always are."""
-        of = next((group.name for group in GROUPS if name.startswith(group.names)), "")
-        return of not in self._hidden
+        return _group(name) not in self._hidden
+
+    def _explain(self, names: set[str]) -> None:
+        """Show the lines of the legend for these namespaces."""
+        new = {_group(name) for name in names - self._seen}
+        self._seen |= names
+        for box, group in zip(self.boxes, GROUPS, strict=True):
+            if group.name in new:
+                box.visible = self._legend[group.name].visible = True
 
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
+        self._explain({marker.ns for marker in message.markers})
         for marker in filter(_is_sound, message.markers):
             if marker.type == Marker.ARROW:
                 if marker.action == Marker.ADD and self._is_shown(marker.ns):
@@ -151,6 +168,8 @@ class MarkerScene:
                 cast_shadow=False,
                 visible=self._is_shown(marker.ns),
             )
+        if handle.color != _colour(marker):  # a temperature has the colour of its value
+            handle.color = _colour(marker)
         half = marker.scale
         handle.scale = (half.x / 2, half.y / 2, half.z / 2)
         _place(handle, marker)
@@ -174,6 +193,11 @@ class MarkerScene:
             )  # fmt: skip
         handle.text = marker.text
         _place(handle, marker)
+
+
+def _group(name: str) -> str:
+    """Return the name of the group of a namespace, or an empty string."""
+    return next((group.name for group in GROUPS if name.startswith(group.names)), "")
 
 
 def _legend(group: Group) -> str:
