@@ -18,6 +18,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
 
 from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
@@ -82,6 +83,7 @@ class ControllerNode(ManagedNode):
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
         self._references = ReferenceTopics(self, timeout, self._prefix)
+        self.create_service(Trigger, "~/restart", self._on_restart)
         self._health = Health(self)
         self._input_diagnostics = InputDiagnostics(self)
         if model is not None:
@@ -139,6 +141,15 @@ class ControllerNode(ManagedNode):
         self._references.forget()
         if self._trajectories is not None:
             self._trajectories.forget()
+
+    def _on_restart(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self.is_active:
+            response.message = "the controller is not active; activate it first"
+            return response
+        self.restarted()
+        response.success = True
+        response.message = "the law holds the present pose; a tank is at its initial level"
+        return response
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Fail while there is no robot description."""

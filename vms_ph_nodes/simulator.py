@@ -20,7 +20,7 @@ from vms_ph_dynamics.simulation import Control, Simulation
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
-from .node.health import ERROR, OK, WARN, Health
+from .node.health import ERROR, OK, PAUSED, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
@@ -188,8 +188,8 @@ class Simulator(ManagedNode):
         simulation.advance(steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT
-            message = "too slow for real time" if late else "running"
+            late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused
+            message = "too slow for real time" if late else self._going()
             self._health.report(WARN if late else OK, message, self._values())
             return
         self._failure = (
@@ -199,6 +199,9 @@ class Simulator(ManagedNode):
         self._end_steps(self._failure)
         self.get_logger().error(self._failure)
         self._health.report(ERROR, self._failure, self._values())
+
+    def _going(self) -> str:
+        return PAUSED if self._paused else "running"
 
     def _values(self) -> dict[str, object]:
         return {
@@ -254,13 +257,20 @@ class Simulator(ManagedNode):
         if self._paused and not request.data:
             self._resume_time()
         self._paused = request.data
+        if self.is_active and not self._failure:
+            self._health.report(OK, self._going(), self._values())
         response.success = True
-        response.message = "paused" if self._paused else "running"
+        response.message = self._going()
         return response
 
     async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
+        if request.steps == 0:  # for those who join while time stands
+            self._topics.publish_transforms(self.simulation.sample(), self.stamp())
+            response.success, response.stamp = True, self.stamp()
+            response.message = f"at {self.simulation.time:.6g} s"
+            return response
         refusal = self._refusal_of(request.steps)
         if not refusal:
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.

@@ -12,12 +12,11 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Power
+from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_dynamics.structure import PORTS
-from vms_ph_io import robots
 from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law
 
 from .messages.conversions import NANOSECONDS, from_stamp
@@ -31,7 +30,9 @@ from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
     try:
+        from .views.choices import Choices
         from .views.controls import Controls
+        from .views.energy_flow import PORT_WORDS
         from .views.marker_scene import MarkerScene
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
@@ -48,6 +49,9 @@ with errors_in_one_sentence():
 _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
 _PLOTS_EVERY = 2  # pictures
+
+# Pictures of the robot without a pose until the simulator is asked for one.
+_PATIENCE = 15
 
 # Width of the panel, pixels.
 _PANEL = 400.0
@@ -72,6 +76,7 @@ class WebViewer(Node):
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._recording = Recording(Path(declare(self, "recordings")))
         self._controls: Controls | None = None
+        self._choices: Choices | None = None
         self._pull: Pull | None = None
         self._has_gains = False
         self._pictures = 0
@@ -85,9 +90,12 @@ class WebViewer(Node):
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
+        self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
+        self._poses_wanted = 0  # calls of _draw_robot until they are asked for
+        self._still = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
         self.get_logger().info(f"web page at http://{HOST}:{port}")
@@ -142,9 +150,21 @@ class WebViewer(Node):
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
                 self._live.append(self.create_subscription(kind, topic, received, depth))
-        elif not wanted:
+            self._poses_wanted = _PATIENCE
+        elif not wanted and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
+            self._overview.forget()
+
+    def _ask_for_poses(self) -> None:
+        """Ask a simulator for its poses where none arrive: its time stands."""
+        if self._poses or not self._poses_wanted:
+            self._poses_wanted = 0
+            return
+        self._poses_wanted -= 1
+        if not self._poses_wanted and self._still.service_is_ready():
+            self._still.call_async(StepSimulation.Request(steps=0))
+            self._poses_wanted = _PATIENCE
 
     def _on_description(self, message: String) -> None:
         try:
@@ -190,6 +210,9 @@ class WebViewer(Node):
             return
         if self._controls is not None:
             self._controls.remove()
+        if self._choices is not None:
+            self._choices.remove()
+            self._choices = None
         frame = inertial_frame(model, LinkTree(model.tree).root)
         self._controls = Controls(
             self._server,
@@ -201,6 +224,7 @@ class WebViewer(Node):
             self._recording,
         )
         self._has_gains = False
+        self._overview.say_what_can_be_done()
         assert self._scene is not None
         self._pull = Pull(self._server, model, self._scene, self._commands, self._shift)
 
@@ -219,11 +243,17 @@ class WebViewer(Node):
         if controls is not None and self._commands is not None and not self._has_gains:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
 
-    def _show_robots(self) -> None:
-        controls = self._controls
-        if controls is None or self._commands is None or not self._commands.robot_can_be_chosen:
+    def _show_choices(self) -> None:
+        commands = self._commands
+        if self._choices is not None or self._controls is None or commands is None:
             return
-        controls.offer_robots(robots.names(), str(self.get_parameter("robot").value))
+        if commands.robot_can_be_chosen:
+            assert self._scene is not None
+            present = (self._robot.robot, self._robot.arguments.get("controller", ""))
+            allocation = self._robot.allocation()
+            self._choices = Choices(
+                self._server, self._control_tab, commands, self._scene.model, present, allocation
+            )
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -235,9 +265,11 @@ class WebViewer(Node):
 
     def _on_power(self, message: Power) -> None:
         time = self._seconds(from_stamp(message.header.stamp))
-        powers = {port: getattr(message, port) for port in PORTS}
-        if not self._law.moving:
-            del powers["wrench_base"]
+        powers = {
+            word: getattr(message, port)
+            for port, word in PORT_WORDS.items()
+            if self._law.moving or word != "base"
+        }
         powers.update(zip(message.tool_names, message.tool_power, strict=False))
         self._power.add(time, {**powers, "-friction": -message.dissipated})
         self._overview.on_power(message)
@@ -267,6 +299,7 @@ class WebViewer(Node):
         self._listen(watched)
         if self._scene is None or not watched:
             return
+        self._ask_for_poses()
         poses, self._poses = self._poses, {}
         self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
@@ -297,7 +330,11 @@ class WebViewer(Node):
         if not self._server.get_clients():
             return
         self._show_gains()
-        self._show_robots()
+        self._show_choices()
+        if self._controls is not None:
+            paused = self._overview.is_paused(self._simulator)
+            if paused is not None:
+                self._controls.show_paused(paused)
         self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent

@@ -28,6 +28,26 @@ _FIND = """(() => {
 })()"""
 
 
+# The field, or checkbox, with a label.
+_LABELLED = """(() => {
+  const own = e => [...e.childNodes].some(
+    n => n.nodeType == 3 && n.textContent.trim() == %s);
+  let e = [...document.querySelectorAll('body *')].filter(own).pop();
+  while (e && !e.querySelector('input')) e = e.parentElement;
+  return e && e.querySelector('input');
+})()"""
+
+_PASSIVE = "Unable to preventDefault inside passive event listener"
+
+# Shift, as the DevTools protocol has it.
+SHIFT = 8
+
+
+def field(label: str) -> str:
+    """Return an expression that gives the field, or checkbox, with a label."""
+    return _LABELLED % json.dumps(label)
+
+
 class Chromium:
     """A browser with one page."""
 
@@ -75,6 +95,44 @@ class Chromium:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def await_true(self, expression: str, what: str, seconds: float = 30.0) -> None:
+        """Wait until an expression in the page is true."""
+        end = time.monotonic() + seconds
+        while not self.run(expression):
+            assert time.monotonic() < end, what
+            time.sleep(0.2)
+
+    def tick(self, label: str) -> None:
+        """Click on the checkbox with a label."""
+        self.await_true(f"!!{field(label)}", f"the page shows no checkbox {label!r}")
+        self.run(f"{field(label)}.click()")
+
+    def press(self, x: float, y: float, modifiers: int = 0) -> None:
+        """Press the left button of the mouse, and hold it."""
+        self._mouse("mouseMoved", x, y, modifiers, 0)
+        self._mouse("mousePressed", x, y, modifiers, 1)
+
+    def move(self, x: float, y: float, modifiers: int = 0) -> None:
+        """Move the mouse with the left button held."""
+        self._mouse("mouseMoved", x, y, modifiers, 1)
+
+    def release(self, x: float, y: float, modifiers: int = 0) -> None:
+        """Let the left button of the mouse go."""
+        self._mouse("mouseReleased", x, y, modifiers, 0)
+
+    def _mouse(self, kind: str, x: float, y: float, modifiers: int, buttons: int) -> None:
+        self._call(
+            "Input.dispatchMouseEvent",
+            type=kind, x=x, y=y, modifiers=modifiers, buttons=buttons, clickCount=1,
+            button="none" if kind == "mouseMoved" and not buttons else "left",
+        )  # fmt: skip
+
+    def choose_file(self, file: Path) -> None:
+        """Choose a file in the field for one, as its dialog does."""
+        root = self._call("DOM.getDocument")["root"]["nodeId"]
+        node = self._call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+        self._call("DOM.setFileInputFiles", nodeId=node, files=[str(file)])
+
     def fill(self, field: str, text: str) -> None:
         """Write into a field; ``field`` is an expression that gives the element."""
         assert self.run(f"(() => {{const e = {field}; e.focus(); e.select(); return !!e}})()")
@@ -118,7 +176,8 @@ class Chromium:
         while True:
             message = json.loads(self._socket.recv(timeout=180.0))
             entry = message.get("params", {}).get("entry", {})
-            if entry.get("level") == "error":
+            # viser asks to keep a drag from scrolling, where the browser does not let it.
+            if entry.get("level") == "error" and _PASSIVE not in entry["text"]:
                 self.errors.append(entry["text"])
             if message.get("id") == self._calls:
                 assert "error" not in message, message

@@ -27,26 +27,43 @@ from vms_ph_io.bag import bag_info
 _COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()"]
 _PANEL = 402  # width of the panel, pixels
 
+# Robots of which the whole page is a picture of its own.
+_WHOLE = {"panda": "page.png", "hextilt": "page-hexarotor.png"}
+
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
+
+
+def serve(folder: str, domain: str, *words: str) -> tuple["subprocess.Popen[str]", int, str]:
+    """Run a command that serves a page; return it, its port and what it has said so far."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    launched = ["web:=true", f"port:={port}"]
+    place = ["--port", str(port)] if words[0] in ("bag", "page") else launched
+    program = subprocess.Popen(
+        [*_COMMAND, *words, *place], env={**os.environ, "ROS_DOMAIN_ID": domain}, cwd=folder,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert program.stdout is not None
+    said = ""
+    for line in program.stdout:
+        said += line
+        if "web page at" in line:
+            break
+    return program, port, said
+
+
+def end(program: "subprocess.Popen[str]") -> None:
+    """End a command that serves a page."""
+    os.killpg(program.pid, signal.SIGINT)
+    program.communicate(timeout=60.0)
 
 
 @contextmanager
 def page(folder: str, *words: str) -> Iterator[Chromium]:
     """Run a command that serves a page, and show the page."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    place = ["--port", str(port)] if words[0] == "bag" else ["web:=true", f"port:={port}"]
     # A domain of its own: nothing else that runs here is seen.
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(1, 99))}
-    program = subprocess.Popen(
-        [*_COMMAND, *words, *place], env=environment, cwd=folder, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    assert program.stdout is not None
-    for line in program.stdout:
-        if "web page at" in line:
-            break
+    program, port, _ = serve(folder, str(random.randint(1, 99)), *words)
     with tempfile.TemporaryDirectory() as profile:
         shown = Chromium(f"http://127.0.0.1:{port}", Path(profile))
         try:
@@ -54,8 +71,7 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
             yield shown
         finally:
             shown.close()
-            os.killpg(program.pid, signal.SIGINT)
-            program.communicate(timeout=60.0)
+            end(program)
 
 
 def picture(shown: Chromium) -> Image.Image:
@@ -82,14 +98,16 @@ def moving(shown: Chromium, file: Path, begin: float, end: float, pictures: int 
     """Write a moving picture of a replay between two times of the run, s."""
     picture(shown)
     frames = []
+    length = float(shown.run("document.body.innerText.match(/, ([0-9.]+) s:/)[1]"))
+    assert length >= end, f"the run takes {length} s only"
     for time_shown in np.linspace(begin, end, pictures):
         shown.fill(_TIME, f"{time_shown:.2f}")
         time.sleep(0.5)
         whole = Image.fromarray(np.round(255 * shown.picture()).astype(np.uint8))
         frames.append(few(whole.resize((720, 432)), 128))
-    length = max(20, round(1000.0 * (end - begin) / pictures))
+    duration = max(20, round(1000.0 * (end - begin) / pictures))
     frames[0].save(
-        file, save_all=True, append_images=frames[1:], duration=length, loop=0, optimize=True
+        file, save_all=True, append_images=frames[1:], duration=duration, loop=0, optimize=True
     )
     print(file, f"{file.stat().st_size / 1e3:.0f} kB", flush=True)
 
@@ -99,12 +117,13 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
     views = []
     for name in names:
         with page(folder, "launch", name, "push_period:=2") as shown:
+            shown.await_text("Energy is", 120.0)
             time.sleep(18.0)
             whole = picture(shown)
             views.append(whole.crop((0, 0, 1280 - _PANEL, 720)).resize((439, 360)))
+            if name in _WHOLE:
+                save(whole, out / _WHOLE[name])
             if name == "panda":
-                save(whole, out / "page.png")
-                save(whole.crop((1280 - _PANEL, 56, 1280, 392)), out / "page-flow.png")
                 shown.click("View")
                 shown.click("dark")
                 time.sleep(3.0)
@@ -120,10 +139,13 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
 
 
 def record(folder: str, name: str, *words: str, seconds: float, flight: str = "") -> None:
-    """Record a run; ``flight`` is a reference pose that is commanded early in it."""
+    """Record a run; ``flight`` is a reference pose that is commanded early in it.
+
+    Time passes slowly in it: a busy machine keeps up.
+    """
     environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randint(1, 99))}
     run = subprocess.Popen(
-        [*_COMMAND, "launch", *words, "record:=true", f"bag:={name}"],
+        [*_COMMAND, "launch", *words, "record:=true", f"bag:={name}", "real_time_factor:=0.2"],
         cwd=folder, env=environment, start_new_session=True,
     )  # fmt: skip
     await_samples(Path(folder, name), 50)
@@ -152,7 +174,7 @@ def of_replay(out: Path, folder: str) -> None:
     aside = "{pose: {position: {x: 0.45, y: 0.25, z: 0.6}, orientation: {x: 1.0, w: 0.0}}}"
     record(folder, "second", "panda", flight=aside, seconds=3.0)
     flight = "{header: {frame_id: odom}, pose: {position: {x: 0.4, z: 0.3}}}"
-    record(folder, "flight", "hextilt", flight=flight, seconds=4.5)
+    record(folder, "flight", "hextilt", flight=flight, seconds=5.0)
     with page(folder, "bag", "view", "first", "second") as shown:
         shown.await_text("Energies over the run", 120.0)
         time.sleep(10.0)
@@ -161,7 +183,7 @@ def of_replay(out: Path, folder: str) -> None:
         save(picture(shown), out / "page-replay.png")
     for run, name, (begin, end) in (
         ("first", "push", (0.9, 1.9)),
-        ("flight", "flight", (0.4, 4.4)),
+        ("flight", "flight", (0.2, 4.4)),
     ):
         with page(folder, "bag", "view", run) as shown:
             shown.resize(900, 540)

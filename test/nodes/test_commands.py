@@ -9,10 +9,13 @@ import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
+from vms_ph.msg import ControllerState
 
 from vms_ph_io.bag import bag_info
 from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
+from vms_ph_nodes.node.health import PAUSED
 from vms_ph_nodes.robot.commands import Commands, Efforts, Gain, wrench_topic
 from vms_ph_nodes.robot.recording import Recording
 from vms_ph_nodes.simulator import Simulator
@@ -78,6 +81,21 @@ def test_paused_time_advances_by_steps_and_returns_to_the_start(bench: Bench) ->
     bench.until(lambda: simulation.steps > 0)
     # A refusal is a sentence.
     assert "pause" in bench.ask(bench.commands.step, 25)
+
+
+def test_those_who_join_while_time_stands_are_told_the_poses(bench: Bench) -> None:
+    told: list[TFMessage] = []
+    assert bench.ask(bench.commands.pause, True) == ""
+    assert bench.simulator._health._reported[1] == PAUSED
+    subscription = bench.page.create_subscription(TFMessage, "/tf", told.append, 10)
+    bench.until(lambda: bench.simulator.count_subscribers("/tf") > 0)
+    before = bench.simulator.simulation.steps
+    assert bench.ask(bench.commands.step, 0) == ""
+    bench.until(lambda: bool(told))
+    assert len(told[0].transforms) >= 7
+    assert bench.simulator.simulation.steps == before
+    bench.page.destroy_subscription(subscription)
+    assert bench.ask(bench.commands.pause, False) == ""
 
 
 def test_a_push_supplies_energy_for_its_time_and_no_longer(bench: Bench) -> None:
@@ -157,6 +175,25 @@ def test_a_reference_moves_the_end_effector(bench: Bench) -> None:
     begun = height()
     bench.commands.refer(lower, (0.0, 1.0, 0.0, 0.0), "panda_link0")
     bench.until(lambda: height() < begun - 0.03)
+
+
+def test_a_law_that_is_restarted_holds_the_present_pose_with_its_tank_refilled(
+    bench: Bench,
+) -> None:
+    # Lowering the reference takes from a tank, which begins at a joule.
+    for name, value in (("tank_capacity", 2.0), ("tank_initial", 1.0)):
+        assert bench.ask(bench.commands.set_gain, name, value) == ""
+    states: list[ControllerState] = []
+    bench.page.create_subscription(ControllerState, "controller/state", states.append, 10)
+    bench.until(lambda: bool(states) and states[-1].tank_level > 0.0)
+    now = bench.simulator.simulation.sample()
+    model = bench.simulator.model
+    pose = model.evaluate(now.q, now.v).placement(model.end_effector)
+    bench.commands.refer(pose[:3, 3] + [0.0, 0.0, 0.1], (0.0, 1.0, 0.0, 0.0), "panda_link0")
+    bench.until(lambda: states[-1].tank_level < 0.9)
+    assert bench.ask(bench.commands.restart_law) == ""
+    bench.until(lambda: states[-1].tank_level > 0.99)
+    assert states[-1].task_error < 0.01
 
 
 def test_every_port_has_its_topic() -> None:

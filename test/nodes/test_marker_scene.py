@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from std_msgs.msg import Header
+from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.tasks import PositionTask
@@ -16,7 +17,7 @@ from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
-from vms_ph_nodes.views.marker_scene import MarkerScene  # noqa: E402
+from vms_ph_nodes.views.marker_scene import GROUPS, MarkerScene  # noqa: E402
 
 
 @pytest.fixture
@@ -52,6 +53,8 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
                 np.testing.assert_allclose(handle.position, [p.x, p.y, p.z])
         centre = next(m for m in array.markers if m.ns == "centre of mass")
         assert scene._shapes["centre of mass"].scale == pytest.approx([centre.scale.x / 2] * 3)
+        assert scene._shapes["centre of mass"].visible
+        assert not scene._shapes["locked inertia"].visible
     drawn = set(scene._shapes)
     assert drawn >= {"locked inertia", "task inertia", "kinetic energy", "kinetic energy, label"}
 
@@ -66,3 +69,37 @@ def test_arrows_that_are_no_longer_published_are_removed(server: Any) -> None:
     resting = model.evaluate(model.neutral_configuration(), np.zeros(7))
     scene.show(to_markers(Header(), shapes.of(resting, Ports(np.ones(7)))))
     assert not scene._arrows.visible
+
+
+def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any) -> None:
+    model, rng = robots.load("hextilt"), np.random.default_rng(3)
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+    ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
+    array = to_markers(Header(), Shapes(Scales(), PositionTask(model)).of(d, ports))
+    groups = {m.ns: [g for g in GROUPS if m.ns.startswith(g.names)] for m in array.markers}
+    assert all(len(found) == 1 for found in groups.values()), groups
+    scene = MarkerScene(server)
+    scene.show(array)
+    arrows = len(scene._arrows.points)
+    for box, group in zip(scene.boxes, GROUPS, strict=True):
+        box.value = not group.shown
+    scene.show(array)
+    assert len(scene._arrows.points) == arrows
+    assert not scene._arrows.visible
+    shown = {name for name, handle in scene._shapes.items() if handle.visible}
+    assert shown == {name for name in scene._shapes if not groups[name][0].shown}
+
+
+def test_the_colour_of_a_temperature_follows_it_and_the_legend_names_what_is_drawn(
+    server: Any,
+) -> None:
+    scene = MarkerScene(server)
+    assert not any(box.visible for box in scene.boxes)
+    for red in (0.0, 1.0):
+        hot = Marker(ns="heat, panda_joint1", type=Marker.SPHERE)
+        hot.scale.x = hot.scale.y = hot.scale.z = 0.1
+        hot.color.r, hot.color.a = red, 0.75
+        scene.show(MarkerArray(markers=[hot]))
+    assert tuple(scene._shapes["heat, panda_joint1"].color) == (255, 0, 0)
+    shown = [g.name for g, box in zip(GROUPS, scene.boxes, strict=True) if box.visible]
+    assert shown == ["temperature"]

@@ -10,10 +10,11 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 
+from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
-from vms_ph_nodes.views.energy_flow import Flow, LoopFlow, RobotFlow, Stream
+from vms_ph_nodes.views.energy_flow import PORT_WORDS, Flow, LoopFlow, RobotFlow, Stream
 from vms_ph_nodes.views.overview import status_line, verdict
 from vms_ph_nodes.views.sankey import Sankey, quantity
 
@@ -39,7 +40,7 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
     assert found is not None
     assert found.seconds == pytest.approx(0.2)
     sources, sinks = _powers(found.sources), _powers(found.sinks)
-    assert sources["torque"] == pytest.approx(2.5)
+    assert sources["joint torques"] == pytest.approx(2.5)
     assert sources["left"] == pytest.approx(0.05)
     assert sinks["kinetic, base"] == pytest.approx(0.5)
     assert sinks["friction"] == pytest.approx(0.3)
@@ -48,12 +49,16 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
     assert flow.between(first, Energy(header=_at(0)), BASE, True) is None
 
 
+def test_every_port_of_a_robot_has_a_word_on_the_page() -> None:
+    assert tuple(PORT_WORDS) == PORTS
+
+
 def test_a_fixed_base_has_no_port_and_the_split_is_that_of_the_law() -> None:
     flow = RobotFlow()
     for k in (0, 100):
         found = flow.between(Power(header=_at(k)), Energy(header=_at(k)), TASK, False)
     assert found is not None
-    assert "wrench_base" not in _powers(found.sources)
+    assert _powers(found.sources).keys() == {"joint torques", "end effector", "unaccounted"}
     assert {"potential", "kinetic, task", "kinetic, null space"} < _powers(found.sinks).keys()
 
 
@@ -150,6 +155,12 @@ def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:
     assert "12 mm" in line
     assert "1 nodes" not in line
     assert "1 node" in line
+    idle = status(DiagnosticStatus.WARN, "no joint states for 2.3 s")
+    assert "no joint states" in status_line(None, {"monitor": idle})
+    # It is no fault where time stands.
+    line = status_line(None, {"monitor": idle, "simulator": status(DiagnosticStatus.OK, "paused")})
+    assert "no joint states" not in line
+    assert "<b>simulation</b> paused" in line
     line = status_line(None, {"a": status(DiagnosticStatus.ERROR, "<script>")})
     assert "<script>" not in line
     assert "&lt;script&gt;" in line

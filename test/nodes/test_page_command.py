@@ -2,44 +2,55 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from std_msgs.msg import String
 from typer.testing import CliRunner
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 
-from .conftest import Start, environment
+from .conftest import environment
+from .observer import Observer
 
 # Runs a command for every chosen robot that writes its name and waits.
 _SUPERVISE = """
 import sys
 from vms_ph_nodes.cli.page import supervise
 body = "import sys, signal, time; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));" \\
-    "print('shown', sys.argv[1], flush=True); time.sleep(60)"
-if sys.argv[1] == "fails":
-    body = "import sys; sys.exit(7)"
-sys.exit(supervise("panda", lambda name: [sys.executable, "-c", body, name]))
+    "print('shown', *sys.argv[1:], flush=True);" \\
+    "sys.exit(7) if sys.argv[1] in ('baxter', 'fails') else time.sleep(60)"
+sys.exit(supervise((sys.argv[1], ""), lambda choice: [sys.executable, "-c", body, *choice]))
 """
 
 
 @pytest.mark.wire
-def test_a_chosen_robot_replaces_the_present_one(start: Start, domain: int) -> None:
+def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, domain: int) -> None:
     program = subprocess.Popen(
-        [sys.executable, "-c", _SUPERVISE, "waits"],
+        [sys.executable, "-c", _SUPERVISE, "panda"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(domain),
     )  # fmt: skip
     assert program.stdout is not None
+    topics = {
+        topic: observer.node.create_publisher(String, topic, 10)
+        for topic in ("/vms_ph/robot", "/vms_ph/law")
+    }
+    observer.until(lambda: all(each.get_subscription_count() for each in topics.values()), "topics")
+
+    def choose(topic: str, name: str) -> str:
+        topics[topic].publish(String(data=name))
+        assert program.stdout is not None
+        return program.stdout.readline()
+
     try:
-        assert program.stdout.readline() == "shown panda\n"
-        for name in ("no_robot", "hextilt"):
-            words = ("/vms_ph/robot", "std_msgs/msg/String", f"{{data: {name}}}")
-            published = start("topic", "pub", "--once", *words)
-            published.await_output("publishing")
-        lines = [program.stdout.readline() for _ in range(2)]
-        assert any("no bundled robot 'no_robot'" in line for line in lines)
-        assert lines[-1] == "shown hextilt\n"
+        assert program.stdout.readline() == "shown panda \n"
+        assert "no_robot" in choose("/vms_ph/robot", "no_robot")
+        assert "a leg is" in choose("/vms_ph/law", "HoppingController")
+        assert choose("/vms_ph/law", "EndEffectorImpedance") == "shown panda EndEffectorImpedance\n"
+        # Another robot has its own law; one that fails is left again.
+        assert choose("/vms_ph/robot", "baxter") == "shown baxter \n"
+        assert "failed" in program.stdout.readline()
+        assert program.stdout.readline() == "shown panda EndEffectorImpedance\n"
     finally:
         program.terminate()
         with program.stdout:
@@ -53,7 +64,7 @@ def test_a_launch_that_ends_by_itself_ends_the_command(domain: int) -> None:
     assert done.returncode == 7
 
 
-def test_an_unknown_robot_is_refused_with_the_names_of_the_others(tmp_path: Path) -> None:
-    done = CliRunner().invoke(make_app(), ["page", str(tmp_path)])
+def test_an_unknown_robot_is_refused_with_the_names_of_the_others() -> None:
+    done = CliRunner().invoke(make_app(), ["page", "no_robot"])
     assert isinstance(done.exception, VmsPhError)
     assert "hextilt" in str(done.exception)

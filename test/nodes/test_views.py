@@ -5,11 +5,16 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import rclpy
 import yaml
+from rclpy.node import Node
 from vms_ph.msg import ControllerState, Energy, Momentum, Power
 
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_io import robots, share_directory
+from vms_ph_nodes.closed_loop import make
+from vms_ph_nodes.energy_monitor import EnergyMonitor
+from vms_ph_nodes.marker_publisher import MarkerPublisher
 
 MESSAGES = {
     "/vms_ph/energy": Energy,
@@ -54,6 +59,23 @@ def test_every_series_of_the_foxglove_layout_is_a_number_of_a_message() -> None:
         return leaves(node["first"]) + leaves(node["second"])
 
     assert sorted(leaves(layout["layout"])) == sorted(panels)
+
+
+@pytest.mark.wire
+def test_the_nodes_publish_every_topic_of_the_layouts() -> None:
+    rclpy.init(args=["--ros-args", "-p", "robot:=hextilt"], domain_id=78)
+    nodes: list[Node] = [*make(), EnergyMonitor(), MarkerPublisher()]
+    try:
+        published = {p.topic_name: p.msg_type for node in nodes for p in node.publishers}
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        rclpy.shutdown()
+    layout = json.loads((share_directory() / "config/foxglove/energy.json").read_text())
+    shown = layout["configById"]["3D!robot"]["topics"]
+    assert shown.keys() == {"/vms_ph/markers", "/robot_description"}
+    assert published.keys() >= shown.keys()
+    assert {topic: published[topic] for topic in MESSAGES} == MESSAGES
 
 
 @pytest.mark.parametrize("name", robots.names())

@@ -1,5 +1,6 @@
 """Construction of a controller from its name, for a robot with a given base actuation."""
 
+import contextlib
 import dataclasses
 import difflib
 import importlib
@@ -58,6 +59,22 @@ def make_controller(
         raise VmsPhError(
             f"'{made.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
         ) from error
+
+
+def suitable_controllers(
+    model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
+) -> tuple[str, ...]:
+    """Return the names of the bundled controllers that support a robot; see make_controller."""
+    bundled = importlib.import_module(_BUNDLED)
+    fits = []
+    for name in bundled.__all__:
+        kind = getattr(bundled, name)
+        if not (isinstance(kind, type) and issubclass(kind, Controller)) or kind is Controller:
+            continue
+        with contextlib.suppress(VmsPhError):
+            make_controller(name, model, allocation, base_actuated)
+            fits.append(name)
+    return tuple(fits)
 
 
 def _automatic(model: VMSModel) -> str:

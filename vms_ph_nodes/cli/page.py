@@ -1,44 +1,56 @@
-"""vms-ph page: a launch with the web page, whose robot can be changed on the page."""
+"""vms-ph page: a launch with the web page, whose robot and law can be changed on the page."""
 
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import typer
-
-from vms_ph_dynamics.errors import VmsPhError
 
 # Time that a launch has to end, s.
 _PATIENCE = 20.0
 
 
+Choice = tuple[str, str]
+"""Name or file of a robot, and of its law; an empty law is that of the parameter file."""
+
+
 def page(
-    robot: str = typer.Argument("panda", help="the first robot, one of the bundled ones"),
+    robot: str = typer.Argument(
+        "panda", help="the first robot: a bundled one, or the path of a URDF, xacro or MJCF file"
+    ),
+    controller: str = typer.Option("", help="its law; default: as in the parameter file"),
     port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
     push: float = typer.Option(0.0, help="period of the pushes, s; 0: no pushes", min=0.0),
 ) -> None:
-    """Simulate a robot on a web page where others can be chosen from a list; Ctrl-C ends it.
-
-    For a robot of your own: vms-ph launch robot robot:=FILE web:=true
-    """
+    """Simulate a robot on a web page, where robot and law are chosen; Ctrl-C ends it."""
     from vms_ph_io import robots
 
-    if robot not in robots.names():
-        raise VmsPhError(
-            f"there is no bundled robot '{robot}'; there are {', '.join(robots.names())}"
-        )
-    words = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch"]
-    options = ["web:=true", f"port:={port}", f"push_period:={push}"]
-    sys.exit(supervise(robot, lambda name: [*words, name, *options]))
+    from ..check_settings import check
+
+    check({"robot": robot, "controller": controller})
+
+    def command_of(choice: Choice) -> list[str]:
+        name, law = choice
+        return [
+            *(sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch"),
+            *([name] if name in robots.names() else ["robot", f"robot:={Path(name).resolve()}"]),
+            *("web:=true", f"port:={port}", f"push_period:={push}"),
+            *([f"controller:={law}"] if law else []),
+        ]
+
+    sys.exit(supervise((robot, controller), command_of))
 
 
-def supervise(first: str, command_of: Callable[[str], list[str]]) -> int:
-    """Run the command of a robot until another one is chosen, then that of the other one.
+def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
+    """Run the command of a choice until another one is made, then that of the other one.
+
+    A command that fails after a choice is replaced by that of the choice before.
 
     Args:
-        first: name of the first robot.
-        command_of: returns the command of a robot.
+        first: what is shown first.
+        command_of: returns the command of a choice.
 
     Returns:
         The exit code: that of a command that ends by itself, zero after Ctrl-C.
@@ -47,37 +59,45 @@ def supervise(first: str, command_of: Callable[[str], list[str]]) -> int:
     from rclpy.node import Node
     from std_msgs.msg import String
 
-    from vms_ph_io import robots
+    from vms_ph_dynamics.errors import VmsPhError
 
-    from ..robot.commands import ROBOT_TOPIC
+    from ..check_settings import check
+    from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC
 
-    chosen = [first]
+    present, good, wanted = first, first, [first]
 
-    def choose(message: String) -> None:
-        if message.data in robots.names():
-            chosen.append(message.data)
+    def choose(choice: Choice) -> None:
+        try:
+            check({"robot": choice[0], "controller": choice[1]})
+        except VmsPhError as error:
+            node.get_logger().warning(str(error))
         else:
-            node.get_logger().warning(
-                f"no bundled robot '{message.data}'; there are {', '.join(robots.names())}"
-            )
+            wanted.append(choice)
 
     stopped: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: stopped.append(number))
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
-    node.create_subscription(String, ROBOT_TOPIC, choose, 10)
+    # Another robot begins with its own law.
+    node.create_subscription(String, ROBOT_TOPIC, lambda m: choose((m.data, "")), 10)
+    node.create_subscription(String, LAW_TOPIC, lambda m: choose((present[0], m.data)), 10)
     try:
         while not stopped:
-            name = chosen[-1]
-            del chosen[:-1]
+            present = wanted[-1]
+            del wanted[:-1]
             # A session of its own: Ctrl-C reaches it from here only.
-            process = subprocess.Popen(command_of(name), start_new_session=True)
+            process = subprocess.Popen(command_of(present), start_new_session=True)
             try:
-                while not stopped and len(chosen) == 1 and process.poll() is None:
+                while not stopped and len(wanted) == 1 and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
-                if process.poll() is not None and not stopped and len(chosen) == 1:
-                    return process.returncode
+                if len(wanted) > 1:
+                    good = present
+                elif not stopped:
+                    if not process.returncode or present == good:
+                        return process.returncode
+                    node.get_logger().warning(f"{present} has failed; {good} is shown again")
+                    wanted.append(good)
             finally:
                 _end(process)
         return 0

@@ -28,6 +28,12 @@ TOPIC = "/diagnostics"
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
+PAUSED = "paused"
+"""What a simulator says whose time stands."""
+
+NO_NEWS = "no "
+"""How the sentence of a node begins whose input has stopped."""
+
 # Largest number of other nodes whose heartbeats are supervised.
 _NODES = 100
 
@@ -166,7 +172,7 @@ class Health:
         if not self._rate.has_begun:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"no {self._input_name} for {idle:.1f} s"
+            level, message = max(level, WARN), f"{NO_NEWS}{self._input_name} for {idle:.1f} s"
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 

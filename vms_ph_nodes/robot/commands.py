@@ -22,7 +22,10 @@ from ..messages.conversions import NANOSECONDS
 from ..messages.frames import tool_topic
 
 ROBOT_TOPIC = "/vms_ph/robot"
-"""Topic on which ``vms-ph page`` is told another bundled robot."""
+"""Topic on which ``vms-ph page`` is told another robot: a bundled one, or the path of a file."""
+
+LAW_TOPIC = "/vms_ph/law"
+"""Topic on which ``vms-ph page`` is told another control law."""
 
 Reply = Callable[[str], None]
 """Receives what became of a command: a sentence, empty where it succeeded."""
@@ -68,6 +71,7 @@ class Commands:
         self._pause = node.create_client(SetBool, "simulator/pause")
         self._reset = node.create_client(Trigger, "simulator/reset")
         self._step = node.create_client(StepSimulation, "simulator/step")
+        self._restart = node.create_client(Trigger, "controller/restart")
         self._parameters = AsyncParameterClient(node, "controller")
         self._simulator = AsyncParameterClient(node, "simulator")
         self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
@@ -77,6 +81,7 @@ class Commands:
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
         self._robot = node.create_publisher(String, ROBOT_TOPIC, 10)
+        self._law = node.create_publisher(String, LAW_TOPIC, 10)
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
         self._pulling: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
@@ -131,6 +136,10 @@ class Commands:
         """Return to the start."""
         self._call(self._reset, Trigger.Request(), reply)
 
+    def restart_law(self, reply: Reply) -> None:
+        """Let the law begin anew: it holds the present pose, and its tank is refilled."""
+        self._call(self._restart, Trigger.Request(), reply, "controller")
+
     def step(self, steps: int, reply: Reply) -> None:
         """Advance paused time by integrator steps."""
         self._call(self._step, StepSimulation.Request(steps=steps), reply)
@@ -165,8 +174,12 @@ class Commands:
         return bool(self._robot.get_subscription_count())
 
     def choose_robot(self, name: str) -> None:
-        """Choose another bundled robot."""
+        """Choose another robot: the name of a bundled one, or the path of a file."""
         self._todo.put(lambda: self._robot.publish(String(data=name)))
+
+    def choose_law(self, name: str) -> None:
+        """Choose another control law."""
+        self._todo.put(lambda: self._law.publish(String(data=name)))
 
     def set_speed(self, factor: float, reply: Reply) -> None:
         """Set the ratio of simulated to real time."""
@@ -232,14 +245,14 @@ class Commands:
         client.list_parameters().add_done_callback(listed)
         return True
 
-    def _call(self, client: object, request: object, reply: Reply) -> None:
+    def _call(self, client: object, request: object, reply: Reply, node: str = "simulator") -> None:
         def answered(future: "Future") -> None:
             response = future.result()
             reply("" if response.success else response.message)
 
         def ask() -> None:
             if not client.service_is_ready():
-                reply("the simulator does not answer")
+                reply(f"the {node} does not answer")
                 return
             client.call_async(request).add_done_callback(answered)
 

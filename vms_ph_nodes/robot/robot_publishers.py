@@ -77,20 +77,33 @@ class RobotPublishers:
         for name, publisher in self._tools.items():
             at = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
             publisher.publish(to_wrench(at, sample.wrench_tools.get(name, np.zeros(6))))
+        odometry: Odometry | None = None
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
-            inertial = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, ODOM))
-            odometry = to_odometry(model, inertial, self.base_frame, sample.q, sample.v)
+            odometry = self._odometry_of(sample, stamp)
             self._odometry.publish(odometry)
         header = Header(stamp=stamp)
         state = to_joint_state(model, header, sample.q, sample.v, sample.torque)
         self._joint_states.publish(state)
-        if self._transforms is not None:
-            moved = self._of_links(sample.q, stamp, moving=True)
-            if self._moves:
-                moved.insert(0, _of_base(odometry))
-            self._transforms.sendTransform(moved)
+        self._send_transforms(sample, stamp, odometry)
+
+    def publish_transforms(self, sample: Sample, stamp: Time) -> None:
+        """Publish on /tf where the links are."""
+        odometry = self._odometry_of(sample, stamp) if self._moves else None
+        self._send_transforms(sample, stamp, odometry)
+
+    def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
+        inertial = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, ODOM))
+        return to_odometry(self._model, inertial, self.base_frame, sample.q, sample.v)
+
+    def _send_transforms(self, sample: Sample, stamp: Time, odometry: Odometry | None) -> None:
+        if self._transforms is None:
+            return
+        moved = self._of_links(sample.q, stamp, moving=True)
+        if odometry is not None:
+            moved.insert(0, _of_base(odometry))
+        self._transforms.sendTransform(moved)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
         """Publish the static transforms; base_link coincides with a root of another name."""

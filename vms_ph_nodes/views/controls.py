@@ -1,21 +1,28 @@
 """The controls of the page; each says the command that does the same in a terminal."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import viser
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..robot.commands import ROBOT_TOPIC, Commands, Gain, Reply, wrench_topic
+from ..robot.commands import Commands, Gain, Reply, wrench_topic
 from ..robot.recording import Recording
+from .shapes import reach
 
 _END_EFFECTOR, _BASE = "end effector", "base"
 
 # Ratios of simulated to real time.
 _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
+
+# Time for which what a user has just set is not overwritten by what the simulator last said, s.
+_SETTLES = 1.5
+
+# Size of the handle, for a robot with a reach of 1 m.
+_HANDLE = 0.25
 
 # The default push gives the whole robot this speed, m/s, in the default time, s.
 _SPEED, _SECONDS = 0.05, 0.15
@@ -48,13 +55,14 @@ class Controls:
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
         self._recording = recording
-        self._offers_robots = False
+        self._chosen_at = 0.0
         self._handle: Any = None
         with tab:
             self._folders = [
                 self._add_simulation(),
                 self._add_push(),
                 self._add_reference(),
+                self._add_law(),
                 self._add_recording(),
             ]
         self._gains: dict[str, Any] = {}
@@ -68,14 +76,17 @@ class Controls:
     def _add_simulation(self) -> Any:
         gui = self._server.gui
         with gui.add_folder("Simulation") as folder:
-            paused = gui.add_checkbox("paused", initial_value=False)
+            self._paused = paused = gui.add_checkbox("paused", initial_value=False)
             steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
             do = gui.add_button_group("", ("step", "reset"))
             speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             said = gui.add_markdown("")
 
         @paused.on_update
-        def _(_: Any) -> None:
+        def _(event: Any) -> None:
+            if event.client is None:  # set by show_paused
+                return
+            self._chosen_at = time.monotonic()
             value = str(paused.value).lower()
             self._say(
                 said,
@@ -181,6 +192,28 @@ class Controls:
 
         return folder
 
+    def _add_law(self) -> Any:
+        gui = self._server.gui
+        with gui.add_folder("Law") as folder:
+            button = gui.add_button(
+                "restart the law, refill its tank",
+                hint="The law then holds the present pose, with its tank at tank_initial.",
+            )
+            said = gui.add_markdown("")
+
+        @button.on_click
+        def _(_: Any) -> None:
+            name = self._named("controller/restart")
+            self._say(said, f"ros2 service call {name} std_srvs/srv/Trigger")
+            self._commands.restart_law(self._replying(said))
+
+        return folder
+
+    def show_paused(self, paused: bool) -> None:
+        """Show whether the simulation is paused, which others may have done."""
+        if time.monotonic() > self._chosen_at + _SETTLES and self._paused.value != paused:
+            self._paused.value = paused
+
     def _show_handle(self, shown: bool) -> None:
         if self._handle is not None:
             self._handle.remove()
@@ -188,7 +221,7 @@ class Controls:
         if not shown:
             return
         position, wxyz = self._target()
-        size = 0.25 * max(float(np.linalg.norm(position)), 0.4)
+        size = _HANDLE * reach(self._model)
         handle = self._server.scene.add_transform_controls(
             "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
         )
@@ -207,28 +240,6 @@ class Controls:
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
             )
             self._commands.refer(handle.position, handle.wxyz, self._frame)
-
-    def offer_robots(self, names: tuple[str, ...], present: str) -> None:
-        """Add a list of robots to choose from; called again, it does nothing."""
-        if self._offers_robots:
-            return
-        self._offers_robots = True
-        gui = self._server.gui
-        with self._tab, gui.add_folder("Robot", order=-1.0) as folder:
-            chosen = gui.add_dropdown(
-                "robot", names, initial_value=present if present in names else names[0]
-            )
-            said = gui.add_markdown("The page begins anew with another robot.")
-        self._folders.append(folder)
-
-        @chosen.on_update
-        def _(_: Any) -> None:
-            self._say(
-                said,
-                f"ros2 topic pub --once {ROBOT_TOPIC} std_msgs/msg/String "
-                f"'{{data: {chosen.value}}}'",
-            )
-            self._commands.choose_robot(chosen.value)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""
@@ -280,7 +291,7 @@ class Controls:
 
     @staticmethod
     def _say(said: Any, command: str) -> None:
-        said.content = _shell(command)
+        said.content = shell(command)
 
     @staticmethod
     def _replying(said: Any) -> Reply:
@@ -294,5 +305,6 @@ class Controls:
         return reply
 
 
-def _shell(command: str) -> str:
+def shell(command: str) -> str:
+    """Return a line for a terminal as Markdown that can be copied."""
     return f"```sh\n{command}\n```"

@@ -11,10 +11,16 @@ from typing import Any
 
 from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import EnergySplit, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
+
+# What the ports are called on the page; tools have their own names.
+PORT_WORDS = {
+    "torque": "joint torques",
+    "wrench_base": "base",
+    "wrench_end_effector": "end effector",
+}
 
 # Dampings of a law, W.
 _DAMPINGS = ("damping_task", "damping_null", "damping_base", "damping_shape")
@@ -67,9 +73,10 @@ class RobotFlow:
             split: of the kinetic energy.
             base: whether the port of the base is one.
         """
-        ports = {name: getattr(power, f"{name}_energy") for name in PORTS}
-        if not base:
-            del ports["wrench_base"]
+        words = PORT_WORDS.items()
+        ports = {
+            word: getattr(power, f"{name}_energy") for name, word in words if base or word != "base"
+        }
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"friction": power.dissipated_energy, "unaccounted": power.unaccounted_energy}

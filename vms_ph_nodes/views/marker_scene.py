@@ -1,5 +1,7 @@
 """RViz markers in the 3D scene of the web page."""
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,28 +11,121 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph_dynamics.errors import StateError
 
 from ..messages.finite import require_finite
+from .shapes import ANGULAR, BODY, IN, LINEAR, LOCKED, OUT, POINT, TASK, Rgba
+
+
+@dataclass(frozen=True)
+class Group:
+    """Markers that are shown or hidden together.
+
+    Attributes:
+        name: of the group; those of its markers begin with one of ``names``.
+        names: see above.
+        colours: of its markers.
+        text: what they mean.
+        shown: whether they are shown at first.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    colours: tuple[Rgba, ...]
+    text: str
+    shown: bool = True
+
+
+GROUPS = (
+    Group("centre of mass", ("centre of mass",), (POINT,), "of the whole robot"),
+    Group(
+        "momentum",
+        ("linear momentum", "angular momentum"),
+        (LINEAR, ANGULAR),
+        "of the whole robot at the centre of mass: linear, angular",
+    ),
+    Group(
+        "locked velocity",
+        ("locked velocity", "locked angular velocity"),
+        (LOCKED,),
+        "of the base if all joints locked at once, with the same momentum",
+    ),
+    Group(
+        "temperature",
+        ("heat",),
+        ((0.0, 0.35, 0.9, 1.0), (0.98, 0.85, 0.15, 1.0), (0.88, 0.1, 0.15, 1.0)),
+        "of motors and bearings, from 25 °C to 125 °C; the largest destroys most exergy",
+    ),
+    Group("power", ("power",), (IN, OUT), "at joints and ports: into the robot, out of it"),
+    Group(
+        "locked inertia",
+        ("locked inertia",),
+        (BODY,),
+        "the homogeneous ellipsoid with mass and inertia of the robot as it stands",
+        shown=False,
+    ),
+    Group(
+        "task inertia",
+        ("task inertia",),
+        (TASK,),
+        "mass that a push at the end effector feels, by direction",
+        shown=False,
+    ),
+    Group(
+        "energy bars",
+        ("kinetic energy",),
+        (LINEAR, LOCKED, TASK),
+        "kinetic energy: total, base, shape",
+        shown=False,
+    ),
+)
 
 
 class MarkerScene:
-    """Draws marker arrays in the inertial frame, with a checkbox that hides them."""
+    """Draws marker arrays in the inertial frame, with a legend that hides them one by one.
+
+    Attributes:
+        boxes: checkboxes of the groups.
+    """
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._server = server
-        self._group = server.scene.add_frame("/world/markers", show_axes=False)
+        server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._shapes: dict[str, Any] = {}
-        box = server.gui.add_checkbox("momentum, inertia, power", initial_value=True)
+        self._hidden = {group.name for group in GROUPS if not group.shown}
+        self.boxes: list[Any] = []
+        self._legend: dict[str, Any] = {}
+        self._seen: set[str] = set()
+        for group in GROUPS:
+            # There is a line for what has been drawn.
+            box = server.gui.add_checkbox(group.name, initial_value=group.shown, visible=False)
+            self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
+            self.boxes.append(box)
+            box.on_update(partial(self._switch, group, box))
 
-        @box.on_update
-        def _(event: Any) -> None:
-            self._group.visible = box.value
+    def _switch(self, group: Group, box: Any, _: Any) -> None:
+        change = self._hidden.discard if box.value else self._hidden.add
+        change(group.name)
+        for name, handle in list(self._shapes.items()):
+            handle.visible = self._is_shown(name)
+
+    def _is_shown(self, name: str) -> bool:
+        """Return whether markers with this namespace are shown; others than ours always are."""
+        return _group(name) not in self._hidden
+
+    def _explain(self, names: set[str]) -> None:
+        """Show the lines of the legend for these namespaces."""
+        new = {_group(name) for name in names - self._seen}
+        self._seen |= names
+        for box, group in zip(self.boxes, GROUPS, strict=True):
+            if group.name in new:
+                box.visible = self._legend[group.name].visible = True
 
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
+        self._explain({marker.ns for marker in message.markers})
         for marker in filter(_is_sound, message.markers):
             if marker.type == Marker.ARROW:
-                if marker.action == Marker.ADD:
+                if marker.action == Marker.ADD and self._is_shown(marker.ns):
                     arrows.append(marker)
             elif marker.type == Marker.SPHERE:
                 self._sphere(marker)
@@ -71,7 +166,10 @@ class MarkerScene:
                 color=_colour(marker),
                 opacity=float(marker.color.a),
                 cast_shadow=False,
+                visible=self._is_shown(marker.ns),
             )
+        if handle.color != _colour(marker):  # a temperature has the colour of its value
+            handle.color = _colour(marker)
         half = marker.scale
         handle.scale = (half.x / 2, half.y / 2, half.z / 2)
         _place(handle, marker)
@@ -80,8 +178,9 @@ class MarkerScene:
         handle = self._shapes.get(marker.ns)
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_box(
-                f"/world/markers/{marker.ns}", color=_colour(marker), cast_shadow=False
-            )
+                f"/world/markers/{marker.ns}", color=_colour(marker), cast_shadow=False,
+                visible=self._is_shown(marker.ns),
+            )  # fmt: skip
         handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
         _place(handle, marker)
 
@@ -90,10 +189,25 @@ class MarkerScene:
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_label(
                 f"/world/markers/{marker.ns}", marker.text, font_size_mode="scene",
-                font_scene_height=float(marker.scale.z),
+                font_scene_height=float(marker.scale.z), visible=self._is_shown(marker.ns),
             )  # fmt: skip
         handle.text = marker.text
         _place(handle, marker)
+
+
+def _group(name: str) -> str:
+    """Return the name of the group of a namespace, or an empty string."""
+    return next((group.name for group in GROUPS if name.startswith(group.names)), "")
+
+
+def _legend(group: Group) -> str:
+    squares = "".join(
+        f'<span style="display:inline-block;width:10px;height:10px;margin-right:4px;'
+        f'background:rgb({",".join(str(round(255 * c)) for c in colour[:3])})"></span>'
+        for colour in group.colours
+    )
+    style = "font:12px/1.3 sans-serif;padding:0 12px 4px;opacity:.85"
+    return f'<div style="{style}">{squares}{group.text}</div>'
 
 
 def _is_sound(marker: Marker) -> bool:

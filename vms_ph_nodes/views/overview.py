@@ -10,7 +10,7 @@ from vms_ph.msg import ControllerState, Energy, Power
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit
 
-from ..node.health import node_name
+from ..node.health import NO_NEWS, PAUSED, node_name
 from .energy_flow import LoopFlow, RobotFlow
 from .sankey import Sankey, quantity
 
@@ -19,7 +19,7 @@ _SMALL, _LARGE = 1e-3, 5e-2
 
 _NOTHING = 1e-12  # J
 
-_GOOD, _FAIR, _BAD = "#007a53", "#b86200", "#c62f26"
+_GOOD, _FAIR, _BAD, _GREY = "#007a53", "#b86200", "#c62f26", "#666666"
 _STATUS = {
     ControllerState.OK: "in control",
     ControllerState.SATURATED: "at a limit",
@@ -35,8 +35,9 @@ class Overview:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         gui = server.gui
         self._law = law
-        self._verdict = gui.add_html(_badge("waiting for the robot description …", "#666666"))
+        self._verdict = gui.add_html(_badge("waiting for the robot …", _GREY))
         self._status = gui.add_html("")
+        self._hint = gui.add_html("")
         self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._picture = gui.add_html("")
         self._robot, self._loop = RobotFlow(), LoopFlow()
@@ -45,6 +46,13 @@ class Overview:
         self._pair: tuple[Power, Energy] | None = None
         self._control: ControllerState | None = None
         self._nodes: dict[str, DiagnosticStatus] = {}
+
+    def say_what_can_be_done(self) -> None:
+        """Say how the robot is pushed, and where the other controls are."""
+        self._hint.content = (
+            f'<div style="{_SMALL_TEXT};opacity:.75">Hold <b>Shift</b> and drag a link to push it. '
+            "Pause, reference, gains and recording: tab <b>Control</b>.</div>"
+        )
 
     def on_energy(self, message: Energy) -> None:
         """Take the energies of the robot into account."""
@@ -69,6 +77,15 @@ class Overview:
             if name and (name in self._nodes or len(self._nodes) < 50):
                 self._nodes[name] = status
 
+    def is_paused(self, simulator: str) -> bool | None:
+        """Return whether a simulator, by the name of its node, is paused; None: it is not known."""
+        status = self._nodes.get(simulator)
+        return None if status is None else status.message == PAUSED
+
+    def forget(self) -> None:
+        """Forget what was received: the topics end here."""
+        self._nodes.clear()
+
     def draw(self, disagreement: str = "") -> None:
         """Send what has changed to the page.
 
@@ -79,6 +96,8 @@ class Overview:
         if disagreement:
             self._verdict.content = _badge(disagreement, _BAD)
         if self._pair is None:
+            if any(status.message == PAUSED for status in self._nodes.values()):
+                self._verdict.content = _badge("Paused: nothing has moved since it is shown", _GREY)
             return
         power, energy = self._pair
         if not disagreement:
@@ -144,6 +163,9 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
         said.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             said.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
+    if any(status.message == PAUSED for status in nodes.values()):
+        said.insert(0, "<b>simulation</b> paused")
+        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_NEWS)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
     line = " · ".join(said)

@@ -8,7 +8,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io.audit import Audit
 
-from .energy_flow import Flow, Stream
+from .energy_flow import PORT_WORDS, Flow, Stream
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
 
@@ -43,8 +43,9 @@ class RecordedRun:
         series = ledger.series
         joints = np.asarray(series["supplied_by_joint"]).sum(axis=1)
         ports = np.asarray(series["supplied_by_port"])
-        self._sources = {"torque": joints} | {
-            audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)
+        self._sources = {PORT_WORDS["torque"]: joints} | {
+            PORT_WORDS.get(audit.port_name(port), port): ports[:, k]
+            for k, port in enumerate(ledger.ports)
         }
         self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
         drag = np.asarray(series["drag"]).sum(axis=1)

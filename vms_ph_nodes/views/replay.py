@@ -318,9 +318,10 @@ class Replay:
         return self._server.gui.add_uplot(
             (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
             (viser.uplot.Series(label="t"), *series, _NOW),
-            scales={"x": viser.uplot.Scale(time=False)},
+            # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
+            scales={"x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01)))},
             axes=tuple(viser.uplot.Axis(**axis) for axis in axes),
-            legend=viser.uplot.Legend(show=True),
+            legend=viser.uplot.Legend(show=True, live=False),
             aspect=2.1,
         )
 

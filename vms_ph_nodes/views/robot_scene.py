@@ -25,6 +25,7 @@ class RobotScene:
     Attributes:
         root: the root link.
         end_effector: the frame of the end effector.
+        model: the robot.
         missing: what cannot be drawn, with the reasons.
         meshes: what is drawn of every link.
     """
@@ -84,7 +85,7 @@ class RobotScene:
                     name, vertices, faces, color=ghost, opacity=0.3, cast_shadow=False, **pose
                 )
 
-        self._model, self._corners = model, corners
+        self.model, self._corners = model, corners
         self._parents = {edge.child: edge.parent for edge in tree.edges}
 
     def remove(self) -> None:
@@ -93,7 +94,7 @@ class RobotScene:
 
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""
-        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        d = self.model.evaluate(q, np.zeros(self.model.nv))
         placements = {link: d.placement(link) for link in self._frames}
         for link, handle in self._frames.items():
             above = self._parents.get(link)
@@ -105,7 +106,7 @@ class RobotScene:
 
     def root_place(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
-        return self._model.evaluate(q, np.zeros(self._model.nv)).placement(self.root)[:3, 3]
+        return self.model.evaluate(q, np.zeros(self.model.nv)).placement(self.root)[:3, 3]
 
     def box(self, q: Array) -> Array:
         """Return the smallest and largest coordinates in the inertial frame, (2,3) m.
@@ -113,7 +114,7 @@ class RobotScene:
         Args:
             q: (nq,) configuration. Links without a drawn shape count with their origins.
         """
-        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        d = self.model.evaluate(q, np.zeros(self.model.nv))
         origin = np.zeros((1, 3))
         points = [
             _transformed(d.placement(link), np.vstack([origin, *self._corners.get(link, ())]))
@@ -124,7 +125,7 @@ class RobotScene:
 
     def pose(self, frame: str) -> tuple[Array, Array]:
         """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
-        tree = self._model.tree.pinocchio
+        tree = self.model.tree.pinocchio
 
         def joint(name: str) -> int:
             return int(tree.frames[tree.getFrameId(name)].parentJoint)
@@ -132,7 +133,7 @@ class RobotScene:
         # A frame that is no link stands still on one.
         link = frame if frame in self._frames else self.root
         link = next((name for name in self._frames if joint(name) == joint(frame)), link)
-        d = self._model.evaluate(self._model.neutral_configuration(), np.zeros(self._model.nv))
+        d = self.model.evaluate(self.model.neutral_configuration(), np.zeros(self.model.nv))
         pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
         pose = self.world_pose(link) * pose
         return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)

@@ -21,14 +21,15 @@ from .ranges import FittedRange
 
 Rgba = tuple[float, float, float, float]
 
-_LINEAR: Rgba = (0.12, 0.47, 0.71, 0.9)
-_ANGULAR: Rgba = (0.58, 0.40, 0.74, 0.9)
-_LOCKED: Rgba = (1.00, 0.50, 0.05, 0.9)
-_IN: Rgba = (0.17, 0.63, 0.17, 0.9)
-_OUT: Rgba = (0.84, 0.15, 0.16, 0.9)
-_BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
-_TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
-_POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
+# Colours, also those of the legend on the page.
+LINEAR: Rgba = (0.12, 0.47, 0.71, 0.9)
+ANGULAR: Rgba = (0.58, 0.40, 0.74, 0.9)
+LOCKED: Rgba = (1.00, 0.50, 0.05, 0.9)
+IN: Rgba = (0.17, 0.63, 0.17, 0.9)
+OUT: Rgba = (0.84, 0.15, 0.16, 0.9)
+BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
+TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
+POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
 # Shortest arrow that is drawn, m.
 _SHORTEST = 2e-3
@@ -186,21 +187,21 @@ class Shapes:
 
     def _of_momentum(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         s, centre = self._scales, whole.centre_of_mass
-        yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), _POINT)
+        yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), POINT)
         linear, angular = whole.centroidal[:3], whole.centroidal[3:]
-        yield self._arrow("linear momentum", centre, linear, s.momentum, _LINEAR)
-        yield self._arrow("angular momentum", centre, angular, s.momentum, _ANGULAR)
+        yield self._arrow("linear momentum", centre, linear, s.momentum, LINEAR)
+        yield self._arrow("angular momentum", centre, angular, s.momentum, ANGULAR)
         if d.model.b:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
             turn, at = pose[:3, :3], pose[:3, 3]
-            yield self._arrow("locked velocity", at, turn @ linear, s.velocity, _LOCKED)
-            yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, _LOCKED)
+            yield self._arrow("locked velocity", at, turn @ linear, s.velocity, LOCKED)
+            yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, LOCKED)
 
     def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
         moments, axes = np.linalg.eigh(centroidal_inertia(d))
         half = _half_axes(moments, d.model.total_mass)
-        yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, _BODY)
+        yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
@@ -211,7 +212,7 @@ class Shapes:
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
             at = self._task.value(d)
-            yield Ellipsoid("task inertia", at, _proper(axes), half, _TASK)
+            yield Ellipsoid("task inertia", at, _proper(axes), half, TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
@@ -241,12 +242,12 @@ class Shapes:
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         upright = self._upright
         first = d.placement(self._root)[:3, 3] + self.size * upright @ bar_offset(d.model)
-        energies = [("kinetic energy", "kinetic", d.kinetic_energy, _LINEAR)]
+        energies = [("kinetic energy", "kinetic", d.kinetic_energy, LINEAR)]
         if d.model.b:
             base = 0.5 * float(d.p @ d.v_hat)
-            energies.append(("kinetic energy, base", "base", base, _LOCKED))
+            energies.append(("kinetic energy, base", "base", base, LOCKED))
             rest = d.kinetic_energy - base
-            energies.append(("kinetic energy, shape", "shape", rest, _TASK))
+            energies.append(("kinetic energy, shape", "shape", rest, TASK))
         values = np.array([value for *_, value, _ in energies])
         scale = self._scale("energy", self._scales.energy, values)
         for k, (name, word, value, colour) in enumerate(energies):
@@ -264,8 +265,8 @@ class Shapes:
         inward = inward / length if length > 1e-6 else -self._upright[:, 2]
         size = min(scale * abs(power), self._longest)
         if power < 0:
-            return Arrow(name, place, -size * inward, _OUT)
-        return Arrow(name, place - size * inward, size * inward, _IN)
+            return Arrow(name, place, -size * inward, OUT)
+        return Arrow(name, place - size * inward, size * inward, IN)
 
     def _arrow(self, name: str, start: Array, value: Array, scale: float, colour: Rgba) -> Arrow:
         vector = value * self._scale(name, scale, np.linalg.norm(value, keepdims=True))

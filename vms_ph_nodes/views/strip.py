@@ -32,9 +32,11 @@ class Strip:
             self._data(),
             self._series(),
             title=title,
-            scales={"x": viser.uplot.Scale(time=False)},
+            # A fixed range: the page otherwise scales the visible part of the time axis with its
+            # length, and shows too much or too little of it after a plot was made anew.
+            scales={"x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0))},
             axes=self._axes(),
-            legend=viser.uplot.Legend(show=True),
+            legend=viser.uplot.Legend(show=True, live=False),
             # The numbers at the ends of the vertical axis are as high as the space above it.
             padding=(12, 8, 0, 0),
             aspect=2.1,
@@ -87,7 +89,7 @@ class Strip:
         colours: dict[str, Any] = {"stroke": _INK[self._dark], "grid": line, "ticks": line}
         size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
         return (
-            viser.uplot.Axis(label="time (s)", size=34, **size, **colours),
+            viser.uplot.Axis(label="time (s), now is 0", size=34, **size, **colours),
             viser.uplot.Axis(
                 label=f"{self._prefix}{self._unit}", size=46, space=24, **size, **colours
             ),
@@ -104,10 +106,8 @@ class Strip:
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
-            # The page scales the visible part of the time axis with its length, and cannot recover
-            # from a length of zero.
-            return (np.array([0.0, 1.0]), *np.zeros((len(self._labels), 2)))
-        times = np.array(self._times)
+            return (np.array([-_SECONDS, 0.0]), *np.zeros((len(self._labels), 2)))
+        times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
         return (times, *np.ascontiguousarray(values.T))
 

@@ -1,0 +1,93 @@
+"""The choice of robot and law on a page that ``vms-ph page`` serves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import viser
+
+from vms_ph_controllers.hosting.loading import suitable_controllers
+from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_io import robots
+
+from ..check_settings import check
+from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, Commands
+from .controls import shell
+
+AS_CONFIGURED = "as in the parameter file"
+
+
+class Choices:
+    """Lists of robots and laws, and fields for those of a user."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        tab: Any,
+        commands: Commands,
+        model: VMSModel,
+        present: tuple[str, str],
+        allocation: Allocation | None,
+    ) -> None:
+        """Add them to the page.
+
+        Args:
+            server: of the page.
+            tab: where on the page.
+            commands: of the node.
+            model: the present robot.
+            present: name or file of the robot, and of its law; empty: as in the parameter file.
+            allocation: of the base.
+        """
+        self._robot, law = present
+        gui = server.gui
+        names = robots.names()
+        own = () if self._robot in names else (self._robot,)
+        laws = (AS_CONFIGURED, *suitable_controllers(model, allocation))
+        if law and law not in laws:
+            laws = (*laws, law)
+        with tab, gui.add_folder("Robot and law", order=-1.0) as self.folder:
+            robot = gui.add_dropdown("robot", (*own, *names), initial_value=self._robot)
+            chosen = gui.add_dropdown("law", laws, initial_value=law or AS_CONFIGURED)
+            file = gui.add_text("own robot", "", hint="path of a URDF, xacro or MJCF file")
+            own_law = gui.add_text(
+                "own law", "", hint="package.module:Class or path/to/law.py:Class"
+            )
+            open_own = gui.add_button("take what is written")
+            self._said = gui.add_markdown("The page begins anew with another robot or law.")
+
+        robot.on_update(lambda _: self._take_robot(robot.value, commands.choose_robot))
+        chosen.on_update(
+            lambda _: self._take_law(
+                "" if chosen.value == AS_CONFIGURED else chosen.value, commands.choose_law
+            )
+        )
+
+        @open_own.on_click
+        def _(_: Any) -> None:
+            if file.value:
+                self._take_robot(file.value, commands.choose_robot)
+            elif own_law.value:
+                self._take_law(own_law.value, commands.choose_law)
+
+    def remove(self) -> None:
+        """Take them from the page."""
+        self.folder.remove()
+
+    def _take_robot(self, name: str, choose: Callable[[str], None]) -> None:
+        self._take(ROBOT_TOPIC, name, {"robot": name}, choose)
+
+    def _take_law(self, name: str, choose: Callable[[str], None]) -> None:
+        self._take(LAW_TOPIC, name, {"robot": self._robot, "controller": name}, choose)
+
+    def _take(
+        self, topic: str, name: str, settings: dict[str, str], choose: Callable[[str], None]
+    ) -> None:
+        command = shell(f"ros2 topic pub --once {topic} std_msgs/msg/String '{{data: {name!r}}}'")
+        self._said.content = command
+        try:
+            check(settings)
+        except VmsPhError as error:
+            self._said.content = f"{command}\n\n**not done**: {error}"
+            return
+        choose(name)
