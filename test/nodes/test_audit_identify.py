@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import load, robots
+from vms_ph_io.audit.identified import read_belief
 from vms_ph_nodes.cli.app import make_app
 
 
@@ -57,6 +58,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
     assert done.exit_code == 0, done.output
     assert "payload_mass" in done.output
     assert "finding    this recording fits better with a load of" in done.output
+    assert "covers the noise of this recording, not what changes" in done.output
     page = (out / "audit.html").read_text()
     assert "What the recording tells of the model" in page
     # The URDF has the load and the friction; with the file of the friction the audit closes.
@@ -84,6 +86,9 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
         (("--identify", "payload", "--prior", __file__), "is no belief of an identification"),
         (("--identify", "payload", "--prior", "nowhere.json"), "cannot be read"),
         (("--prior", "nowhere.json"), "need --identify"),
+        (("--identify", "payload", "--reference", "a.csv"), "must have the form FILE=KG"),
+        (("--identify", "payload", "--reference", "a.csv=-1"), "must have the form FILE=KG"),
+        (("--reference", "a.csv=0"), "need --identify"),
     ],
 )
 def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], said: str) -> None:
@@ -91,3 +96,32 @@ def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], s
     assert done.exit_code != 0
     assert isinstance(done.exception, VmsPhError)
     assert said in str(done.exception)
+
+
+def test_references_widen_the_interval_of_a_load_and_are_kept_in_the_belief(
+    file: Path, truth: Truth, tmp_path: Path
+) -> None:
+    header, *rows = file.read_text().splitlines(keepends=True)
+    for k, name in enumerate(("short", "monday", "tuesday")):
+        part = rows[1200 * k : 1200 * (k + 1)]
+        (tmp_path / f"{name}.csv").write_text("".join([header, *part]))
+    short = tmp_path / "short.csv"
+    mass = f"{truth.values['payload_mass']:.9g}"
+    law = tmp_path / "friction.yaml"
+    joints = robots.load("panda").joint_names
+    terms = zip(joints, truth.viscous, truth.coulomb, truth.offset, strict=True)
+    lines = [f"  {j}: {{viscous: {v}, coulomb: {c}, offset: {o}}}" for j, v, c, o in terms]
+    law.write_text("friction:\n" + "\n".join(lines) + "\n")
+    asked = (short, "--identify", "payload", "--friction", law)
+    given = ("--reference", f"{tmp_path}/monday.csv={mass}@mon", "--reference")
+    given = (*given, f"{tmp_path}/tuesday.csv={mass}@tue")
+    done = typed(*asked, *given, "--json", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["identified"]
+    assert [one["session"] for one in found["references"]] == ["mon", "tue"]
+    assert found["payload_mass"]["low"] < found["payload_mass"]["value"]
+    assert "2 references in 2 sessions scatter by" in found["payload_mass"]["meaning"]
+    kept = read_belief(tmp_path / "out" / "belief.json")
+    assert [one.session for one in kept.references] == ["mon", "tue"]
+    itself = typed(*asked, "--reference", f"{short}={mass}")
+    assert "cannot be a reference for itself" in str(itself.exception)

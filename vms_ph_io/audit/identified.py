@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,16 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.identification import (
     Belief,
+    FoundLoad,
     Identification,
+    Reference,
     Settings,
     findings,
     identify,
+    left_out_loads,
+    predicted,
+    reference_loads,
+    scatter,
 )
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
@@ -30,6 +36,16 @@ FILES = ("identified.urdf", "friction.yaml", "belief.json")
 """What an identification leaves besides the report, where there is something to write."""
 
 
+@dataclass(frozen=True)
+class RecordedReference:
+    """The motion of a recording whose load is known, kg; see :class:`.Reference`."""
+
+    name: str
+    load: float
+    motion: RecordedMotion
+    session: str = ""
+
+
 def with_identification(
     audit: Audit,
     motions: Sequence[RecordedMotion],
@@ -39,6 +55,7 @@ def with_identification(
     friction: JointFriction | None = None,
     prior: Belief | None = None,
     load_friction: bool = False,
+    references: Sequence[RecordedReference] = (),
 ) -> tuple[Audit, Identification]:
     """Return an audit with what its recording, and further ones, tell of the robot.
 
@@ -51,30 +68,46 @@ def with_identification(
         prior: what an earlier identification found.
         load_friction: whether friction may grow with the load of the gears; it may in any case
             where gains are unknown.
+        references: recordings of the same robot with known loads. Where a load is asked for, its
+            interval covers how far the loads found in them lie from the known ones. Otherwise
+            those without a load are identified from too, and each session is left out in turn to
+            find its loads.
 
     Raises:
         VmsPhError: what is asked for cannot be identified.
     """
-    samples = [part for motion in motions for part in _parts(motion)]
+    known = [Reference(one.name, one.load, _parts(one.motion), one.session) for one in references]
+    if "payload" in what and any(one.motion is motions[0] for one in references):
+        raise VmsPhError("a recording whose load is asked for cannot be a reference for itself")
+    own = [motion for motion in motions if all(motion is not one.motion for one in references)]
+    samples = [part for motion in own for part in _parts(motion)]
+    if "payload" not in what:
+        samples += [part for one in known if one.load == 0.0 for part in one.samples]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_LEAST} samples")
     law = None if friction is None else (lambda rate: -friction.force(rate))
-    found = identify(
-        audit.model,
-        samples,
-        what,
-        frame=frame or None,
-        friction=law,
-        prior=prior,
-        settings=Settings(load_friction=True if load_friction else None),
-    )
-    told = [one for part in _parts(motions[0]) for one in findings(audit.model, part, found, law)]
+    settings = Settings(load_friction=True if load_friction else None)
+    options: dict[str, Any] = {"frame": frame or None, "prior": prior, "settings": settings}
+    found = identify(audit.model, samples, what, friction=law, **options)
+    if "payload" in what:
+        loads = () if prior is None else prior.references
+        if known:
+            loads = reference_loads(audit.model, known, what=what, friction=law, **options)
+        if known or loads:
+            found = predicted(found, loads)
+    elif known:
+        plain = [part for motion in own for part in _parts(motion)]
+        loads = left_out_loads(audit.model, plain, known, what, **options)
+        found = replace(found, belief=replace(found.belief, references=loads))
     identified = {
         **found.as_dictionary(),
         "windows": found.windows,
         "largest_unaccounted_before": found.unaccounted_before,
         "largest_unaccounted": found.unaccounted,
     }
+    if found.belief.references:
+        identified["references"] = [asdict(one) for one in found.belief.references]
+    told = [one for part in _parts(motions[0]) for one in findings(audit.model, part, found, law)]
     sayings = tuple(one.as_dictionary() for one in told)
     return replace(audit, identified=identified, findings=sayings), found
 
@@ -127,10 +160,32 @@ def identified_lines(audit: Audit, found: Identification) -> Iterator[str]:
         )
         if p.meaning:
             yield f"    {p.meaning}"
+    yield from _reference_lines(found)
     if found.not_excited:
         yield "  not excited: " + ", ".join(p.name for p in found.not_excited)
     for one in audit.findings:
         yield f"finding    {one['text']}"
+
+
+def _reference_lines(found: Identification) -> Iterator[str]:
+    """Return what references tell, or that there are none."""
+    mass = next((p for p in found.parameters if p.name == "payload_mass"), None)
+    loads = found.belief.references
+    if mass is not None:
+        if mass.value is not None and not loads:
+            yield (
+                "    the interval of the load covers the noise of this recording, not what changes "
+                "from one to another: --reference"
+            )
+        return
+    for one in loads:
+        yield (
+            f"  reference {one.name}: load {one.estimate:.4g} kg found, {one.load:.4g} kg known "
+            f"(noise {one.deviation:.2g} kg)"
+        )
+    if loads:
+        between, sessions = scatter(loads)
+        yield f"  {sessions} sessions scatter by {between:.2g} kg beyond that noise"
 
 
 def write_identified(
@@ -145,6 +200,7 @@ def write_identified(
         "names": found.belief.names,
         "mean": found.belief.mean.tolist(),
         "covariance": found.belief.covariance.tolist(),
+        "references": [asdict(one) for one in found.belief.references],
     }
     texts = {"belief.json": json.dumps(belief) + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in found.claimed):
@@ -197,6 +253,7 @@ def read_belief(path: Path) -> Belief:
         names = tuple(str(name) for name in content["names"])
         mean = np.array(content["mean"], dtype=np.float64)
         covariance = np.array(content["covariance"], dtype=np.float64)
+        references = tuple(FoundLoad(**one) for one in content.get("references", ()))
     except OSError as error:
         raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
@@ -206,4 +263,4 @@ def read_belief(path: Path) -> Belief:
     size = len(names)
     if mean.shape != (size,) or covariance.shape != (size, size):
         raise VmsPhError(f"{path} has {size} names, but numbers of shape {covariance.shape}")
-    return Belief(names, mean, covariance)
+    return Belief(names, mean, covariance, references)

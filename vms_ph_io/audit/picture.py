@@ -28,7 +28,7 @@ def draw(audit: Audit, file: Path) -> None:
         rest.axvspan(found.begin, found.end, color="#c0392b", alpha=0.15, linewidth=0)
     rest.set_ylabel("unaccounted (J)")
     rest.set_xlabel("time (s)")
-    rest.legend(fontsize=8)
+    rest.legend(fontsize=8, loc="upper left")
     rest.grid(alpha=0.3)
     figure.suptitle(
         f"{audit.recording.path.name}: gross {audit.ledger.gross:.4g} J, "
@@ -46,4 +46,4 @@ def _plot(axes: Any, shown: Curves, group: str) -> None:
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
-        axes.legend(fontsize=7, ncols=4 if len(axes.lines) > 6 else 1)
+        axes.legend(loc="upper left", fontsize=7, ncols=4 if len(axes.lines) > 6 else 1)

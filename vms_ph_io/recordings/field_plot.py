@@ -75,7 +75,7 @@ def plot_fields(curves: Mapping[str, tuple[Array, Array]], file: Path, title: st
     axes.set_xlabel("time (s)")
     axes.set_title(title, fontsize=11)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=7)
+    axes.legend(loc="upper left", fontsize=7)
     try:
         figure.savefig(file)
     except (OSError, ValueError) as error:

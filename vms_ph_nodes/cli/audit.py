@@ -41,6 +41,9 @@ def audit(
         "", help="what to identify: payload, friction, gains, armature, inertia; commas between"
     ),
     also: list[Path] = typer.Option(None, help="a further recording to identify from"),
+    reference: list[str] = typer.Option(
+        None, help="FILE=KG or FILE=KG@SESSION: a recording with a known load, 0 without"
+    ),
     payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
     prior: Path = typer.Option(None, help="belief.json of an earlier identification"),
     certificate: bool = typer.Option(
@@ -64,8 +67,11 @@ def audit(
 
     if budget is not None and not certificate:
         raise VmsPhError("--budget needs --certificate")
-    if (also or prior) and not identify:
-        raise VmsPhError("--also and --prior need --identify, for instance --identify payload")
+    if (also or prior or reference) and not identify:
+        raise VmsPhError(
+            "--also, --prior and --reference need --identify, for instance --identify payload"
+        )
+    loads = _references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
     belief = None
     if kinds:
@@ -100,15 +106,18 @@ def audit(
             done = audited(motion, law, law_name, bar.show)
             found = None
             if kinds:
-                from vms_ph_io.audit.identified import with_identification
+                from vms_ph_io.audit.identified import RecordedReference, with_identification
 
-                further = [
-                    RecordedMotion(
-                        read_recording(path, columns=columns, topics=topics, progress=bar.show),
-                        model,
-                        options,
-                    )
-                    for path in also or ()
+                def read_motion(path: Path) -> RecordedMotion:
+                    if path == recording:
+                        return motion
+                    whole = read_recording(path, columns=columns, topics=topics, progress=bar.show)
+                    return RecordedMotion(whole, model, options)
+
+                further = [read_motion(path) for path in also or ()]
+                known = [
+                    RecordedReference(path.stem, kilograms, read_motion(path), session)
+                    for path, kilograms, session in loads
                 ]
                 done, found = with_identification(
                     done,
@@ -118,6 +127,7 @@ def audit(
                     friction=law if friction not in ("", "urdf") else None,
                     prior=belief,
                     load_friction=load_friction,
+                    references=known,
                 )
         except RecordingError as error:
             if robot or not read.description:
@@ -194,6 +204,25 @@ def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
         if not (name and equals and value):
             raise VmsPhError(f"--{what} must have the form NAME=VALUE; given: '{text}'")
         found[name] = value
+    return found
+
+
+def _references(given: list[str] | None) -> list[tuple[Path, float, str]]:
+    """Return path, load in kg, and session of the references."""
+    found = []
+    for text in given or ():
+        path, _, rest = text.rpartition("=")
+        mass, _, session = rest.partition("@")
+        try:
+            load = float(mass)
+        except ValueError:
+            load = float("nan")
+        if not path or not 0.0 <= load < float("inf"):
+            raise VmsPhError(
+                "--reference must have the form FILE=KG or FILE=KG@SESSION, with the mass of the "
+                f"load or 0; given: '{text}'"
+            )
+        found.append((Path(path), load, session))
     return found
 
 

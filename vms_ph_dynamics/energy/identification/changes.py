@@ -1,6 +1,7 @@
 """Changes of the load or of friction at once, from errors of prediction."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +14,24 @@ _EVIDENCE = 12.0
 # How much worse the prediction must be than it usually is.
 _WORSE = 6.0
 _EVERY = 2  # windows between the times of a change that are tried
+# What is likelier by less than this than the best explanation may have changed as well.
+_AMBIGUOUS = 8.0
+_ENOUGH = 20  # windows after a change that tell what it is
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed at once.
+
+    Attributes:
+        names: of the groups that may have changed, the likeliest first.
+        first: index of the first window after it.
+        told: whether there are enough windows after it to tell what changed.
+    """
+
+    names: tuple[str, ...]
+    first: int
+    told: bool
 
 
 def change_of(
@@ -21,8 +40,8 @@ def change_of(
     size: int,
     groups: Mapping[str, Sequence[int]],
     usual: float,
-) -> tuple[tuple[str, int] | None, float]:
-    """Return the name of what changed and the index of the first window after, and the misfit.
+) -> tuple[Change | None, float]:
+    """Return what changed, and the misfit.
 
     Windows are compared with what an estimate from earlier windows predicts. A change of a group
     adds to their covariance what was not known of that group beforehand; noise that has merely
@@ -42,7 +61,7 @@ def change_of(
     error = windows.known - windows.columns @ found.mean[:size]
     # A blow is not a change: evidence must not hang on a few windows.
     calm = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
-    windows, error = windows.chosen(calm), error[calm]
+    before, windows, error = windows, windows.chosen(calm), error[calm]
     columns = windows.columns
     spread = columns @ found.factor[:, :size].T
     ratio = float(np.median(found.scale)), float(np.median(windows.path))
@@ -53,17 +72,23 @@ def change_of(
     base, misfit = _likelihood(error, same)
     if misfit < _WORSE * max(usual, 1.0):
         return None, misfit
-    best: float = _EVIDENCE
-    result: tuple[str, int] | None = None
+    evidence: dict[str, tuple[float, int]] = {}
     for name, places in groups.items():
         own = columns[:, places] * found.deviation[list(places)]
+        tried = []
         for first in range(0, len(windows) - 4, _EVERY):  # at least five windows after it
             moved = own.copy()
             moved[:first] = 0.0
-            evidence = _likelihood(error, same + moved @ moved.T)[0] - base
-            if evidence > best:
-                best, result = evidence, (name, int(calm[first]))
-    return result, misfit
+            tried.append((_likelihood(error, same + moved @ moved.T)[0] - base, first))
+        if tried:
+            evidence[name] = max(tried)
+    order = sorted(evidence, key=lambda name: -evidence[name][0])
+    if not order or evidence[order[0]][0] <= _EVIDENCE:
+        return None, misfit
+    most, first = evidence[order[0]]
+    names = tuple(name for name in order if evidence[name][0] > most - _AMBIGUOUS)
+    begin = int(calm[first])
+    return Change(names, begin, len(before) - begin >= _ENOUGH), misfit
 
 
 def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:

@@ -147,6 +147,7 @@ def identify(
         unknowns=tuple(unknowns),
         consistent=consistent,
         torque=torque,
+        quantile=found.quantile,
     )
 
 

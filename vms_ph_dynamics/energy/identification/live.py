@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ...arrays import Array
 from ...model import VMSModel
@@ -19,6 +20,7 @@ from .windows import Windows, stacked
 PAYLOAD, FRICTION = "payload", "friction"
 _KINDS = (PAYLOAD, FRICTION)
 _LEAST = 60  # windows, of which two make a block of the intervals
+_ABOUT = 4  # windows on either side of a change that are left out
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class LiveIdentification:
         self._earlier: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
         self._usual = 1.0
+        self._doubt = False
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; its quantities are those of the model, efforts as they were measured."""
@@ -141,8 +144,7 @@ class LiveIdentification:
         kept = after <= self.settings.memory
         if len(self._epochs):
             kept &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
-        self._windows = windows.chosen(kept)
-        self._epochs, self._joined = self._epochs[kept], self._joined[kept]
+        self._choose(kept)
 
     def _remembered(self) -> Windows:
         assert self._windows is not None
@@ -160,16 +162,29 @@ class LiveIdentification:
         change, misfit = change_of(
             windows.chosen(new), found, size, {**self._groups, FRICTION: friction}, self._usual
         )
+        self._doubt = change is not None and not change.told
         if change is None:
-            self._usual += 0.3 * (misfit - self._usual)
+            # One that nothing explains is no reason to expect more of the kind.
+            self._usual += 0.3 * (min(misfit, 2.0 * self._usual) - self._usual)
             return
-        name, at = change
-        begin = int(new[0]) + at
+        if not change.told:
+            return
+        begin = int(new[0]) + change.first
         for group, one in enumerate(self._groups):
-            if name == one or (name == FRICTION and one != PAYLOAD):
+            if one in change.names or (FRICTION in change.names and one != PAYLOAD):
                 self._epochs[begin:, group] += 1
-        self._changed = (float(windows.begin[begin]), name)
+        self._changed = (float(windows.begin[begin]), change.names[0])
         self._earlier.clear()
+        # When exactly it was is not known: the windows about it belong to neither side.
+        kept = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
+        self._choose(kept)
+
+    def _choose(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Keep some of the windows."""
+        joined = self._joined.copy()
+        joined[:-1] &= kept[1:]
+        self._windows = self._remembered().chosen(kept)
+        self._epochs, self._joined = self._epochs[kept], joined[kept]
 
     def _result(self, windows: Windows) -> LiveResult:
         effort, rate = (np.sqrt(square) for square in self._squares)
@@ -196,6 +211,12 @@ class LiveIdentification:
         )
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, found)
         parameters = parameters_of(self.model, self._regressor, unknowns, _KINDS, found, consistent)
+        if self._doubt:
+            reason = "something has changed at once, and the motion since does not tell what"
+            parameters = tuple(
+                replace(p, value=None, low=None, high=None, at_bound=False, reason=reason)
+                for p in parameters
+            )
         now = float(windows.end[-1])
         self._earlier = [*self._earlier[-1:], (now, found, main)]
         return LiveResult(

@@ -47,6 +47,30 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class FoundLoad:
+    """What was found in a recording whose load is known.
+
+    Attributes:
+        name: of the recording.
+        session: see :class:`.Reference`.
+        load: mass that it has, kg.
+        estimate: mass that was found, kg.
+        deviation: standard deviation of the estimate by the noise of this recording, kg.
+    """
+
+    name: str
+    session: str
+    load: float
+    estimate: float
+    deviation: float
+
+    @property
+    def error(self) -> float:
+        """Estimate less load, kg."""
+        return self.estimate - self.load
+
+
+@dataclass(frozen=True)
 class Belief:
     """The joint distribution of all unknowns, as a prior of a later identification.
 
@@ -54,11 +78,13 @@ class Belief:
         names: of the unknowns.
         mean: (p,).
         covariance: (p,p).
+        references: what such a belief found in recordings with known loads; or empty.
     """
 
     names: tuple[str, ...]
     mean: Array
     covariance: Array
+    references: tuple[FoundLoad, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +103,7 @@ class Identification:
         unknowns: all unknowns, and ``consistent``: their physically consistent estimates.
         outliers: share of the windows that were left out as outliers.
         torque: what the torque regressor finds in the same data, by name.
+        quantile: number of standard deviations in half an interval (Student).
     """
 
     parameters: tuple[Parameter, ...]
@@ -92,6 +119,7 @@ class Identification:
     unknowns: tuple[Unknown, ...]
     consistent: Array
     torque: Mapping[str, Parameter] = field(default_factory=dict)
+    quantile: float = 1.96
 
     def __getitem__(self, name: str) -> Parameter:
         for parameter in self.parameters:
