@@ -9,6 +9,11 @@ add_library(vms_ph_python_host SHARED
   src/python_task.cpp
   src/python_controller.cpp
   src/python_simulation.cpp)
+# One file for the compiler: of each alone nearly all is instantiating pybind11.
+set_target_properties(vms_ph_python_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+set_source_files_properties(src/worker.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+target_compile_options(vms_ph_python_host PRIVATE
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # there are no other files that could differ
 target_include_directories(vms_ph_python_host PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_link_libraries(vms_ph_python_host PUBLIC Eigen3::Eigen

@@ -113,8 +113,6 @@ OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
           in.part("status", 1)};
 }
 
-enum Job { kReset, kUpdate };
-
 // The requested value of a gain, and whether Python has it yet.
 struct WantedGain {
   explicit WantedGain(Gain described) : gain(std::move(described)), value(gain.value) {}
@@ -133,6 +131,8 @@ void copy(char (&target)[kReasonSize], const char* text, std::size_t size) {
 
 class ControllerTask final : public PythonTask {
  public:
+  enum Job { kReset, kUpdate };
+
   ControllerTask(std::string kind, PythonRobot robot, PythonOptions options)
       : PythonTask(std::move(options)), kind_(std::move(kind)), robot_(std::move(robot)) {}
 
@@ -352,7 +352,7 @@ bool PythonController::Hosted::reset(const RobotState& state) noexcept {
   unread_ = false;
   hand_over(state, 0.0);
   passed_ = 0.0;
-  if (worker.run(kReset, deadline) != Worker::Outcome::done) return false;
+  if (worker.run(ControllerTask::kReset, deadline) != Worker::Outcome::done) return false;
   keep_safe();
   return true;
 }
@@ -374,7 +374,7 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
   unread_ = false;
   hand_over(state, passed_);
   passed_ = 0.0;
-  switch (worker.run(kUpdate, deadline)) {
+  switch (worker.run(ControllerTask::kUpdate, deadline)) {
     case Worker::Outcome::late:
       unread_ = true;
       late.fetch_add(1, std::memory_order_relaxed);

@@ -13,10 +13,10 @@ namespace {
 
 using Vector = Eigen::Map<Eigen::VectorXd>;
 
-enum Job { kReset, kStep };
-
 class SimulationTask final : public PythonTask {
  public:
+  enum Job { kReset, kStep };
+
   SimulationTask(PythonRobot robot, PythonSimulationOptions simulation, PythonOptions options)
       : PythonTask(std::move(options)),
         robot_(std::move(robot)),
@@ -68,7 +68,7 @@ class PythonSimulation::Hosted {
   bool reset() noexcept {
     const Deadline deadline = Deadline::in(timeout_);
     due_ = 0.0;
-    return settled(deadline) && done(kReset, deadline);
+    return settled(deadline) && done(SimulationTask::kReset, deadline);
   }
 
   bool step(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque, double dt) noexcept {
@@ -88,7 +88,7 @@ class PythonSimulation::Hosted {
     Vector(task.inputs, b) = wrench_base;
     Vector(task.inputs + b, nv - b) = torque;
     task.inputs[nv] = steps;
-    return done(kStep, deadline);
+    return done(SimulationTask::kStep, deadline);
   }
 
   SimulationTask& task;
@@ -104,7 +104,7 @@ class PythonSimulation::Hosted {
     return false;
   }
 
-  bool done(Job job, const Deadline& deadline) noexcept {
+  bool done(SimulationTask::Job job, const Deadline& deadline) noexcept {
     switch (worker.run(job, deadline)) {
       case Worker::Outcome::late:
         reason = "the simulator did not answer in time";

@@ -56,25 +56,25 @@ class Plant:
     def energy(self) -> float:
         """The shaped energy of a resting reference, from Pinocchio and the formulas."""
         law, model = self.law, self.law.model
-        pin.computeAllTerms(self.pinocchio, self.data, self.q, self.v)
-        mass = np.triu(self.data.M) + np.triu(self.data.M, 1).T
-        total = 0.5 * float(self.v @ mass @ self.v)
+        total = float(pin.computeKineticEnergy(self.pinocchio, self.data, self.q, self.v))
         frequency, b = law.gains.frequency_base, model.b
         linear = 2 if model.base == "planar" else 3
         diagonal, shape = self._inertias
         m, inertia = diagonal[:linear].mean(), diagonal[linear:b].mean()
-        error = np.linalg.inv(model.base_pose(self.goal)) @ model.base_pose(self.q)
-        angle = float(np.linalg.norm(SO3().log(error[:3, :3])))
+        error = self._from_goal @ model.base_pose(self.q)
+        turn = SO3().log(error[:3, :3])
+        angle = float(np.linalg.norm(turn))
         total += 0.5 * frequency**2 * m * float(error[:3, 3] @ error[:3, 3])
         # 4 k (1 - eta), eta = cos(angle / 2); past half a turn the law may keep its sense of turn.
-        if self.sense(error) < 0.0:
+        if self.sense(turn) < 0.0:
             angle = 2.0 * np.pi - angle
         total += 8.0 * frequency**2 * inertia * float(np.sin(0.25 * angle)) ** 2
         stiffness = law.gains.frequency_shape**2 * shape
         away = model.difference(self.goal, self.q)[b:]
         limits, margin = model.joints, law.gains.limit_margin
-        depth = np.maximum(model.joint_positions(self.q) - limits.upper + margin, 0.0)
-        depth += np.maximum(limits.lower + margin - model.joint_positions(self.q), 0.0)
+        positions = model.joint_positions(self.q)
+        depth = np.maximum(positions - limits.upper + margin, 0.0)
+        depth += np.maximum(limits.lower + margin - positions, 0.0)
         total += 0.5 * float(stiffness @ away**2)
         wall = law.gains.limit_frequency**2 * shape
         return total + 0.5 * float(wall @ depth**2)
@@ -85,14 +85,17 @@ class Plant:
         rest = self.law.model.evaluate(self.goal, np.zeros(self.law.model.nv))
         return np.diag(rest.M), np.diag(rest.M_hat_m)
 
+    @cached_property
+    def _from_goal(self) -> np.ndarray:
+        return np.array(np.linalg.inv(self.law.model.base_pose(self.goal)))
+
     goal: np.ndarray
     dt = STEP
     _turn: np.ndarray | None = None
     _sense = 1.0
 
-    def sense(self, error: np.ndarray) -> float:
+    def sense(self, turn: np.ndarray) -> float:
         """1 on the shorter way round, -1 while the law still goes on the longer one."""
-        turn = SO3().log(error[:3, :3])
         if self._turn is not None and self._turn @ turn < -1.0:
             self._sense = -self._sense  # the rotation vector went through half a turn
         self._turn = turn
