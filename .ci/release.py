@@ -6,8 +6,8 @@ Usage, with the Python of ``.venv`` (the platform wheel needs the extra [native]
     python .ci/release.py --out dist --platform --try python3.10 python3.12
 
 The source distribution comes from a clean copy of what git tracks, the pure wheel from that
-distribution. ``--try`` installs the wheel for each Python in a new environment, without this checkout
-on any path, and does there what a user would do first.
+distribution. ``--try`` installs the wheel for each Python in a new environment, without this
+checkout on any path, and does there what a user would do first.
 """
 
 import argparse

@@ -127,6 +127,17 @@ def test_launch_files_start_only_executables_there_are() -> None:
                 assert node.get("exec") in EXECUTABLES
 
 
+def test_every_ros_package_that_a_launch_file_starts_is_a_dependency() -> None:
+    started = set()
+    for path in (*ROOT.glob("launch/*.launch.xml"), *ROOT.glob("config/new_package/launch/*")):
+        started |= {node.get("pkg") for node in ET.parse(path).getroot().iter("node")}
+    # Of two launch files whose page names the package to install.
+    optional = {"moveit_ros_move_group", "mujoco_ros2_control"}
+    assert started - {"vms_ph"} - optional <= _depends("depend", "exec_depend")
+    page = (ROOT / "docs" / "ros2_control.md").read_text()
+    assert all(name in page or name.split("_")[0] in page.lower() for name in optional)
+
+
 # What rosidl demands of names.
 _FIELD = re.compile(r"^(?!.*__)(?!.*_$)[a-z][a-z0-9_]*$")
 _TYPE = re.compile(r"^[A-Z][A-Za-z0-9]*$")
