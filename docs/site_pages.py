@@ -18,6 +18,7 @@ import mkdocs_gen_files
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io", "vms_ph_studies")
 ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
+FIRST = ("page.md", "nodes.md")  # in the gallery: what has pictures of robots
 PICTURE = re.compile(r"!\[([^\]]+)\]\(([\w.-]+\.(?:png|gif|svg))\)")
 
 
@@ -153,7 +154,8 @@ def gallery() -> None:
         "",
     ]
     shown: set[str] = set()
-    for page in sorted((ROOT / "docs").glob("*.md")):
+    pages = sorted((ROOT / "docs").glob("*.md"), key=lambda page: (page.name not in FIRST, page))
+    for page in pages:
         title = page.read_text().partition("\n")[0].removeprefix("# ")
         for caption, file in PICTURE.findall(page.read_text()):
             if file not in shown:

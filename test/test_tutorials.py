@@ -14,12 +14,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot
+import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
 
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import native_build
 from vms_ph_nodes.cli.app import make_app
 
 ROOT = Path(__file__).parents[1]
@@ -113,3 +117,29 @@ def test_the_cells_of_a_notebook_run_from_top_to_bottom(path: Path, folder: Path
             assert cell["outputs"] == []  # they are not kept in the repository
             exec(compile("".join(cell["source"]), path.name, "exec"), names)
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.slow
+def test_the_twin_of_the_tutorial_in_cpp_is_equal_to_the_law_in_python(folder: Path) -> None:
+    # The core is compiled with it, as for a user: some minutes.
+    import pinocchio as pin
+
+    prefix = Path(pin.__file__).parents[4]
+    configure = ["-G", "Ninja", "-S", ROOT / "examples/cpp", "-B", folder / "build"]
+    native_build.cmake(*configure, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
+    native_build.cmake("--build", folder / "build", "--target", "spring")
+    arm = (ROOT / "native/test/arm.hpp").read_text().partition('R"(')[2].partition(')";')[0]
+    (folder / "arm.urdf").write_text(arm)
+    done = subprocess.run(
+        [folder / "build/spring", "arm.urdf"], capture_output=True, text=True, check=True
+    )
+    names: dict[str, Any] = {}
+    first = BLOCK.search((ROOT / "docs/your-law.md").read_text())
+    assert first is not None
+    exec(first["text"], names)
+    model = VMSModel.from_urdf(arm, base="fixed")
+    law, rest = names["Spring"](model), np.zeros(2)
+    law.reset(names["RobotState"](rest, rest))
+    state = names["RobotState"](rest + 0.1, rest + 0.2)
+    expected = law.update(state, names["Reference"](), 1e-3).torque
+    np.testing.assert_allclose(np.array(done.stdout.split(), float), expected, rtol=1e-12)
