@@ -6,9 +6,11 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-PAGES_OF_THE_ROOT = re.compile(r"\]\((?:\.\./)?(README|CHANGELOG|CONTRIBUTING|COVERAGE)\.md")
+PAGES_OF_THE_ROOT = re.compile(
+    r"\]\((?:\.\./)?(README|CHANGELOG|CONTRIBUTING|COVERAGE|SECURITY)\.md"
+)
 OTHER_FILES = re.compile(
-    r"\[([^\]]+)\]\((?:\.\./)?((?:vms_ph_|examples/|launch/|config/)[^)#]+|LICENSE)\)"
+    r"\[([^\]]+)\]\((?:\.\./)?((?:vms_ph_|examples/|launch/|config/|\.github/)[^)#]+|LICENSE|CITATION\.cff)\)"
 )
 
 

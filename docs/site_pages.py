@@ -5,6 +5,7 @@ Run by mkdocs-gen-files while the site is built; nothing is written into the rep
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -16,7 +17,9 @@ import mkdocs_gen_files
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io", "vms_ph_studies")
-ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md")
+ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
+FIRST = ("page.md", "nodes.md")  # in the gallery: what has pictures of robots
+PICTURE = re.compile(r"!\[([^\]]+)\]\(([\w.-]+\.(?:png|gif|svg))\)")
 
 
 def write(name: str, text: str) -> None:
@@ -111,6 +114,56 @@ def command_line() -> None:
     write("reference/command_line.md", "\n".join(text))
 
 
+def examples() -> None:
+    """The numbered programs, each with what it says of itself and its text."""
+    text = ["# Examples", "", "Short programs, from `examples/`. A test runs each of them.", ""]
+    text += ["| program | |", "|---|---|"]
+    programs = sorted((ROOT / "examples").glob("[0-9]*.py"))
+    for path in programs:
+        said = ast.get_docstring(ast.parse(path.read_text())) or ""
+        text.append(f"| [{path.name}](#{path.stem}py) | {said.splitlines()[0]} |")
+    text += [
+        "| [cpp/spring.hpp](#cppspringhpp) | The law of 06_law.py in C++, with a program. |",
+        "| optimal_swing.py | [A swing that takes the least energy](casadi.md). |",
+        "| symbolic_leg.py | [A hopping leg in symbols](hoppers.md). |",
+        "| sweeps/ | [Study files](sweeps.md). |",
+        "| notebooks/ | [Three notebooks](notebooks.md). |",
+        "",
+    ]
+    for path in (*programs, ROOT / "examples" / "cpp" / "spring.hpp"):
+        name = path.relative_to(ROOT / "examples")
+        kind = "python" if path.suffix == ".py" else "cpp"
+        text += [f"## {name}", "", f"```{kind}", path.read_text().rstrip(), "```", ""]
+    write("examples.md", "\n".join(text))
+
+
+def gallery() -> None:
+    """The bundled robots, and every picture of the pages with a link to where it is explained."""
+    from vms_ph_io import robots
+
+    text = ["# Gallery", "", "## Robots", "", "`./vms launch NAME web:=true` shows each of them."]
+    text += ["", "| name | | base | joints |", "|---|---|---|---|"]
+    for name in robots.names():
+        robot, model = robots.get(name), robots.load(name)
+        text.append(f"| `{name}` | {robot.title} | {robot.base} | {model.n} |")
+    text += [
+        "",
+        "## Pictures",
+        "",
+        "Each comes from a run of this project; the page below it says which.",
+        "",
+    ]
+    shown: set[str] = set()
+    pages = sorted((ROOT / "docs").glob("*.md"), key=lambda page: (page.name not in FIRST, page))
+    for page in pages:
+        title = page.read_text().partition("\n")[0].removeprefix("# ")
+        for caption, file in PICTURE.findall(page.read_text()):
+            if file not in shown:
+                shown.add(file)
+                text += [f"![{caption}]({file})", "", f"{caption}. [{title}]({page.name})", ""]
+    write("gallery.md", "\n".join(text))
+
+
 def about() -> None:
     """The pages of the root of the repository; the README is the first page."""
     for name in ABOUT:
@@ -120,6 +173,8 @@ def about() -> None:
 
 if __name__ == "<run_path>":  # as mkdocs-gen-files runs it
     about()
+    examples()
+    gallery()
     interfaces()
     command_line()
     api()

@@ -35,6 +35,10 @@ def test_the_version_is_the_same_everywhere() -> None:
     version = PACKAGE.findtext("version")
     assert f'version = "{version}"' in (ROOT / "pyproject.toml").read_text()
     assert vms_ph_dynamics.__version__ == version
+    assert re.search(rf"^version: {version}$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert f"project(vms_ph VERSION {version})" in CMAKE
+    assert f"(vms_ph_native VERSION {version} " in (ROOT / "native/CMakeLists.txt").read_text()
+    assert f"version = {{{version}}}" in (ROOT / "README.md").read_text()  # of the citation
 
 
 def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
@@ -123,6 +127,17 @@ def test_launch_files_start_only_executables_there_are() -> None:
                 assert node.get("exec") in EXECUTABLES
 
 
+def test_every_ros_package_that_a_launch_file_starts_is_a_dependency() -> None:
+    started = set()
+    for path in (*ROOT.glob("launch/*.launch.xml"), *ROOT.glob("config/new_package/launch/*")):
+        started |= {node.get("pkg") for node in ET.parse(path).getroot().iter("node")}
+    # Of two launch files whose page names the package to install.
+    optional = {"moveit_ros_move_group", "mujoco_ros2_control"}
+    assert started - {"vms_ph"} - optional <= _depends("depend", "exec_depend")
+    page = (ROOT / "docs" / "ros2_control.md").read_text()
+    assert all(name in page or name.split("_")[0] in page.lower() for name in optional)
+
+
 # What rosidl demands of names.
 _FIELD = re.compile(r"^(?!.*__)(?!.*_$)[a-z][a-z0-9_]*$")
 _TYPE = re.compile(r"^[A-Z][A-Za-z0-9]*$")
@@ -196,6 +211,18 @@ def test_the_parsers_of_ros_read_the_package(module: str, script: str, files: li
     if python is None:
         pytest.skip(f"no {module} here (Debian: python3-catkin-pkg, python3-rosidl)")
     subprocess.run([python, "-c", script, *map(str, files)], check=True, timeout=60)
+
+
+def test_a_source_distribution_has_what_its_builds_need(tmp_path: Path) -> None:
+    words = ["setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)]
+    subprocess.run([sys.executable, *words], cwd=ROOT, check=True, timeout=120, capture_output=True)
+    names = set((tmp_path / "vms_ph.egg-info/SOURCES.txt").read_text().splitlines())
+    for folder in ("msg", "srv", "launch", "urdf", "config", "rviz", "native/src", "examples"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert str(path.relative_to(ROOT)) in names
+    assert {"vms", "package.xml", "CMakeLists.txt", "native/wheel.py", "SECURITY.md"} <= names
+    assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 
 def test_an_install_with_pip_carries_the_shared_files(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from .errors import (
     VmsPhError as VmsPhError,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:  # the same names as below, for type checkers
     from .decoupling import (

@@ -1,0 +1,27 @@
+"""Makes the pictures that the code of pages draws, beside the pages.
+
+Usage: ``python docs/pictures.py``. Those of the web page come from test/nodes/page_pictures.py, and
+those of studies from ``vms-ph reproduce ID --out DIR``.
+"""
+
+import os
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+
+
+def main() -> None:
+    """Run the code of every page that saves a picture."""
+    os.chdir(DOCS)
+    for page in sorted(DOCS.glob("*.md")):
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+        if any(".savefig(" in block for block in blocks):
+            names: dict[str, object] = {}
+            for block in blocks:
+                exec(compile(block, str(page), "exec"), names)
+            print(page.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The tutorials, followed literally: files are saved, blocks run and commands typed in their order.
+
+In a tutorial, ``sh`` blocks have lines that begin with ``./vms``; those after ``<!-- long -->`` are
+typed with --campaign only. What needs a ROS 2, a compiler or a second terminal is in ``console``
+blocks. A block after "Save this as `name`" is that file too. your-robot.md has a test of its own.
+"""
+
+import json
+import re
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_io import native_build
+from vms_ph_nodes.cli.app import make_app
+
+ROOT = Path(__file__).parents[1]
+NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+PAGES = next(part["Tutorials"] for part in NAV if "Tutorials" in part)
+NAMES = [name for page in PAGES for name in page.values() if name != "your-robot.md"]
+BLOCK = re.compile(
+    r"(?:[Ss]ave this as `(?P<file>[\w.]+)`[^`]*)?(?P<long><!-- long -->\n)?"
+    r"^```(?P<kind>\w+)\n(?P<text>.*?)^```",
+    re.M | re.S,
+)
+# Commands that run until Ctrl-C.
+ENDLESS = {"launch", "run", "page"}
+
+
+def follow(page: Path, folder: Path, long: bool) -> None:
+    """Do what a page says, in a folder."""
+    names: dict[str, object] = {}
+    for block in BLOCK.finditer(page.read_text()):
+        if block["file"]:
+            (folder / block["file"]).write_text(block["text"])
+        if block["kind"] == "python":
+            exec(compile(block["text"], str(page), "exec"), names)
+        elif block["kind"] == "sh" and (long or not block["long"]):
+            for line in block["text"].splitlines():
+                words = shlex.split(line)
+                assert words[0] == "./vms", line
+                (_type_in_a_process if block["long"] else _type)(words[1:], folder)
+
+
+def _type(words: list[str], folder: Path) -> None:
+    done = CliRunner().invoke(make_app(), words)
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    assert done.output.strip()
+
+
+def _type_in_a_process(words: list[str], folder: Path) -> None:
+    command = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", *words]
+    with subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=12.0 if words[0] in ENDLESS else 300.0)
+            assert words[0] not in ENDLESS, output
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=30.0)
+    assert process.returncode == 0, (words, output)
+    assert "Traceback" not in output, output
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_runs_when_it_is_followed(name: str, folder: Path) -> None:
+    follow(ROOT / "docs" / name, folder, long=False)
+
+
+@pytest.mark.slow
+@pytest.mark.wire
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_runs_with_its_long_commands(name: str, folder: Path) -> None:
+    follow(ROOT / "docs" / name, folder, long=True)
+
+
+EXAMPLES = sorted(ROOT.glob("examples/[0-9]*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_and_says_what_it_found(
+    path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The node needs others to listen to; its name here keeps it from spinning.
+    runpy.run_path(str(path), run_name="example" if "node" in path.name else "__main__")
+    assert "node" in path.name or capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("examples/notebooks/*.ipynb")), ids=lambda p: p.name
+)
+def test_the_cells_of_a_notebook_run_from_top_to_bottom(path: Path, folder: Path) -> None:
+    matplotlib.pyplot.switch_backend("Agg")
+    cells = json.loads(path.read_text())["cells"]
+    names: dict[str, object] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []  # they are not kept in the repository
+            exec(compile("".join(cell["source"]), path.name, "exec"), names)
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.slow
+def test_the_twin_of_the_tutorial_in_cpp_is_equal_to_the_law_in_python(folder: Path) -> None:
+    # The core is compiled with it, as for a user: some minutes.
+    import pinocchio as pin
+
+    prefix = Path(pin.__file__).parents[4]
+    configure = ["-G", "Ninja", "-S", ROOT / "examples/cpp", "-B", folder / "build"]
+    native_build.cmake(*configure, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
+    native_build.cmake("--build", folder / "build", "--target", "spring")
+    arm = (ROOT / "native/test/arm.hpp").read_text().partition('R"(')[2].partition(')";')[0]
+    (folder / "arm.urdf").write_text(arm)
+    done = subprocess.run(
+        [folder / "build/spring", "arm.urdf"], capture_output=True, text=True, check=True
+    )
+    names: dict[str, Any] = {}
+    first = BLOCK.search((ROOT / "docs/your-law.md").read_text())
+    assert first is not None
+    exec(first["text"], names)
+    model = VMSModel.from_urdf(arm, base="fixed")
+    law, rest = names["Spring"](model), np.zeros(2)
+    law.reset(names["RobotState"](rest, rest))
+    state = names["RobotState"](rest + 0.1, rest + 0.2)
+    expected = law.update(state, names["Reference"](), 1e-3).torque
+    np.testing.assert_allclose(np.array(done.stdout.split(), float), expected, rtol=1e-12)
