@@ -17,8 +17,20 @@ from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
 _KINDS = frozenset(
-    "quadratic lie_poisson coupling gravity ground heat joint offset conduction spring "
-    "no_potential friction".split()
+    [
+        "quadratic",
+        "lie_poisson",
+        "coupling",
+        "gravity",
+        "ground",
+        "heat",
+        "joint",
+        "offset",
+        "conduction",
+        "spring",
+        "no_potential",
+        "friction",
+    ]
 )
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
 _GROUND = -1
