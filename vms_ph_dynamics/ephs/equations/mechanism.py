@@ -16,6 +16,22 @@ from .elimination import reduce_rows
 from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
+_KINDS = frozenset(
+    [
+        "quadratic",
+        "lie_poisson",
+        "coupling",
+        "gravity",
+        "ground",
+        "heat",
+        "joint",
+        "offset",
+        "conduction",
+        "spring",
+        "no_potential",
+        "friction",
+    ]
+)
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
 _COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
 _GROUND = -1
@@ -49,7 +65,7 @@ class _Recognition:
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
             found = description_of(component)
-            if found is None:
+            if found is None or found["kind"] not in _KINDS:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
             self._known[box] = found
             for port in component.interface:
