@@ -122,6 +122,9 @@ def test_a_file_by_hand_has_units_parts_and_systems_in_systems(tmp_path) -> None
     data = parse_pattern(DRIVE)
     x = start(data, equations)
     assert equations.states.value(x, "load")[0] == 0.01
+    # The rotor turns with the load, twenty times as fast.
+    rotor = 20.0 * 50.0 * 0.01 * 20.0 * 1e-7
+    assert equations.states.value(x, "shaft")[0] == pytest.approx(rotor, rel=1e-9)
     # Data keep units and parts as they are written.
     assert parse_pattern(pattern_text(data)) == data
     save_pattern(describe(system), file)

@@ -10,6 +10,8 @@ from ..errors import SingularConstraint
 _ITERATIONS = 30
 _STEP = 1e-6
 _SHRINKING = 0.1
+_SMALL = 1e-12
+_ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 
 class UndeterminedEfforts:
@@ -46,11 +48,15 @@ class UndeterminedEfforts:
                 self._slope = None
                 break
             w = w - change
-            size = float(np.abs(change).max())
-            if size <= 1e-12 * (1.0 + float(np.abs(w).max())):
+            size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
+            shrinking = size < _SHRINKING * last
+            # What is left after a change is that change times the share by which changes shrink;
+            # where they do not, they are rounding.
+            left = size * size / last if shrinking and last < np.inf else size
+            if left <= _ROUNDING * scale or (size <= _SMALL * scale and not shrinking):
                 return free + self._z @ w
             # The slope of an earlier state serves while it lets the changes shrink quickly.
-            if not size < _SHRINKING * last:
+            if not shrinking:
                 self._slope = None
             last = size
         self._slope = None

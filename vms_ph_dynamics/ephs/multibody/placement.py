@@ -82,11 +82,16 @@ def place(
             pair = _pair(closure)
             rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
             _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
-    return _follow_rotors(equations, {**values, **(others or {})})
+    return with_followers(equations, {**values, **(others or {})})
 
 
-def _follow_rotors(equations: Equations, values: Mapping[str, Any]) -> Array:
-    """Return the state whose momenta that are not given, as of motors, follow from constraints."""
+def with_followers(equations: Equations, values: Mapping[str, Any]) -> Array:
+    """Return the state of given values; momenta that are not given, as of motors, follow from them.
+
+    Args:
+        equations: of the system.
+        values: by junction or ``"box.port"``.
+    """
     x = equations.states.vector(values)
     given = {equations.layout.find(name).junction for name in values}
     n = equations.layout.linear

@@ -10,7 +10,7 @@ from ...errors import ModelError
 from ..components import Component
 from ..equations import Equations
 from ..errors import PatternError
-from ..multibody.placement import place
+from ..multibody.placement import place, with_followers
 from ..patterns import Port, split
 from ..systems import System, compose
 from .kinds import KINDS, Kind
@@ -60,7 +60,7 @@ def start(data: Any, equations: Equations) -> Array:
     }
     joints = {split(box)[0] for box in equations.closures}
     if not joints:
-        return equations.states.vector(values)
+        return with_followers(equations, values)
     return place(
         equations,
         {name: value for name, value in values.items() if name in joints},
