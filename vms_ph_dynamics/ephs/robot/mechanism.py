@@ -51,7 +51,7 @@ class Mechanism:
     ) -> None:
         if model.fluid is not None:
             raise ModelError(
-                f"'{model.name}' moves in a fluid, which bodies and joints do not have; set "
+                f"'{model.name}' moves in a fluid, which the engine ephs does not simulate; set "
                 "engine:=vms_ph"
             )
         self._model, self._theta_0 = model, theta_0
