@@ -34,3 +34,11 @@ def test_gains_have_the_names_defaults_and_bounds_that_they_have_in_python(name:
         bounds = spec.get("validation", {}).get("bounds<>")
         assert bounds == (None if low is None else [low, high])
         assert not spec.get("read_only", False)
+
+
+def test_the_force_broadcaster_states_its_noise_as_the_node_does() -> None:
+    (plugin,) = yaml.safe_load((FOLDER / "force_broadcaster.yaml").read_text()).values()
+    path = FOLDER.parents[1] / "config/parameters/force_observer.yaml"
+    (node,) = yaml.safe_load(path.read_text()).values()
+    shared = set(node) - {"frame_prefix"}
+    assert {name: plugin[name] for name in shared} == {name: node[name] for name in shared}

@@ -26,3 +26,22 @@ def assert_reached(found: dict) -> None:  # type: ignore[type-arg]
     through = sum(abs(energy) for energy in found["port_energy"].values())
     # MuJoCo's own error, which the books show, stays small beside what crosses the ports.
     assert abs(found["unaccounted"]) < 0.02 * (through + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("wall", 17.0, 20.0),
+        pytest.param("table", 8.0, 15.0, marks=pytest.mark.slow),
+        pytest.param("ground", 0.0, 1e-3, marks=pytest.mark.slow),
+        pytest.param("box", 0.0, 0.1, marks=pytest.mark.slow),
+        pytest.param("peg_in_hole", 0.0, 0.05, marks=pytest.mark.slow),
+    ],
+)
+def test_another_law_has_the_springs_of_the_task_under_its_own_names(
+    name: str, least: float, most: float
+) -> None:
+    found = run_scene(name, step=2e-3, controller="TaskSpaceIDAPBC")
+    assert found["controller"] == "TaskSpaceIDAPBC"
+    for goal in found["goals"].values():
+        assert least <= goal["obtained"] <= most

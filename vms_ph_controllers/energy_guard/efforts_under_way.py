@@ -22,8 +22,8 @@ class EffortsUnderWay:
     def __init__(self, model: VMSModel, delay: int) -> None:
         self._model, self._held = model, HeldSample(model)
         self._still = np.zeros(model.nv)
-        self.queue = [self._still] * (delay + 1)
-        self.active = [self._still] * (delay + 1)
+        self.queue: list[Array] = [self._still] * (delay + 1)
+        self.active: list[Array] = [self._still] * (delay + 1)
         self.forget(self._still, self._still)
 
     def forget(self, effort: Array, active: Array) -> None:

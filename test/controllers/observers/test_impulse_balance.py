@@ -85,6 +85,26 @@ def test_a_moving_arm_is_not_taken_for_a_force_on_the_base() -> None:
     assert rigid > 1.0
 
 
+@pytest.mark.parametrize("delay", [1, 3])
+def test_efforts_older_than_the_states_are_seen_as_what_they_changed_and_no_more(
+    delay: int,
+) -> None:
+    model, q = _home("panda")
+    balance, dt = ImpulseBalance(model, _EXACT), 4e-3
+    observer, sent, largest, changed = MomentumObserver(model, 30.0), [], 0.0, 0.0
+    none = np.zeros(7)
+    for moment in samples(model, q, moving_arm(model, q), lambda t, q, v: none, dt, 60, fine=2):
+        sent.append(moment.effort)
+        if len(sent) <= delay:
+            continue
+        late = sent[-1 - delay]
+        found = balance.add(RobotState(moment.q, moment.v), late, dt)
+        if found is not None:
+            changed = max(changed, float(np.abs(sent[-1] - late).max()))
+            largest = max(largest, float(np.abs(observer.add(found).value).max()))
+    assert 0.1 * changed < largest < 1.1 * changed
+
+
 def test_noise_of_the_base_does_not_enter_the_decoupled_joint_rows() -> None:
     model, q = _home("hextilt")
     v = 0.3 * np.ones(model.nv)
