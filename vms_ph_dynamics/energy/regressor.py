@@ -18,7 +18,8 @@ class EnergyRegressor:
     """Rows ``Y(q, v)`` with ``kinetic + potential energy = Y phi``; no accelerations are needed.
 
     ``phi`` stacks the ten parameters of every body that a joint of the tree moves, the base's body
-    first, each at the origin and in the axes of its joint.
+    first, each at the origin and in the axes of its joint. The energy of armature and of a fluid is
+    no part of it: see :func:`.fluid_path`.
 
     Attributes:
         model: the robot.
@@ -27,12 +28,6 @@ class EnergyRegressor:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        """Raise ModelError for a robot in a fluid, whose energy has further parameters."""
-        if model.fluid is not None:
-            raise ModelError(
-                f"the energy of '{model.name}' in a fluid is not linear in the parameters of its "
-                "bodies alone; identify with the model without the fluid"
-            )
         self.model = model
         tree = model.tree.pinocchio
         self.bodies = tuple(tree.names[i] for i in range(1, tree.njoints))

@@ -38,7 +38,8 @@ def audit(
     friction: str = typer.Option("", help="urdf, none, or a friction file; default: as recorded"),
     as_recorded: bool = typer.Option(False, help="leave clock and velocities as they are"),
     identify: str = typer.Option(
-        "", help="what to identify: payload, friction, gains, armature, inertia; commas between"
+        "",
+        help="what to identify: payload, friction, gains, armature, inertia, drag; commas between",
     ),
     also: list[Path] = typer.Option(None, help="a further recording to identify from"),
     reference: list[str] = typer.Option(

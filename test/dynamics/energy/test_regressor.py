@@ -40,8 +40,6 @@ def test_the_pseudo_inertia_of_a_body_is_that_of_pinocchio() -> None:
     np.testing.assert_allclose(pseudo_inertia(body.toDynamicParameters()), expected, atol=1e-12)
 
 
-def test_a_robot_in_a_fluid_and_a_frame_that_stands_are_refused(panda: VMSModel) -> None:
-    with pytest.raises(ModelError, match="without the fluid"):
-        EnergyRegressor(robots.load("bluerov2_alpha5"))
+def test_a_frame_that_stands_is_refused(panda: VMSModel) -> None:
     with pytest.raises(ModelError, match="does not move"):
         EnergyRegressor(panda).of_frame("panda_link0")

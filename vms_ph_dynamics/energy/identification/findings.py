@@ -182,9 +182,12 @@ def _wrong_model(
             if after < best:
                 best = after
                 wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
-    after, change = residual(motion, _potential_of_gravity(model, motion))
+    # In a fluid buoyancy would turn with gravity.
+    immersed = model.fluid is not None
+    potential = None if immersed else _potential_of_gravity(model, motion)
+    after, change = (best, np.zeros(3)) if immersed else residual(motion, potential)
     gravity = model.gravity + change
-    if after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
+    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
         evidence = {"residual_before": before, "residual": after}

@@ -19,6 +19,7 @@ from .unknowns import (
     Unknown,
     armature_unknowns,
     checked_kinds,
+    drag_unknowns,
     friction_unknowns,
     gain_unknowns,
     inertia_unknowns,
@@ -34,6 +35,7 @@ _EXCITED: Mapping[str, float] = {
     "gains": 0.25,
     "armature": 0.25,
     "inertia": 0.25,
+    "drag": 0.25,
     "timing": 0.25,
 }
 
@@ -78,8 +80,8 @@ def identify(
     Args:
         model: the robot as it is described.
         samples: one recording or several.
-        what: of payload, friction, gains, armature, inertia. Friction is always estimated unless
-            it is given; it is reported if it is asked for.
+        what: of payload, friction, gains, armature, inertia, and in a fluid drag. Friction is
+            always estimated unless it is given; it is reported if it is asked for.
         frame: at which a payload is fixed; the end effector when None.
         friction: a law of friction that is known: torque against the motion at joint rates.
         prior: what an earlier identification found, such as gains and friction without a load.
@@ -178,6 +180,11 @@ def _unknowns(
         unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
     if "inertia" in kinds or any(name.startswith("inertia.") for name in known):
         unknowns += inertia_unknowns(regressor)
+    if "drag" in kinds or any(name.startswith("drag.") for name in known):
+        drag = drag_unknowns(model)
+        if not drag:
+            raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
+        unknowns += drag
     if not all(m.samples.held for m in motions):
         unknowns.append(timing_unknown())
     return unknowns

@@ -76,7 +76,7 @@ class LiveIdentification:
         settings: see :class:`LiveSettings`.
 
     Raises:
-        ModelError: the frame is unknown or does not move, or the robot is in a fluid.
+        ModelError: the frame is unknown or does not move.
     """
 
     def __init__(

@@ -69,6 +69,13 @@ def torque_windows(
         rate = v[b:]
         outside = _outside(model, samples, int(k), full[0])
         torque = efforts[k] + outside - rows @ regressor.parameters - armature * a[b:]
+        drag = _drag_columns(model, unknowns, samples.q[k], v)
+        if model.fluid is not None:
+            torque = torque - _fluid_torque(model, samples.q[k], v, a)
+            # The known forces have all of the drag; the unknown is the factor on it.
+            torque = torque + np.sum([np.zeros(n), *drag.values()], axis=0)
+        for key, value in drag.items():
+            columns[row][:, index[key]] = value
         if friction is not None:
             torque = torque - friction(rate[None, :])[0]
         slip = np.tanh(rate / SLIP)
@@ -115,3 +122,30 @@ def _outside(model: VMSModel, samples: MotionSamples, k: int, q: Array) -> Array
         )
         total += (tree.columns(jacobian).T @ wrench[k])[model.b :]
     return total
+
+
+def _fluid_torque(model: VMSModel, q: Array, v: Array, a: Array) -> Array:
+    """Return the joint efforts that the fluid needs, (n,)."""
+    fluid = model.fluid
+    assert fluid is not None
+    d = model.evaluate(q, v)
+    inertial = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v
+    return np.asarray(inertial - fluid.buoyancy(d) - fluid.drag(d))[model.b :]
+
+
+def _drag_columns(
+    model: VMSModel, unknowns: Sequence[Unknown], q: Array, v: Array
+) -> dict[str, Array]:
+    """Return the joint efforts against each drag that is unknown, (n,) by name."""
+    names = [u.name for u in unknowns if u.kind == "drag"]
+    if model.fluid is None or not names:
+        return {}
+    d, found = model.evaluate(q, v), {}
+    for body in model.fluid.bodies:
+        jacobian = d.jacobian(body.link)
+        twist = jacobian @ v
+        linear = jacobian.T @ (body.linear_drag * twist)
+        quadratic = jacobian.T @ (body.quadratic_drag * np.abs(twist) * twist)
+        found[f"drag.{body.link}.linear"] = linear[model.b :]
+        found[f"drag.{body.link}.quadratic"] = quadratic[model.b :]
+    return {name: found[name] for name in names}

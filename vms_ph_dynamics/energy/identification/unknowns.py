@@ -7,9 +7,11 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import OptionError
+from ...model import VMSModel
+from ..fluid_path import drag_names
 from ..regressor import PARAMETERS, EnergyRegressor
 
-KINDS = ("payload", "friction", "gains", "armature", "inertia")
+KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 """What can be identified."""
 
 FRICTION = ("viscous", "coulomb", "offset", "load")
@@ -106,6 +108,11 @@ def friction_unknowns(
 def gain_unknowns(joints: Sequence[str], deviation: float) -> list[Unknown]:
     """Return the factors by which the efforts of the recording are to be multiplied."""
     return [Unknown(f"gain.{name}", "gains", "1", 1.0, deviation, 0.0) for name in joints]
+
+
+def drag_unknowns(model: VMSModel) -> list[Unknown]:
+    """Return the factors by which the drag of each link in a fluid is to be multiplied."""
+    return [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drag_names(model)]
 
 
 def armature_unknowns(joints: Sequence[str], known: Array) -> list[Unknown]:

@@ -11,6 +11,7 @@ from ...arrays import Array
 from ...errors import StateError
 from ...model import VMSModel
 from ..clock import clock_of
+from ..fluid_path import fluid_path
 from ..path import smoothed_velocity, steps
 from ..regressor import EnergyRegressor
 from ..samples import MotionSamples
@@ -178,6 +179,15 @@ def balance(
     armature = 0.5 * motion.v[edges, model.b :] ** 2
     rows = regressor.rows(samples.q[edges], motion.v[edges])
     energy = rows @ regressor.parameters + armature @ _armature(model)
+    estimated = {u.name for u in unknowns if u.kind == "drag"}
+    drag: dict[str, Array] = {}
+    if model.fluid is not None:
+        energy = energy + fluid_path(model, samples.q[edges], motion.v[edges]).energy
+        dt = np.diff(samples.t)
+        for name, power in fluid_path(model, samples.q, motion.v).drag.items():
+            drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
+        known_drag = [work for name, work in drag.items() if name not in estimated]
+        supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)
     if friction is not None:
         supplied = supplied - (friction(motion.rate) * step).sum(axis=1)
 
@@ -199,6 +209,7 @@ def balance(
         # The known part has the efforts as they are; the unknown is the factor on them.
         whole[f"gain.{joint}"] = -summed(work[:, j])
         whole[f"armature.{joint}"] = np.diff(armature[:, j])
+    whole |= {name: summed(work) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     later = np.diff(samples.torque, axis=0) * motion.rate
     whole[EFFORT_LAG] = -summed(later.sum(axis=1))

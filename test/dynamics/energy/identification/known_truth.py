@@ -81,10 +81,11 @@ def recording(
     rng: np.random.Generator,
     defects: Defects | None = None,
     still: tuple[int, ...] = (),
+    duration: float = DURATION,
 ) -> MotionSamples:
     """Return samples of an exciting motion; the joints ``still`` do not move."""
     d = defects or Defects()
-    t = np.arange(0.0, DURATION, 1.0 / RATE)
+    t = np.arange(0.0, duration, 1.0 / RATE)
     s, v, a = _motion(model, t, rng, still)
     q = _configurations(model, s, t)
     torque = _efforts(model, truth, q, v, a)
@@ -161,6 +162,12 @@ def _efforts(model, truth, q, v, a):
     tree.inertias[joint] = tree.inertias[joint] + frame.placement.act(truth.payload)
     data = tree.createData()
     efforts = np.array([pin.rnea(tree, data, *x).copy() for x in zip(q, v, a, strict=True)])
+    if model.fluid is not None:
+        fluid = model.fluid
+        for k in range(len(q)):
+            d = model.evaluate(q[k], v[k])
+            inertial = fluid.added_mass(d) @ a[k] + fluid.coriolis(d) @ v[k]
+            efforts[k] += inertial - fluid.buoyancy(d) - fluid.drag(d)
     rate = v[:, model.b :]
     efforts[:, model.b :] += (
         truth.viscous * rate + truth.coulomb * np.tanh(rate / SLIP) + truth.offset

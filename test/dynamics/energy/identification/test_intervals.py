@@ -1,4 +1,4 @@
-"""Intervals contain the truth as often as they say, on five robots, also on moving bases."""
+"""Intervals contain the truth as often as they say, on six robots, also on moving bases."""
 
 from collections import defaultdict
 
@@ -18,6 +18,7 @@ MASSES = {
     "omnidirectional_panda": 1.5,
     "satellite_panda": 1.5,
     "hextilt": 0.15,
+    "bluerov2_alpha5": 0.3,
 }
 
 

@@ -143,6 +143,42 @@ def test_a_logger_that_repeats_samples_does_no_harm() -> None:
     assert found.changed is None
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("changes", [False, True])
+def test_intervals_contain_the_truth_in_90_to_98_percent(changes: bool) -> None:
+    model = robots.load("panda")
+    inside: dict[str, list[bool]] = {"payload": [], "friction": []}
+    for seed in range(60):
+        truth = random_truth(model, np.random.default_rng(5000 + seed), 1.5)
+        bare = {**truth.values, "payload_mass": 0.0}
+        old = replace(truth, payload=pin.Inertia.Zero(), values=bare) if changes else truth
+        samples = [recording(model, one, np.random.default_rng(seed)) for one in (old, truth)]
+        live = LiveIdentification(model)
+        _feed(live, samples[0], 0.0, 7.5)
+        told = _feed(live, samples[1], 7.5, 15.0)
+        for p in (p for result in told if result.t > 9.5 for p in result.parameters):
+            if p.value is not None and p.name in truth.values and not p.at_bound:
+                inside[p.kind].append(p.contains(truth.values[p.name]))
+    for kind, results in inside.items():
+        print(f"{kind}: {np.mean(results):.3f} of {len(results)} intervals")
+        assert len(results) > 500
+        assert 0.90 <= np.mean(results) <= 0.98
+
+
+def test_what_has_just_changed_is_not_claimed_before_the_motion_tells_what() -> None:
+    model = robots.load("panda")
+    loaded = random_truth(model, np.random.default_rng(3), 1.5)
+    bare = replace(loaded, payload=pin.Inertia.Zero())
+    before, after = _recordings(model, bare, loaded)
+    live = LiveIdentification(model)
+    assert _feed(live, before, 0.0, 8.0)[-1]["payload_mass"].value is not None
+    soon = _feed(live, after, 8.0, 8.7)[-1]
+    assert all(p.value is None for p in soon.parameters)
+    assert soon["payload_mass"].reason.startswith("something has changed at once")
+    assert _feed(live, after, 8.7, 12.0)[-1]["payload_mass"].contains(loaded.values["payload_mass"])
+
+
 def test_what_does_not_move_is_not_claimed() -> None:
     model = robots.load("panda")
     truth = random_truth(model, np.random.default_rng(4), 1.5)
