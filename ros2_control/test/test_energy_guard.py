@@ -18,6 +18,8 @@ CHAIN = ["energy_guard", "guarded_trajectory_controller"]
 
 # A constant torque about the first joint, on which no weight acts: a controller gone wrong.
 WRONG = Float64MultiArray(data=[20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+# Back from the joint stop that it may have reached.
+WRONG_BACK = Float64MultiArray(data=[-20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +123,7 @@ def test_a_controller_that_has_gone_wrong_takes_at_most_the_budget(guarded: Sess
     assert guarded.switch(["effort_controller"], ["guarded_effort_controller", "energy_guard"])
     start = guarded.one(PortEnergy, "/vms_ph/port_energy").torque
     for _ in range(20):
-        guarded.tell(Float64MultiArray, "/effort_controller/commands", WRONG)
+        guarded.tell(Float64MultiArray, "/effort_controller/commands", WRONG_BACK)
     taken = guarded.one(PortEnergy, "/vms_ph/port_energy").torque - start
     print(f"without it: {taken:.3g} J")
     assert taken > 2.0 * kept
