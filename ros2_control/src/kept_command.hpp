@@ -9,8 +9,9 @@
 namespace vms_ph_ros2_control {
 
 /// Reads a command and keeps it until a timeout: a controller that no longer writes must not drive
-/// the robot with its last effort. A value that was read is replaced by NaN, so that one that is
-/// written again is seen.
+/// the robot with its last effort. A value that was read is replaced by the next larger double, so
+/// that one that is written again is seen, and controllers that read their last command back, as a
+/// JointTrajectoryController does, find it there.
 class KeptCommand {
  public:
   using Handle = hardware_interface::CommandInterface::SharedPtr;
@@ -22,6 +23,7 @@ class KeptCommand {
   /// Forget the command, and what was written.
   void forget() noexcept {
     value_ = kNone;
+    read_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
@@ -31,10 +33,13 @@ class KeptCommand {
   /// @param timeout  time for which a command acts, s.
   double take(double period, double timeout) noexcept {
     const auto written = handle_ ? handle_->get_optional() : std::nullopt;
-    if (written && std::isfinite(*written)) {
+    if (written && std::isfinite(*written) && *written != read_) {
       value_ = *written;
       age_ = 0.0;
-      std::ignore = handle_->set_value(kNone);
+      // The largest double has no finite neighbour above.
+      const double above = std::nextafter(value_, std::numeric_limits<double>::infinity());
+      read_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
+      std::ignore = handle_->set_value(read_);
     } else if (period > 0.0) {
       age_ += period;
       if (age_ > timeout) value_ = kNone;
@@ -45,7 +50,7 @@ class KeptCommand {
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Handle handle_;
-  double value_ = kNone, age_ = 0.0;
+  double value_ = kNone, read_ = kNone, age_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -18,6 +18,8 @@ CHAIN = ["energy_guard", "guarded_trajectory_controller"]
 
 # A constant torque about the first joint, on which no weight acts: a controller gone wrong.
 WRONG = Float64MultiArray(data=[20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+# Back from the joint stop that it may have reached.
+WRONG_BACK = Float64MultiArray(data=[-20.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +123,7 @@ def test_a_controller_that_has_gone_wrong_takes_at_most_the_budget(guarded: Sess
     assert guarded.switch(["effort_controller"], ["guarded_effort_controller", "energy_guard"])
     start = guarded.one(PortEnergy, "/vms_ph/port_energy").torque
     for _ in range(20):
-        guarded.tell(Float64MultiArray, "/effort_controller/commands", WRONG)
+        guarded.tell(Float64MultiArray, "/effort_controller/commands", WRONG_BACK)
     taken = guarded.one(PortEnergy, "/vms_ph/port_energy").torque - start
     print(f"without it: {taken:.3g} J")
     assert taken > 2.0 * kept
@@ -161,3 +163,28 @@ def test_nothing_before_the_guard_is_a_reflex_that_holds_the_robot(guarded: Sess
     )
     guarded.collect(1.0, it=(JointState, "/joint_states"))
     assert moved(guarded) < 0.05
+
+
+def test_a_collision_takes_no_more_than_the_tank_holds(guarded: Session) -> None:
+    near, beyond = [2.2, *HOME[1:]], [3.6, *HOME[1:]]
+    parameter = Parameter("refill_power", value=0.0).to_parameter_msg()
+    guarded.call(SetParameters, "set_parameters", of="energy_guard", parameters=[parameter])
+    guarded.follow("guarded_trajectory_controller", JOINTS, near, 3.0)
+    guarded.until_topic(
+        JointState, "/joint_states", lambda m: positions(m) == pytest.approx(near, abs=0.03)
+    )
+    guarded.collect(2.0, it=(JointState, "/joint_states"))
+    assert change(guarded, -1000.0).success
+    guarded.until_topic(EnergyCertificate, "/energy_guard/certificate", lambda m: m.level < 1e-3)
+    assert change(guarded, 0.5).success
+
+    def send() -> bool:
+        guarded.follow("guarded_trajectory_controller", JOINTS, beyond, 0.7)
+        return True
+
+    found = guarded.collect_during(4.0, send, it=(Energy, "/vms_ph/energy"))["it"]
+    state = guarded.one(JointState, "/joint_states")
+    # At the joint stop, where more than 6 J arrive without the guard.
+    assert positions(state)[0] > 2.85
+    assert max(m.kinetic for m in found) < 0.6
+    assert certificate(guarded).verdict in ("kept", "excess")
