@@ -11,7 +11,6 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
 from vms_ph.msg import Power
 
 from vms_ph_io import robots
@@ -187,27 +186,6 @@ def _time(page: Chromium, observer: Observer) -> None:
     page.tick("paused")
     before = _stamp(observer)
     observer.until(lambda: _stamp(observer) > before, "time does not go on")
-
-
-@pytest.mark.slow
-def test_a_page_that_is_opened_while_time_stands_shows_the_present_pose(
-    start: Start, observer: Observer, tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    launch = start("launch", "panda.launch.xml", "web:=true", f"port:={port}")
-    launch.await_output("web page at")
-    observer.take(JointState, "joint_states")
-    observer.call(SetBool, "simulator/pause", SetBool.Request(data=True))
-    page = Chromium(f"http://127.0.0.1:{port}", tmp_path)
-    try:
-        _await_robot(page)
-        page.await_text("simulation paused")
-        page.click("Control")
-        page.await_true(f"{field('paused')}.checked", "the control says that time goes on")
-    finally:
-        page.close()
-        launch.interrupt()
 
 
 # The field beside the time line.
