@@ -127,12 +127,6 @@ class Chromium:
             button="none" if kind == "mouseMoved" and not buttons else "left",
         )  # fmt: skip
 
-    def choose_file(self, file: Path) -> None:
-        """Choose a file in the field for one, as its dialog does."""
-        root = self._call("DOM.getDocument")["root"]["nodeId"]
-        node = self._call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
-        self._call("DOM.setFileInputFiles", nodeId=node, files=[str(file)])
-
     def fill(self, field: str, text: str) -> None:
         """Write into a field; ``field`` is an expression that gives the element."""
         assert self.run(f"(() => {{const e = {field}; e.focus(); e.select(); return !!e}})()")

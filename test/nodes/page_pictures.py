@@ -183,7 +183,7 @@ def of_replay(out: Path, folder: str) -> None:
         save(picture(shown), out / "page-replay.png")
     for run, name, (begin, end) in (
         ("first", "push", (0.9, 1.9)),
-        ("flight", "flight", (0.2, 4.4)),
+        ("flight", "flight", (1.2, 4.4)),
     ):
         with page(folder, "bag", "view", run) as shown:
             shown.resize(900, 540)

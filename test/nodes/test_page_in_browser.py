@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
 from vms_ph.msg import Power
 
 from vms_ph_io import robots
@@ -99,24 +98,16 @@ def _value(observer: Observer, node: str, name: str) -> float:
     return float(answer.values[0].double_value)
 
 
-def _await_value(observer: Observer, node: str, name: str, value: float) -> None:
-    end = time.monotonic() + 30.0
-    while (found := _value(observer, node, name)) != value:
-        assert time.monotonic() < end, f"{name} of {node} is {found}, not {value}"
-        time.sleep(0.2)
-
-
 def _stamp(observer: Observer) -> float:
     stamp = observer.take(JointState, "joint_states").header.stamp
     return float(stamp.sec + 1e-9 * stamp.nanosec)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", robots.names())
-def test_every_control_changes_what_it_says(
-    name: str, start: Start, observer: Observer, tmp_path: Path
+def test_links_are_dragged_and_time_is_commanded(
+    start: Start, observer: Observer, tmp_path: Path
 ) -> None:
-    with _shown(start, tmp_path, "launch", f"{name}.launch.xml") as page:
+    with _shown(start, tmp_path, "launch", f"{_SHORT}.launch.xml") as page:
         _await_robot(page)
         page.await_text("Energy is conserved")
         plot = "document.querySelector('.uplot canvas').toDataURL()"
@@ -125,20 +116,6 @@ def test_every_control_changes_what_it_says(
         page.click("Control")
         _dragged_links(page, observer)
         _time(page, observer)
-        _gains(page, observer)
-        if not name.endswith("hopper"):
-            _reference(page, observer)
-        page.tick("record all topics")
-        page.await_text("vms-ph bag record -o")
-        time.sleep(3.0)
-        page.tick("record all topics")
-        page.await_text("bag view", 60.0)
-        page.click("View")
-        page.tick("dark")
-        page.await_true(
-            "getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] < 100",
-            "the page is not dark",
-        )
 
 
 def _solid(page: Chromium) -> tuple[float, float]:
@@ -202,94 +179,12 @@ def _time(page: Chromium, observer: Observer) -> None:
         observer.until(lambda number=number: len(received) >= number, "no step")  # type: ignore[misc]
     observer.spin(1.0)
     assert len(received) == 2
-    assert received[1] - received[0] == pytest.approx(0.05, abs=1e-6)
+    passed = 50 * _value(observer, "simulator", "step")
+    assert received[1] - received[0] == pytest.approx(passed, abs=1e-6)
     observer.node.destroy_subscription(subscription)
     page.tick("paused")
     before = _stamp(observer)
     observer.until(lambda: _stamp(observer) > before, "time does not go on")
-
-
-def _gains(page: Chromium, observer: Observer) -> None:
-    """A gain of the page is the parameter of the node, and what is not allowed is not taken."""
-    page.click("Gains")
-    name = "damping_ratio" if page.run(f"!!{field('damping_ratio')}") else "tank_initial"
-    before = _value(observer, "controller", name)
-    after = 0.5 * before if before else 0.25
-    page.fill(field(name), repr(after))
-    _await_value(observer, "controller", name, after)
-    page.await_text(f"ros2 param set /controller {name}")
-
-
-# Colours of the axes of the handle.
-_AXES = ((1.0, 0.125, 0.376), (0.125, 0.5, 1.0))
-
-
-def _reference(page: Chromium, observer: Observer) -> None:
-    """The reference of the controller follows the handle, and the law restarts where it is."""
-    page.tick("handle in the scene")
-    end = time.monotonic() + 30.0
-    taken: list[PoseStamped] = []
-    topic = "controller/reference_pose"
-    subscription = observer.node.create_subscription(PoseStamped, topic, taken.append, 10)
-    while not taken:
-        assert time.monotonic() < end, "the handle does not move the reference"
-        picture = page.picture()[:, : int(0.66 * 1280)]
-        near = [np.abs(picture - np.array(colour)).max(axis=2) < 0.12 for colour in _AXES]
-        places = np.argwhere(near[0] | near[1])
-        if len(places) < 20:
-            time.sleep(0.5)
-            continue
-        # The tip of an arrow is farthest from the middle of the handle.
-        away = np.linalg.norm(places - places.mean(axis=0), axis=1)
-        y, x = places[np.argsort(away)[-len(places) // 20]].astype(float)
-        toward = (np.array([y, x]) - places.mean(axis=0)) / away.max()
-        page.press(x, y)
-        for k in range(1, 5):
-            page.move(x + 8.0 * k * toward[1], y + 8.0 * k * toward[0])
-            observer.spin(0.4)
-        page.release(x + 32.0 * toward[1], y + 32.0 * toward[0])
-        observer.spin(1.0)
-    observer.node.destroy_subscription(subscription)
-    page.tick("handle in the scene")
-    page.click("restart the law, refill its tank")
-    page.await_text("ros2 service call /controller/restart")
-    page.click("reset")
-
-
-@pytest.mark.slow
-def test_a_page_that_is_opened_while_time_stands_shows_the_present_pose(
-    start: Start, observer: Observer, tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    launch = start("launch", "panda.launch.xml", "web:=true", f"port:={port}")
-    launch.await_output("web page at")
-    observer.take(JointState, "joint_states")
-    observer.call(SetBool, "simulator/pause", SetBool.Request(data=True))
-    page = Chromium(f"http://127.0.0.1:{port}", tmp_path)
-    try:
-        _await_robot(page)
-        page.await_text("simulation paused")
-        page.click("Control")
-        page.await_true(f"{field('paused')}.checked", "the control says that time goes on")
-    finally:
-        page.close()
-        launch.interrupt()
-
-
-@pytest.mark.slow
-def test_robots_and_laws_are_chosen_on_the_page(start: Start, tmp_path: Path) -> None:
-    with _shown(start, tmp_path, "page", "prismatic_hopper") as page:
-        page.await_text("Energy is conserved", 120.0)
-        page.click("Control")
-        page.fill(field("own robot"), "no_such.urdf")
-        page.click("take what is written")
-        page.await_text("not done")
-        page.fill(field("own robot"), str(Path(__file__).parent / "own_drone.urdf"))
-        page.click("take what is written")
-        page.await_text("vms_ph: drone", 120.0)
-        page.await_text("Energy is conserved", 60.0)
-        page.errors.clear()  # while no server was there
 
 
 # The field beside the time line.
@@ -311,7 +206,3 @@ def test_scrubbing_a_recorded_run_moves_the_robot_in_the_browser(
         while (np.abs(page.picture() - before)[:, 320:800].max(axis=2) > 0.2).mean() < 0.005:
             assert time.monotonic() < end, "the robot does not move"
             time.sleep(1.0)
-        # A file that is chosen in the browser is a run like the others.
-        page.click("Other recordings")
-        page.choose_file(next(bag.rglob("*.mcap")))
-        page.await_text(next(bag.rglob("*.mcap")).name, 60.0)

@@ -55,7 +55,7 @@ class Controls:
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
         self._recording = recording
-        self._chosen_at = 0.0
+        self._chosen_at, self._was_paused = 0.0, False
         self._handle: Any = None
         with tab:
             self._folders = [
@@ -211,7 +211,11 @@ class Controls:
 
     def show_paused(self, paused: bool) -> None:
         """Show whether the simulation is paused, which others may have done."""
-        if time.monotonic() > self._chosen_at + _SETTLES and self._paused.value != paused:
+        # Only a change is shown: what a user has just set is under way to the simulator.
+        if time.monotonic() < self._chosen_at + _SETTLES or paused == self._was_paused:
+            return
+        self._was_paused = paused
+        if self._paused.value != paused:
             self._paused.value = paused
 
     def _show_handle(self, shown: bool) -> None:
