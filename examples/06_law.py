@@ -34,9 +34,10 @@ class Spring(Controller):
             return self.safe_output(self.rest)
         away = state.q - self.rest
         spring = 0.5 * self.gains.stiffness * float(away @ away)
-        torque = self.model.evaluate(state.q, state.v).g - self.gains.stiffness * away
-        energy = ControlEnergy(shaped_potential=spring)
-        return Command(np.zeros(0), torque - self.gains.damping * state.v, energy)
+        d = self.model.evaluate(state.q, state.v)
+        torque = d.g - self.gains.stiffness * away - self.gains.damping * state.v
+        energy = ControlEnergy(d.kinetic_energy + spring, shaped_potential=spring)
+        return Command(np.zeros(0), torque, energy)
 
 
 model = robots.load("panda")

@@ -66,7 +66,7 @@ def _type_in_a_process(words: list[str], folder: Path) -> None:
         command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         try:
-            output, _ = process.communicate(timeout=12.0 if words[0] in ENDLESS else 300.0)
+            output, _ = process.communicate(timeout=60.0 if words[0] in ENDLESS else 300.0)
             assert words[0] not in ENDLESS, output
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)

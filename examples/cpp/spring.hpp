@@ -36,6 +36,7 @@ class Spring final : public vms_ph::Controller {
     command_.torque = d_.g();
     command_.torque -= gains_.stiffness * away_ + gains_.damping * state.v;
     command_.energy.shaped_potential = 0.5 * gains_.stiffness * away_.squaredNorm();
+    command_.energy.closed_loop_energy = d_.kinetic_energy() + command_.energy.shaped_potential;
     command_.status = vms_ph::Status::ok;
     command_.reason = "";
     return command_;
