@@ -43,12 +43,13 @@ def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:
     """Return the tasks after checking that they can be stacked.
 
     Raises:
-        ModelError: there is no task, the tasks are of different robots, or they have more
-            dimensions
-                than the robot.
+        ModelError: there is no task, an argument is none, the tasks are of different robots, or
+            they have more dimensions than the robot.
     """
     if not parts:
         raise ModelError("a stack needs at least one task; none is given")
+    if wrong := [part for part in parts if not isinstance(part, Task)]:
+        raise ModelError(f"give the tasks one by one, as in StackedTask(a, b); given: {wrong[0]!r}")
     model = parts[0].model
     if any(part.model is not model for part in parts):
         raise ModelError("all tasks of a stack must be made with the same model")

@@ -111,6 +111,8 @@ def test_stacks_that_no_robot_can_have_are_refused(panda: VMSModel) -> None:
         StackedTask()
     with pytest.raises(ModelError, match="made with the same model"):
         StackedTask(PositionTask(panda), PositionTask(MODELS["panda"]()))
+    with pytest.raises(ModelError, match="one by one"):
+        StackedTask([PositionTask(panda)])  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="9 dimensions together"):
         PrioritisedTask(PoseTask(panda), CentreOfMassTask(panda))
     with pytest.raises(ModelError, match="is not a frame"):
