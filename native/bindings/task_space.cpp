@@ -31,7 +31,7 @@ void set_gains(Law& law, const py::dict& gains) {
   }
 }
 
-std::unique_ptr<Law> make(const vms_ph::Model& model, const std::string& frame,
+std::unique_ptr<Law> make_task_space(const vms_ph::Model& model, const std::string& frame,
                           const py::dict& gains, std::optional<Eigen::MatrixXd> task_stiffness,
                           std::optional<Eigen::MatrixXd> weight, const std::string& routing) {
   vms_ph::TaskSpaceOptions options;
@@ -57,7 +57,7 @@ std::unique_ptr<Law> make(const vms_ph::Model& model, const std::string& frame,
 
 void bind_task_space(py::module_& module) {
   py::class_<Law>(module, "TaskSpaceIDAPBC", "See vms_ph_controllers.TaskSpaceIDAPBC.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("frame") = "",
+      .def(py::init(&make_task_space), py::keep_alive<1, 2>(), py::arg("model"), py::arg("frame") = "",
            py::arg("gains") = py::dict(), py::kw_only(), py::arg("task_stiffness") = py::none(),
            py::arg("weight") = py::none(), py::arg("routing") = "keep")
       .def(
