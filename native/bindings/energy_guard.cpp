@@ -24,8 +24,9 @@ void set(EnergyGuard& guard, const py::dict& given) {
   }
 }
 
-std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings, int delay,
-                                  bool effort_carries_weight, bool base_actuated, double period) {
+std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
+                                               int delay, bool effort_carries_weight,
+                                               bool base_actuated, double period) {
   vms_ph::EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = effort_carries_weight;

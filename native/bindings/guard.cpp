@@ -26,8 +26,8 @@ vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
 }
 
 std::unique_ptr<Guard> make_guard(const vms_ph::Model& model, const py::dict& bounds,
-                            const std::optional<vms_ph::Allocation>& allocation,
-                            bool base_actuated) {
+                                  const std::optional<vms_ph::Allocation>& allocation,
+                                  bool base_actuated) {
   std::unique_ptr<vms_ph::Controller> law;
   if (model.b() > 0) {
     law = std::make_unique<vms_ph::DecoupledVMSController>(model, allocation, base_actuated);

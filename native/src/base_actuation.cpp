@@ -10,8 +10,9 @@
 namespace vms_ph {
 namespace {
 
-/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv. Rows or columns of zeros make
-/// the matrix square: of others Eigen computes a QR decomposition first, which compiles for seconds.
+/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv. Rows or columns of zeros
+/// make the matrix square: of others Eigen computes a QR decomposition first, which compiles for
+/// seconds.
 Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
   const Eigen::Index size = std::max(matrix.rows(), matrix.cols());
   Eigen::MatrixXd square = Eigen::MatrixXd::Zero(size, size);

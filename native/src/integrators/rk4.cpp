@@ -93,8 +93,8 @@ StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt
       robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
     // As references, for which Pinocchio's library holds the compiled function.
-    a_ = pinocchio::aba(algorithm_->model.pinocchio(), algorithm_->data, ConstVector(q_), ConstVector(v_),
-                        ConstVector(force_));
+    a_ = pinocchio::aba(algorithm_->model.pinocchio(), algorithm_->data, ConstVector(q_),
+                        ConstVector(v_), ConstVector(force_));
     coordinate_rate(q_, v_);
     mean_q_ += kWeights[i] * qdot_;
     mean_a_ += kWeights[i] * a_;
