@@ -27,8 +27,9 @@ void set_gains(Law& law, const py::dict& gains) {
   }
 }
 
-std::unique_ptr<Law> make(const vms_ph::Model& model, const py::dict& gains,
-                          const std::optional<Allocation>& allocation, bool base_actuated) {
+std::unique_ptr<Law> make_decoupled_vms(const vms_ph::Model& model, const py::dict& gains,
+                                        const std::optional<Allocation>& allocation,
+                                        bool base_actuated) {
   auto law = std::make_unique<Law>(model, allocation, base_actuated);
   set_gains(*law, gains);
   return law;
@@ -63,8 +64,9 @@ void bind_decoupled_vms(py::module_& module) {
       .def_property_readonly("upper", &Allocation::upper);
   py::class_<Law>(module, "DecoupledVMSController",
                   "See vms_ph_controllers.DecoupledVMSController.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("gains") = py::dict(),
-           py::arg("allocation") = py::none(), py::arg("base_actuated") = true)
+      .def(py::init(&make_decoupled_vms), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("gains") = py::dict(), py::arg("allocation") = py::none(),
+           py::arg("base_actuated") = true)
       .def("reset", &Law::set_minimum, py::arg("q"),
            "Hold a configuration; False for what is none of the robot.")
       .def(

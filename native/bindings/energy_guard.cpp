@@ -24,8 +24,9 @@ void set(EnergyGuard& guard, const py::dict& given) {
   }
 }
 
-std::unique_ptr<EnergyGuard> make(const vms_ph::Model& model, const py::dict& settings, int delay,
-                                  bool effort_carries_weight, bool base_actuated, double period) {
+std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
+                                               int delay, bool effort_carries_weight,
+                                               bool base_actuated, double period) {
   vms_ph::EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = effort_carries_weight;
@@ -67,7 +68,7 @@ void bind_energy_guard(py::module_& module) {
                              [](const vms_ph::Guarded& g) { return std::string(g.reason); })
       .def_readonly("level", &vms_ph::Guarded::level);
   py::class_<EnergyGuard>(module, "EnergyGuard", "See vms_ph_controllers.energy_guard.EnergyGuard.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
+      .def(py::init(&make_energy_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
            py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
            py::arg("period") = 1e-3)

@@ -25,9 +25,9 @@ vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
   return bounds;
 }
 
-std::unique_ptr<Guard> make(const vms_ph::Model& model, const py::dict& bounds,
-                            const std::optional<vms_ph::Allocation>& allocation,
-                            bool base_actuated) {
+std::unique_ptr<Guard> make_guard(const vms_ph::Model& model, const py::dict& bounds,
+                                  const std::optional<vms_ph::Allocation>& allocation,
+                                  bool base_actuated) {
   std::unique_ptr<vms_ph::Controller> law;
   if (model.b() > 0) {
     law = std::make_unique<vms_ph::DecoupledVMSController>(model, allocation, base_actuated);
@@ -76,7 +76,7 @@ void bind_guard(py::module_& module) {
   py::class_<Guard>(module, "Guard",
                     "See vms_ph_controllers.safety.guard; of the decoupled law on a moving base, "
                     "else of the task-space law.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"),
+      .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
            py::arg("base_actuated") = true)
       .def("set_gain", &Guard::set_gain, py::arg("name"), py::arg("value"))

@@ -34,7 +34,7 @@ using vms_ph::StepResult;
 
 namespace {
 
-Scheme make(const std::shared_ptr<Model>& model, const std::string& name, bool gravity) {
+Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name, bool gravity) {
   if (name == "projected_rk4") {
     return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
   }
@@ -127,7 +127,7 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
   std::vector<Worker> workers;
   for (std::size_t k = 0; k < std::max<std::size_t>(1, std::min(threads, count)); ++k) {
     workers.push_back(
-        {make(model, name, gravity).stepper, std::make_unique<vms_ph::Dynamics>(*model)});
+        {make_scheme(model, name, gravity).stepper, std::make_unique<vms_ph::Dynamics>(*model)});
   }
   {
     const double *q_in = q.data(), *v_in = v.data();
@@ -222,7 +222,7 @@ void bind_integrators(py::module_& module) {
                              [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
       .def_property_readonly("reason", &StepResult::reason);
   py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
-      .def(py::init(&make), "model"_a, "name"_a, "gravity"_a = true)
+      .def(py::init(&make_scheme), "model"_a, "name"_a, "gravity"_a = true)
       .def_property_readonly("order", [](const Scheme& self) { return self.stepper->order(); })
       .def("begin", &begin, "q"_a, "v"_a, "t"_a = 0.0)
       .def("motion", &motion, "Return (q, v) in the inertial frame.")

@@ -31,9 +31,11 @@ void set_gains(Law& law, const py::dict& gains) {
   }
 }
 
-std::unique_ptr<Law> make(const vms_ph::Model& model, const std::string& frame,
-                          const py::dict& gains, std::optional<Eigen::MatrixXd> task_stiffness,
-                          std::optional<Eigen::MatrixXd> weight, const std::string& routing) {
+std::unique_ptr<Law> make_task_space(const vms_ph::Model& model, const std::string& frame,
+                                     const py::dict& gains,
+                                     std::optional<Eigen::MatrixXd> task_stiffness,
+                                     std::optional<Eigen::MatrixXd> weight,
+                                     const std::string& routing) {
   vms_ph::TaskSpaceOptions options;
   options.frame = frame;
   if (task_stiffness) {
@@ -57,9 +59,10 @@ std::unique_ptr<Law> make(const vms_ph::Model& model, const std::string& frame,
 
 void bind_task_space(py::module_& module) {
   py::class_<Law>(module, "TaskSpaceIDAPBC", "See vms_ph_controllers.TaskSpaceIDAPBC.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("frame") = "",
-           py::arg("gains") = py::dict(), py::kw_only(), py::arg("task_stiffness") = py::none(),
-           py::arg("weight") = py::none(), py::arg("routing") = "keep")
+      .def(py::init(&make_task_space), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("frame") = "", py::arg("gains") = py::dict(), py::kw_only(),
+           py::arg("task_stiffness") = py::none(), py::arg("weight") = py::none(),
+           py::arg("routing") = "keep")
       .def(
           "reset", [](Law& law, const Vector& q) { return law.set_minimum(q); }, py::arg("q"),
           "Hold a configuration; False for what is none of the robot.")

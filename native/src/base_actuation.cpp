@@ -10,13 +10,22 @@
 namespace vms_ph {
 namespace {
 
-/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv.
+/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv. Rows or columns of zeros
+/// make the matrix square: of others Eigen computes a QR decomposition first, which compiles for
+/// seconds.
 Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(matrix, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  Eigen::VectorXd inverted = svd.singularValues();
-  const double least = 1e-15 * inverted[0];
-  for (double& s : inverted) s = s > least ? 1.0 / s : 0.0;
-  return svd.matrixV() * inverted.asDiagonal() * svd.matrixU().transpose();
+  const Eigen::Index size = std::max(matrix.rows(), matrix.cols());
+  Eigen::MatrixXd square = Eigen::MatrixXd::Zero(size, size);
+  square.topLeftCorner(matrix.rows(), matrix.cols()) = matrix;
+  const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(
+      square, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  Eigen::MatrixXd scaled = svd.matrixV().topRows(matrix.cols());
+  const double least = 1e-15 * svd.singularValues()[0];
+  for (Eigen::Index i = 0; i < size; ++i) {
+    const double value = svd.singularValues()[i];
+    scaled.col(i) *= value > least ? 1.0 / value : 0.0;
+  }
+  return scaled.lazyProduct(svd.matrixU().topRows(matrix.rows()).transpose());
 }
 
 const char* name_of(Base base) {
@@ -40,7 +49,7 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
                      "' has " + std::to_string(model.b()));
   }
   inverse_ = pseudo_inverse(matrix);
-  reach_ = matrix * inverse_;
+  reach_ = matrix.lazyProduct(inverse_);
   thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 

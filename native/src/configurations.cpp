@@ -25,11 +25,11 @@ constexpr double kNormTolerance = 1e-6;
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
-  for (pinocchio::JointIndex i = 1; i < static_cast<pinocchio::JointIndex>(model_.njoints); ++i) {
-    const int positions = model_.nqs[i], velocities = model_.nvs[i];
+  for (pinocchio::JointIndex i = 1; i < static_cast<pinocchio::JointIndex>(model_->njoints); ++i) {
+    const int positions = model_->nqs[i], velocities = model_->nvs[i];
     if (positions == velocities) continue;
     const int size = velocities == 6 ? 4 : 2;  // positions come first, the rotation last
-    const double length = q.segment(model_.idx_qs[i] + positions - size, size).norm();
+    const double length = q.segment(model_->idx_qs[i] + positions - size, size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
@@ -37,12 +37,12 @@ bool Model::is_configuration(const ConstVector& q) const noexcept {
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
                       Eigen::Ref<Eigen::VectorXd> result) const noexcept {
-  pinocchio::integrate(model_, q, dv, result);
+  pinocchio::integrate(*model_, q, dv, result);
 }
 
 void Model::difference(const ConstVector& q0, const ConstVector& q1,
                        Eigen::Ref<Eigen::VectorXd> result) const noexcept {
-  pinocchio::difference(model_, q0, q1, result);
+  pinocchio::difference(*model_, q0, q1, result);
   if (base_ == Base::planar) {
     result.head<3>() = planar_difference(q0.head<4>(), q1.head<4>());
   }
@@ -68,7 +68,7 @@ pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   } else {
     moved.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
   }
-  return model_.jointPlacements[1] * moved;
+  return model_->jointPlacements[1] * moved;
 }
 
 }  // namespace vms_ph

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <Eigen/LU>
+#include "vms_ph_native/cholesky.hpp"
 
 namespace vms_ph {
 
@@ -130,8 +130,8 @@ void MechanismTree::find_rates(const double* x) {
     if (given.rotor >= 0) {
       joint.rate[0] = x[given.rotor] / given.armature;
     } else {
-      joint.rate.noalias() =
-          given.rates * (joint.offset_2.pull(velocity(given.second)) - joint.moved);
+      const Twist moving = joint.offset_2.pull(velocity(given.second)) - joint.moved;
+      joint.rate = given.rates.lazyProduct(moving);
     }
   }
 }
@@ -160,8 +160,9 @@ void MechanismTree::factorise() {
     if (given.freedoms == 1) {
       joint.inverse(0, 0) = 1.0 / (joint.axes.col(0).dot(joint.pushed.col(0)) + given.armature);
     } else {
-      const Freedoms d = joint.axes.transpose() * joint.pushed;
-      joint.inverse = d.llt().solve(Freedoms::Identity(given.freedoms, given.freedoms));
+      MatrixV d = joint.axes.transpose().lazyProduct(joint.pushed);
+      joint.inverse.setIdentity();
+      Cholesky(d).solve_columns(joint.inverse);
     }
     if (joint.parent < 0) continue;
     rigid::Inertia m = body.articulated;
@@ -186,11 +187,12 @@ void MechanismTree::pass() {
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
     joint.carried = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
                                       : joint.offset_2.act(joint.bias);
-    joint.remaining.noalias() = joint.force + joint.axes.transpose() * body.force -
-                                joint.pushed.transpose() * joint.carried;
+    joint.remaining = joint.force + joint.axes.transpose().lazyProduct(body.force) -
+                      joint.pushed.transpose().lazyProduct(joint.carried);
     if (joint.parent < 0) continue;
     Twist left = body.force - body.articulated * joint.carried;
-    left.noalias() -= joint.pushed * Rates(joint.inverse * joint.remaining);
+    const Rates released = joint.inverse.lazyProduct(joint.remaining);
+    left -= joint.pushed.lazyProduct(released);
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(left);
   }
   for (const int at : order_) {
@@ -204,10 +206,10 @@ void MechanismTree::pass() {
     if (joint.parent >= 0) {
       carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
-    joint.acceleration.noalias() =
-        joint.inverse * Rates(joint.remaining - joint.pushed.transpose() * carried);
+    const Rates left = joint.remaining - joint.pushed.transpose().lazyProduct(carried);
+    joint.acceleration = joint.inverse.lazyProduct(left);
     body.acceleration = carried + joint.carried;
-    body.acceleration.noalias() += joint.axes * joint.acceleration;
+    body.acceleration += joint.axes.lazyProduct(joint.acceleration);
   }
 }
 
@@ -248,16 +250,20 @@ void MechanismTree::factorise_loops() {
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
         const MechanismJoint& other = parts_.joints[i];
-        delassus_.col(static_cast<int>(row)).segment(joints[i].row, 6 - other.freedoms).noalias() =
-            other.closed *
+        const Twist gap =
             relative(joints[i], acceleration(other.first), acceleration(other.second));
+        delassus_.col(static_cast<int>(row)).segment(joints[i].row, 6 - other.freedoms) =
+            other.closed.lazyProduct(gap);
       }
     }
   }
   // The independent part: eigenvectors of the scaled matrix, as in Equations.solve.
-  const auto inverse = scale_.cwiseInverse();
-  delassus_ = (0.5 * (delassus_ + delassus_.transpose())).eval();
-  delassus_ = (inverse.asDiagonal() * delassus_ * inverse.asDiagonal()).eval();
+  for (Eigen::Index i = 0; i < scale_.size(); ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const double mean = 0.5 * (delassus_(i, j) + delassus_(j, i));
+      delassus_(i, j) = delassus_(j, i) = mean / (scale_[i] * scale_[j]);
+    }
+  }
   solver_.compute(delassus_);
   values_ = solver_.eigenvalues();
 }
@@ -270,12 +276,13 @@ void MechanismTree::solve() {
     const MechanismJoint& given = parts_.joints[j];
     const Twist gap =
         relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
-    right_.segment(joints[j].row, 6 - given.freedoms).noalias() = given.closed * gap;
+    right_.segment(joints[j].row, 6 - given.freedoms) = given.closed.lazyProduct(gap);
   }
   const auto part = solver_.eigenvectors().rightCols(rank_);
   right_.array() /= scale_.array();
-  const Eigen::VectorXd weights = (part.transpose() * right_).cwiseQuotient(values_.tail(rank_));
-  right_.noalias() = part * weights;
+  const Eigen::VectorXd weights =
+      part.transpose().lazyProduct(right_).cwiseQuotient(values_.tail(rank_));
+  right_ = part.lazyProduct(weights);
   right_.array() /= scale_.array();
   for (std::size_t row = 0; row < kept_.size(); ++row) {
     const double kappa = right_[static_cast<int>(row)];
@@ -289,9 +296,9 @@ void MechanismTree::solve() {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
     const MechanismJoint& given = parts_.joints[j];
-    joints[j].acceleration =
-        -given.rates * (relative(joints[j], acceleration(given.first), acceleration(given.second)) +
-                        joints[j].bias);
+    const Twist gap =
+        relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
+    joints[j].acceleration = -given.rates.lazyProduct(gap);
   }
 }
 

@@ -62,58 +62,71 @@ double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kI
 }  // namespace
 
 Model::Model(pinocchio::Model model, const std::string& end_effector)
-    : model_(std::move(model)),
-      base_(base_of(model_)),
+    : model_(std::make_shared<const pinocchio::Model>(std::move(model))),
+      base_(base_of(*model_)),
       b_(dimension(base_)),
-      n_(model_.nv - b_),
-      end_effector_(frame_named(model_, end_effector)),
+      n_(model_->nv - b_),
+      end_effector_(frame_named(*model_, end_effector)),
       lower_(n_),
       upper_(n_),
       effort_(n_),
       velocity_(n_),
-      neutral_(pinocchio::neutral(model_)),
-      total_mass_(pinocchio::computeTotalMass(model_)),
-      base_gravity_(model_.gravity.linear()) {
-  if (base_ != Base::fixed) {
-    base_gravity_ = model_.jointPlacements[1].rotation().transpose() * model_.gravity.linear();
-  }
-  if (!model_.armature.head(b_).isZero(0.0)) {
-    throw ModelError("the base of '" + model_.name +
+      neutral_(pinocchio::neutral(*model_)),
+      total_mass_(pinocchio::computeTotalMass(*model_)) {
+  take_gravity();
+  if (!model_->armature.head(b_).isZero(0.0)) {
+    throw ModelError("the base of '" + model_->name +
                      "' has an armature; it is accepted on joints only: set these entries to zero "
                      "and give the base link the inertia itself");
   }
   const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
-  for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_.njoints);
+  for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_->njoints);
        ++i) {
-    if (model_.nvs[i] != 1) {
+    if (model_->nvs[i] != 1) {
       throw ModelError(
-          "the joint '" + model_.names[i] + "' has " + std::to_string(model_.nvs[i]) +
+          "the joint '" + model_->names[i] + "' has " + std::to_string(model_->nvs[i]) +
           " degrees of freedom; besides the base only revolute, continuous and prismatic joints "
           "are covered: split it into single ones");
     }
-    const int at = model_.idx_vs[i], k = at - b_;
-    joint_names_.push_back(model_.names[i]);
-    joint_kinds_.push_back(model_.joints[i].shortname());
+    const int at = model_->idx_vs[i], k = at - b_;
+    joint_names_.push_back(model_->names[i]);
+    joint_kinds_.push_back(model_->joints[i].shortname());
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
-    if (model_.nqs[i] == 1) {
-      const double low = model_.lowerPositionLimit[model_.idx_qs[i]];
-      const double high = model_.upperPositionLimit[model_.idx_qs[i]];
+    if (model_->nqs[i] == 1) {
+      const double low = model_->lowerPositionLimit[model_->idx_qs[i]];
+      const double high = model_->upperPositionLimit[model_->idx_qs[i]];
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
 #if PINOCCHIO_MAJOR_VERSION >= 4
-    effort_[k] = limit(model_.upperEffortLimit[at]);
-    velocity_[k] = limit(model_.upperVelocityLimit[at]);
+    effort_[k] = limit(model_->upperEffortLimit[at]);
+    velocity_[k] = limit(model_->upperVelocityLimit[at]);
 #else
-    effort_[k] = limit(model_.effortLimit[at]);
-    velocity_[k] = limit(model_.velocityLimit[at]);
+    effort_[k] = limit(model_->effortLimit[at]);
+    velocity_[k] = limit(model_->velocityLimit[at]);
 #endif
   }
 }
 
+Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
+  pinocchio::Model other = *model_;
+  other.gravity.linear() = gravity;
+  Model moved = *this;
+  moved.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
+  moved.take_gravity();
+  return moved;
+}
+
+void Model::take_gravity() {
+  base_gravity_ = model_->gravity.linear();
+  if (base_ != Base::fixed) {
+    base_gravity_ = model_->jointPlacements[1].rotation().transpose() * base_gravity_;
+  }
+}
+
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
-  return frame_named(model_, name);
+  return frame_named(*model_, name);
 }
 
 }  // namespace vms_ph

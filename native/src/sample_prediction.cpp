@@ -1,10 +1,5 @@
 #include "vms_ph_native/sample_prediction.hpp"
 
-#include <pinocchio/algorithm/aba.hpp>
-#include <pinocchio/algorithm/rnea.hpp>
-
-#include <Eigen/Cholesky>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,14 +33,14 @@ double highest(double gain, double start, double end) {
 
 SamplePrediction::SamplePrediction(const Model& model)
     : model_(model),
-      is_planar_(model.base() == Base::planar),
-      data_(model.pinocchio()),
       at_(model),
       start_(Eigen::VectorXd::Zero(model.nq())),
       q_(start_),
       velocity_(Eigen::VectorXd::Zero(model.nv())),
       tangent_(velocity_),
       force_(velocity_),
+      weight_(velocity_),
+      acceleration_(velocity_),
       unheld_(VectorV::Zero(model.nv())),
       a1_(unheld_),
       a2_(unheld_),
@@ -111,23 +106,12 @@ void SamplePrediction::move(const VectorV& way) noexcept {
 
 double SamplePrediction::rate(const VectorV& v, const VectorV& force, VectorV& result) noexcept {
   velocity_ = v;
-  if (is_planar_) {
-    // For a planar base Pinocchio's algorithm allocates memory.
-    at_.set(q_, velocity_);
-    result = force - at_.g();
-    const double power = (result - unheld_).dot(v);
-    result.noalias() -= at_.C() * v;
-    const Eigen::LLT<MatrixV> inertia(at_.M());
-    inertia.solveInPlace(result);
-    return power;
-  }
-  q_.head(model_.base_positions()).setZero();
-  force_ = force;
-  const ConstVector q(q_);
-  const double power =
-      (force - unheld_ - pinocchio::computeGeneralizedGravity(model_.pinocchio(), data_, q)).dot(v);
-  result =
-      pinocchio::aba(model_.pinocchio(), data_, q, ConstVector(velocity_), ConstVector(force_));
+  at_.place(q_.data());
+  at_.gravity(weight_.data());
+  force_ = force - weight_;
+  const double power = (force_ - unheld_).dot(v);
+  at_.accelerate(velocity_, force_, acceleration_);
+  result = acceleration_;
   return power;
 }
 

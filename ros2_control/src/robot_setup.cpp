@@ -22,11 +22,8 @@ Model make_model(const RobotSetup& setup) {
   } else if (setup.base != "fixed") {
     throw ModelError("base must be fixed, planar or floating; given: '" + setup.base + "'");
   }
-  const Model standard =
-      Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints);
-  pinocchio::Model falling = standard.pinocchio();
-  falling.gravity.linear() = setup.gravity;
-  return Model(std::move(falling), setup.end_effector);
+  return Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints)
+      .with_gravity(setup.gravity);
 }
 
 std::string root_link(const Model& model) {

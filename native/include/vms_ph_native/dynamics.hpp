@@ -110,6 +110,13 @@ class Dynamics {
   /// The same of the inertially decoupled form [A (59)].
   void decoupled_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
 
+  /// Acceleration (nv,) of the robot without gravity at the configuration and a velocity (nv,),
+  /// under a generalised force (nv,).
+  void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
+                  Eigen::VectorXd& out) noexcept {
+    tree_.accelerate(v, force, out);
+  }
+
   /// Add the generalised force (nv,) of all efforts at the velocity set last.
   void add_force(const Efforts& efforts, double* force) const noexcept;
 

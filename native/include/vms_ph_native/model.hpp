@@ -1,6 +1,7 @@
 // The robot: a kinematic tree on a base that is fixed, planar or floating.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ class ModelError : public std::runtime_error {
 
 enum class Base { fixed, planar, floating };
 
-/// Immutable after construction, and safe to share between threads.
+/// Immutable after construction, and safe to share between threads; copies share what Pinocchio
+/// holds.
 ///
 /// Configurations and velocities are Pinocchio's: q = [base, joints], v = [base twist in the base
 /// frame, linear first; joint rates].
@@ -43,13 +45,16 @@ class Model {
                          const std::vector<std::string>& locked_joints = {},
                          const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
 
-  const pinocchio::Model& pinocchio() const { return model_; }
-  const std::string& name() const { return model_.name; }
+  /// The same robot in another gravity, given in the inertial frame, m/s^2.
+  Model with_gravity(const Eigen::Vector3d& gravity) const;
+
+  const pinocchio::Model& pinocchio() const { return *model_; }
+  const std::string& name() const { return model_->name; }
   Base base() const { return base_; }
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
   int n() const { return n_; }  ///< number of joints
-  int nq() const { return model_.nq; }
-  int nv() const { return model_.nv; }
+  int nq() const { return model_->nq; }
+  int nv() const { return model_->nv; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }
 
   /// Pinocchio's names of the kinds of the n joints, such as JointModelRZ.
@@ -99,7 +104,9 @@ class Model {
   pinocchio::SE3 base_pose(const ConstVector& q) const noexcept;
 
  private:
-  pinocchio::Model model_;
+  void take_gravity();
+
+  std::shared_ptr<const pinocchio::Model> model_;
   Base base_;
   int b_, n_;
   std::vector<std::string> joint_names_, joint_kinds_;

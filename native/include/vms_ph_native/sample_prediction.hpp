@@ -51,11 +51,9 @@ class SamplePrediction {
   void move(const VectorV& way) noexcept;
 
   const Model& model_;
-  const bool is_planar_;
-  pinocchio::Data data_;
-  Evaluation at_;
+  Dynamics at_;
   Evaluation* d_ = nullptr;
-  Eigen::VectorXd start_, q_, velocity_, tangent_, force_;
+  Eigen::VectorXd start_, q_, velocity_, tangent_, force_, weight_, acceleration_;
   VectorV unheld_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, way_;
   double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
 };

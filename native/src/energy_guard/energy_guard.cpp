@@ -13,10 +13,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kStep = 1e-3;
 
 std::unique_ptr<Model> without_gravity(const Model& model) {
-  pinocchio::Model copy = model.pinocchio();
-  copy.gravity.linear().setZero();
-  return std::make_unique<Model>(std::move(copy),
-                                 model.pinocchio().frames[model.end_effector()].name);
+  return std::make_unique<Model>(model.with_gravity(Eigen::Vector3d::Zero()));
 }
 
 int checked(int delay) {

@@ -7,22 +7,13 @@
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {
-namespace {
 
 using Eigen::VectorXd;
 
-pinocchio::Model with_gravity(const Model& model, bool gravity) {
-  pinocchio::Model copy = model.pinocchio();
-  if (!gravity) copy.gravity.setZero();
-  return copy;
-}
-
-}  // namespace
-
 struct RK4::Algorithm {
-  explicit Algorithm(pinocchio::Model m) : model(std::move(m)), data(model) {}
+  explicit Algorithm(const Model& robot) : model(robot), data(model.pinocchio()) {}
 
-  pinocchio::Model model;
+  const Model model;
   pinocchio::Data data;
 };
 
@@ -30,7 +21,8 @@ RK4::~RK4() = default;
 
 RK4::RK4(const Model& model, bool gravity)
     : robot_(model, gravity),
-      algorithm_(std::make_unique<Algorithm>(with_gravity(model, gravity))) {
+      algorithm_(std::make_unique<Algorithm>(
+          gravity ? model : model.with_gravity(Eigen::Vector3d::Zero()))) {
   v_ = force_ = a_ = mean_a_ = VectorXd::Zero(model.nv());
   q_ = qdot_ = mean_q_ = VectorXd::Zero(model.nq());
 }
@@ -101,8 +93,8 @@ StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt
       robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
     // As references, for which Pinocchio's library holds the compiled function.
-    a_ = pinocchio::aba(algorithm_->model, algorithm_->data, ConstVector(q_), ConstVector(v_),
-                        ConstVector(force_));
+    a_ = pinocchio::aba(algorithm_->model.pinocchio(), algorithm_->data, ConstVector(q_),
+                        ConstVector(v_), ConstVector(force_));
     coordinate_rate(q_, v_);
     mean_q_ += kWeights[i] * qdot_;
     mean_a_ += kWeights[i] * a_;
