@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Battery, motors and heat of a robot, read from config/ephs.yaml or a file of the same form."""
+"""Battery, motors and heat of a robot, of config/drives/robots.yaml or a file of its form."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,11 +79,11 @@ def load(
         OptionError: there is no such file.
         ModelError: the file is not valid, or does not suffice for this robot.
     """
-    file = Path(path).expanduser() if path else share_directory() / "config/ephs.yaml"
+    file = Path(path).expanduser() if path else share_directory() / "config/drives/robots.yaml"
     if not file.is_file():
         raise OptionError(
-            f"there is no file {file}; leave the parameter drives empty for config/ephs.yaml, or "
-            "give the path of a file of the same form"
+            f"there is no file {file}; leave the parameter drives empty for "
+            "config/drives/robots.yaml, or give the path of a file of the same form"
         )
     try:
         content = read_yaml(file)

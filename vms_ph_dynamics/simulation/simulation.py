@@ -141,6 +141,8 @@ class Simulation:
         failure: why the simulation cannot go on from its last state; empty while it can.
     """
 
+    _start_velocity: Array | None = None
+
     def __init__(
         self,
         form: Form,
@@ -172,7 +174,7 @@ class Simulation:
             ModelError: the scheme does not cover this robot.
         """
         self._form, self._home, self.dt = form, q, dt
-        self._start_velocity = np.zeros(form.model.nv) if start_velocity is None else start_velocity
+        self._start_velocity = start_velocity
         self._control = control
         self._stepper: Any = make_stepper(scheme or default_scheme(form.model), form, native=native)
         self._friction = Friction.of(form.model) if friction else None
@@ -190,7 +192,8 @@ class Simulation:
         """Return to the start, without external efforts; port energies begin at zero."""
         model = self._form.model
         self._external = External()
-        start = self._form.state(self._home, self._start_velocity)
+        v = np.zeros(model.nv) if self._start_velocity is None else self._start_velocity
+        start = self._form.state(self._home, v)
         self._solver_state = self._stepper.begin(start, 0.0)
         self._q, self._v = self._stepper.motion(self._solver_state)
         self._steps, self.failures, self.failure = 0, 0, ""

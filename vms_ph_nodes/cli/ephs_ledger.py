@@ -27,7 +27,9 @@ def ledger(
     robot: str = typer.Argument("hextilt", help="a bundled robot that moves outside of fluids"),
     seconds: float = typer.Option(60.0, min=1e-3, help="simulated time, s"),
     step: float = typer.Option(1e-3, min=1e-5, max=0.01, help="control and integrator step, s"),
-    drives: str = typer.Option("", help="YAML file of battery, motors and heat; config/ephs.yaml"),
+    drives: str = typer.Option(
+        "", help="YAML file of battery, motors and heat; config/drives/robots.yaml"
+    ),
     friction: bool = typer.Option(False, help="let the friction of the joints act"),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
 ) -> None:

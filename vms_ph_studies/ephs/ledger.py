@@ -110,7 +110,7 @@ def exergy_ledger(
         robot: name of a bundled robot.
         seconds: simulated time, s.
         step: control and integrator step, s.
-        drives: path of a file of drives; config/ephs.yaml if empty.
+        drives: path of a file of drives; config/drives/robots.yaml if empty.
         friction: whether the joints' friction acts.
         progress: callback of the progress.
 
