@@ -88,6 +88,7 @@ def test_the_robot_in_the_recording_needs_not_be_given(tmp_path: Path) -> None:
 
 
 def test_the_report_is_written_into_a_folder_of_its_own(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
     bag = record(tmp_path / "bag")
     out = tmp_path / "report"
     done = typed("audit", bag, "--robot", "panda", "--out", out)
@@ -164,6 +165,7 @@ def test_a_bag_that_began_later_is_aligned(tmp_path: Path) -> None:
 
 
 def test_numbers_of_a_bag_are_listed_plotted_and_exported(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
     bag = record(tmp_path / "bag")
     assert "position.panda_joint1" in typed("bag", "plot", bag).output
     for name, start in (("a.png", b"\x89PNG"), ("a.html", b"<")):

@@ -67,6 +67,7 @@ def test_payload_and_friction_are_printed_as_one_document(file: Path, truth: Tru
 def test_what_was_identified_is_left_in_files_that_the_tools_take(
     file: Path, truth: Truth, tmp_path: Path
 ) -> None:
+    pytest.importorskip("plotly")
     out = tmp_path / "report"
     done = typed(file, "--identify", "payload,friction", "--out", out)
     assert done.exit_code == 0, done.output
@@ -115,6 +116,7 @@ def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], s
 def test_references_widen_the_interval_of_a_load_and_are_kept_in_the_belief(
     file: Path, truth: Truth, tmp_path: Path
 ) -> None:
+    pytest.importorskip("plotly")
     header, *rows = file.read_text().splitlines(keepends=True)
     for k, name in enumerate(("short", "monday", "tuesday")):
         part = rows[1200 * k : 1200 * (k + 1)]
