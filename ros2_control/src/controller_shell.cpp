@@ -39,12 +39,7 @@ ControllerShell::CallbackReturn ControllerShell::on_init() {
 ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifecycle::State&) {
   parameters_ = listener_->get_params();
   const auto& p = parameters_;
-  RobotSetup setup;
-  setup.urdf = get_robot_description();
-  setup.base = p.base;
-  setup.end_effector = p.end_effector;
-  setup.locked_joints = p.locked_joints;
-  setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+  const RobotSetup setup = setup_of(p, get_robot_description());
   const std::lock_guard<std::mutex> lock(making_->mutex);
   law_.reset();  // before the model that it refers to
   try {
@@ -93,12 +88,7 @@ ControllerShell::on_export_reference_interfaces_list() {
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
-  for (const auto& wrong :
-       {other_than_double(state_interfaces_), other_than_double(command_interfaces_)}) {
-    if (!wrong) continue;
-    RCLCPP_ERROR(get_node()->get_logger(),
-                 "cannot activate: the interface %s must be a double; it has another data_type",
-                 wrong->c_str());
+  if (!are_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
     return CallbackReturn::FAILURE;
   }
   const auto& state = reader_->read(state_interfaces_);

@@ -83,12 +83,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = shell_->get_params();
     const auto placed = placement_->get_params();
-    RobotSetup setup;
-    setup.urdf = get_robot_description();
-    setup.base = p.base;
-    setup.end_effector = p.end_effector;
-    setup.locked_joints = p.locked_joints;
-    setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+    const RobotSetup setup = setup_of(p, get_robot_description());
     vms_ph::EnergyGuardOptions options;
     options.delay = static_cast<int>(placed.delay);
     options.effort_carries_weight = placed.effort_carries_weight;
@@ -130,12 +125,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    for (const auto& wrong :
-         {other_than_double(state_interfaces_), other_than_double(command_interfaces_)}) {
-      if (!wrong) continue;
-      RCLCPP_ERROR(get_node()->get_logger(),
-                   "cannot activate: the interface %s must be a double; it has another data_type",
-                   wrong->c_str());
+    if (!are_doubles(get_node()->get_logger(), state_interfaces_, command_interfaces_)) {
       return CallbackReturn::FAILURE;
     }
     apply_settings();

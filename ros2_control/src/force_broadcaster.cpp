@@ -53,12 +53,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = listener_->get_params();
-    RobotSetup setup;
-    setup.urdf = get_robot_description();
-    setup.base = p.base;
-    setup.end_effector = p.end_effector;
-    setup.locked_joints = p.locked_joints;
-    setup.gravity = Eigen::Vector3d(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+    const RobotSetup setup = setup_of(p, get_robot_description());
     observers_.reset();  // before the model that it refers to
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
@@ -79,12 +74,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    if (const auto wrong = other_than_double(state_interfaces_)) {
-      RCLCPP_ERROR(get_node()->get_logger(),
-                   "cannot activate: the interface %s must be a double; it has another data_type",
-                   wrong->c_str());
-      return CallbackReturn::FAILURE;
-    }
+    if (!are_doubles(get_node()->get_logger(), state_interfaces_)) return CallbackReturn::FAILURE;
     observers_->restart();
     has_last_ = false;
     return CallbackReturn::SUCCESS;

@@ -82,12 +82,8 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const auto wrong = other_than_double(state_interfaces_);
-    if (!wrong) return CallbackReturn::SUCCESS;
-    RCLCPP_ERROR(get_node()->get_logger(),
-                 "cannot activate: the interface %s must be a double; it has another data_type",
-                 wrong->c_str());
-    return CallbackReturn::FAILURE;
+    const bool can = are_doubles(get_node()->get_logger(), state_interfaces_);
+    return can ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {

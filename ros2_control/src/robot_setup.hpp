@@ -30,6 +30,13 @@ struct RobotSetup {
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
 };
 
+/// The setup that the parameters of a controller state.
+template <class Parameters>
+RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
+  const Eigen::Vector3d gravity(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
+  return {urdf, p.base, p.end_effector, p.locked_joints, gravity};
+}
+
 /// @throws vms_ph::ModelError  the text describes no robot, or one that is not supported.
 vms_ph::Model make_model(const RobotSetup& setup);
 

@@ -21,6 +21,7 @@
 
 #include <builtin_interfaces/msg/time.hpp>
 #include <hardware_interface/loaned_state_interface.hpp>
+#include <rclcpp/logging.hpp>
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
@@ -34,6 +35,20 @@ std::optional<std::string> other_than_double(const std::vector<Loaned>& interfac
     if (each.get_data_type() != hardware_interface::HandleDataType::DOUBLE) return each.get_name();
   }
   return std::nullopt;
+}
+
+/// Whether all interfaces are doubles; if one is not, the log names it as the reason not to
+/// activate.
+template <class... Loaned>
+bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
+  for (const auto& wrong : {other_than_double(interfaces)...}) {
+    if (!wrong) continue;
+    RCLCPP_ERROR(logger,
+                 "cannot activate: the interface %s must be a double; it has another data_type",
+                 wrong->c_str());
+    return false;
+  }
+  return true;
 }
 
 /// Tells whether the stamps of measured states advance.

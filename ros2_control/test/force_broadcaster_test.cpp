@@ -13,71 +13,24 @@
 // limitations under the License.
 
 // ForceBroadcaster with a robot that is held, pushed and left without a state.
-#include <gmock/gmock.h>
-
 #include <chrono>
 #include <limits>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <controller_interface/controller_interface.hpp>
 #include <geometry_msgs/msg/wrench_stamped.hpp>
-#include <pluginlib/class_loader.hpp>
-#include <rclcpp/rclcpp.hpp>
 #include <vms_ph/msg/contact.hpp>
 
-#include "flying_arm.hpp"
+#include "broadcaster_fixture.hpp"
 
 namespace {
 
-using hardware_interface::StateInterface;
-
-class ForceBroadcaster : public testing::Test {
+class ForceBroadcaster : public BroadcasterFixture {
  protected:
-  static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
-  static void TearDownTestSuite() { rclcpp::shutdown(); }
-
   void begin(std::vector<rclcpp::Parameter> parameters, const std::string& other = "") {
-    broadcaster_ = loader_.createSharedInstance("vms_ph/ForceBroadcaster");
-    controller_interface::ControllerInterfaceParams params;
-    params.controller_name = "force_broadcaster";
-    params.robot_description = flying_arm("fixed");
-    params.update_rate = params.controller_manager_update_rate = 100;
-    params.node_options =
-        broadcaster_->define_custom_node_options().parameter_overrides(std::move(parameters));
-    ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
-    ASSERT_EQ(broadcaster_->configure().label(), "inactive");
-    std::vector<hardware_interface::LoanedStateInterface> states;
-    for (const auto& name : broadcaster_->state_interface_configuration().names) {
-      const auto slash = name.find('/');
-      states_.push_back(std::make_shared<StateInterface>(
-          name.substr(0, slash), name.substr(slash + 1), name == other ? "float32" : "double"));
-      if (name != other) std::ignore = states_.back()->set_value(0.0);
-      states.emplace_back(states_.back(), nullptr);
-    }
-    broadcaster_->assign_interfaces({}, std::move(states));
+    BroadcasterFixture::begin("ForceBroadcaster", std::move(parameters), 0.0, other);
   }
-
-  bool activate() { return broadcaster_->get_node()->activate().label() == "active"; }
-
-  void tell(const std::string& name, double value) {
-    for (auto& each : states_) {
-      if (each->get_name() == name) std::ignore = each->set_value(value);
-    }
-  }
-
-  void update() {
-    time_ += rclcpp::Duration(0, 10'000'000);
-    ASSERT_EQ(broadcaster_->update(time_, rclcpp::Duration(0, 10'000'000)),
-              controller_interface::return_type::OK);
-  }
-
-  pluginlib::ClassLoader<controller_interface::ControllerInterface> loader_{
-      "controller_interface", "controller_interface::ControllerInterface"};
-  std::shared_ptr<controller_interface::ControllerInterface> broadcaster_;
-  std::vector<StateInterface::SharedPtr> states_;
-  rclcpp::Time time_{1'700'000'000, 0};
 };
 
 TEST_F(ForceBroadcaster, BeginsOnlyWithInterfacesThatAreDoubles) {

@@ -13,72 +13,29 @@
 // limitations under the License.
 
 // RobotBroadcaster with what a hardware may tell it.
-#include <gmock/gmock.h>
-
 #include <chrono>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include <controller_interface/controller_interface.hpp>
-#include <pluginlib/class_loader.hpp>
-#include <rclcpp/rclcpp.hpp>
 #include <rosgraph_msgs/msg/clock.hpp>
 #include <vms_ph/msg/port_energy.hpp>
 
-#include "flying_arm.hpp"
+#include "broadcaster_fixture.hpp"
 
 namespace {
 
-using hardware_interface::StateInterface;
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-class RobotBroadcaster : public testing::Test {
+class RobotBroadcaster : public BroadcasterFixture {
  protected:
-  static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
-  static void TearDownTestSuite() { rclcpp::shutdown(); }
-
-  /// With the stamps and port energies of simulated hardware; one interface may be of another type.
+  /// With the stamps and port energies of simulated hardware.
   void begin(const std::string& other = "") {
-    broadcaster_ = loader_.createSharedInstance("vms_ph/RobotBroadcaster");
-    controller_interface::ControllerInterfaceParams params;
-    params.controller_name = "broadcaster";
-    params.robot_description = flying_arm("fixed");
-    params.update_rate = params.controller_manager_update_rate = 100;
-    params.node_options = broadcaster_->define_custom_node_options().parameter_overrides(
-        {{"stamp", "clock"}, {"port_energy_name", "port_energy"}, {"publish_clock", true}});
-    ASSERT_EQ(broadcaster_->init(params), controller_interface::return_type::OK);
-    ASSERT_EQ(broadcaster_->configure().label(), "inactive");
-    std::vector<hardware_interface::LoanedStateInterface> states;
-    for (const auto& name : broadcaster_->state_interface_configuration().names) {
-      const auto slash = name.find('/');
-      states_.push_back(std::make_shared<StateInterface>(
-          name.substr(0, slash), name.substr(slash + 1), name == other ? "float32" : "double"));
-      if (name != other) std::ignore = states_.back()->set_value(1.0);
-      states.emplace_back(states_.back(), nullptr);
-    }
-    broadcaster_->assign_interfaces({}, std::move(states));
+    BroadcasterFixture::begin(
+        "RobotBroadcaster",
+        {{"stamp", "clock"}, {"port_energy_name", "port_energy"}, {"publish_clock", true}}, 1.0,
+        other);
   }
-
-  bool activate() { return broadcaster_->get_node()->activate().label() == "active"; }
-
-  void tell(const std::string& name, double value) {
-    for (auto& each : states_) {
-      if (each->get_name() == name) std::ignore = each->set_value(value);
-    }
-  }
-
-  void update() {
-    ASSERT_EQ(broadcaster_->update(rclcpp::Time(1'700'000'000, 0), rclcpp::Duration(0, 10'000'000)),
-              controller_interface::return_type::OK);
-  }
-
-  pluginlib::ClassLoader<controller_interface::ControllerInterface> loader_{
-      "controller_interface", "controller_interface::ControllerInterface"};
-  std::shared_ptr<controller_interface::ControllerInterface> broadcaster_;
-  std::vector<StateInterface::SharedPtr> states_;
 };
 
 TEST_F(RobotBroadcaster, BeginsOnlyWithInterfacesThatAreDoubles) {

@@ -79,7 +79,8 @@ def _shown(start: Start, folder: Path, *words: str) -> Iterator[Chromium]:
         assert page.errors == []
     finally:
         page.close()
-        program.interrupt()
+        ended = program.interrupt()
+    assert ended == 0
 
 
 def _await_robot(page: Chromium, seconds: float = 120.0) -> None:

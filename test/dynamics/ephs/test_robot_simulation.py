@@ -12,8 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A robot with motors, battery and heat: its motion, its books and what the heat does."""
+"""A robot with motors, battery and heat: its motion, its energy balance and what the heat does."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,11 @@ from vms_ph_io import drives_file, robots
 from .driven_arm import HOME, arm, drives, simulation, swinging
 
 PUSH = External(wrench_end_effector=np.array([3.0, 0.0, 1.0, 0.0, 0.2, 0.0]))
+
+
+def _constant(*torque: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a law of constant torques, N m."""
+    return lambda q, v: np.array(torque)
 
 
 def test_without_heat_and_sag_the_robot_moves_as_in_minimal_coordinates() -> None:
@@ -50,7 +56,7 @@ def test_without_heat_and_sag_the_robot_moves_as_in_minimal_coordinates() -> Non
     assert a.dissipated == pytest.approx(b.dissipated, abs=1e-8)
 
 
-def test_the_books_of_battery_work_and_heat_close_and_every_destroyer_only_destroys() -> None:
+def test_the_balance_of_battery_work_and_heat_closes_and_every_destroyer_only_destroys() -> None:
     run = simulation()
     run.hold(PUSH)
     last = run.exergy_map().destroyed
@@ -76,7 +82,7 @@ def test_the_books_of_battery_work_and_heat_close_and_every_destroyer_only_destr
 
 
 def test_a_joint_stop_gives_its_heat_to_the_housing() -> None:
-    run = simulation(lambda q, v: np.array([12.0, 12.0]), home=np.array([0.0, 1.95]))
+    run = simulation(_constant(12.0, 12.0), home=np.array([0.0, 1.95]))
     run.advance(50, External())
     found = run.exergy_map()
     assert found.destroyed["elbow/joint_stops"] > 0.01
@@ -85,7 +91,7 @@ def test_a_joint_stop_gives_its_heat_to_the_housing() -> None:
 
 
 def test_friction_heats_the_housing_and_falls_with_its_temperature() -> None:
-    idle = lambda q, v: np.zeros(2)  # noqa: E731
+    idle = _constant(0.0, 0.0)
     small = drives()
     thin = replace(
         small.motors, housing_capacity=np.full(2, 3e-3), housing_conductance=np.full(2, 1e-3)
@@ -102,7 +108,7 @@ def test_friction_heats_the_housing_and_falls_with_its_temperature() -> None:
 
 
 def test_a_warm_winding_takes_more_power_for_the_same_torque() -> None:
-    hold = lambda q, v: np.array([20.0, 8.0])  # noqa: E731
+    hold = _constant(20.0, 8.0)
     run = simulation(hold, joint_stops=False)
     train = run.powertrain
     cold = train.limits(np.zeros(2), np.zeros(0))
@@ -119,7 +125,7 @@ def test_a_warm_winding_takes_more_power_for_the_same_torque() -> None:
 
 
 def test_the_voltage_of_the_battery_limits_the_torque_and_an_empty_one_gives_none() -> None:
-    wish = lambda q, v: np.array([60.0, 0.0])  # noqa: E731
+    wish = _constant(60.0, 0.0)
     strong = replace(drives().motors, largest_current=np.full(2, 1e3))
     run = simulation(wish, drives=drives(motors=strong))
     # V / R k at rest; the battery sags under the current of the first step.
@@ -145,7 +151,10 @@ def test_the_voltage_of_the_battery_limits_the_torque_and_an_empty_one_gives_non
 
 def test_a_full_battery_takes_no_energy_back_and_the_brake_resistor_does() -> None:
     # Braked by its motor, a falling arm gives more than the winding and the electronics take.
-    brake = lambda q, v: -1.5 * v  # noqa: E731
+
+    def brake(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return -1.5 * v
+
     full = replace(drives(idle=0.0), battery=replace(drives().battery, level=1.0))
     thin = replace(full.motors, resistance=np.full(2, 1e-3))
     run = simulation(brake, drives=replace(full, motors=thin), friction=False)
