@@ -33,6 +33,7 @@ from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
 from .laws.linear_impedance import LinearImpedance
+from .laws.pose_ida_pbc import PoseIDAPBC
 from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
@@ -47,6 +48,7 @@ __all__ = [
     "EnergyTank",
     "HoppingController",
     "LinearImpedance",
+    "PoseIDAPBC",
     "PushingImpedance",
     "Reference",
     "ResolvedMotion",

@@ -33,8 +33,8 @@ from ..interface import (
     gain,
     is_usable_step,
     switch,
-    usable,
 )
+from ..potentials.base_spring import BaseSpring, Held
 from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
@@ -44,13 +44,6 @@ from .held_impedance import HeldImpedance, brake, horizon
 from .push import Push
 
 _SE3 = SE3()
-
-# Indices of the components of a base twist in a spatial twist.
-_COMPONENTS = {
-    "fixed": np.zeros(0, dtype=int),
-    "planar": np.array([0, 1, 5]),
-    "floating": np.arange(6),
-}
 
 # Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
 # arm is stretched out.
@@ -119,10 +112,9 @@ class EndEffectorImpedance(Controller):
         self.gains = self._checked_gains(gains)
         self._output = OutputStage(model, allocation, base_actuated)
         self._joint_limits = JointLimitPotential(model)
-        self._tool_potential, self._base_potential = PosePotential(), PosePotential()
+        self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
-        self._components = _COMPONENTS[model.base]
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def reset(self, state: RobotState) -> None:
@@ -134,18 +126,12 @@ class EndEffectorImpedance(Controller):
         self._output.resume(self._hold(state))
 
     def _hold(self, state: RobotState) -> Evaluation:
-        model, b = self.model, self.model.b
+        model = self.model
         d = model.evaluate(state.q, np.zeros(model.nv))
-        self._base_home = model.base_pose(d.q)
         self._relative = self.gains.relative_to_base
         self._tool.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
-        self._base_potential.restart(np.eye(4))
-        linear = {"fixed": 0, "planar": 2, "floating": 3}[model.base]
-        diagonal = np.diag(d.M_b)
-        self._base_stiffness = (
-            (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
-        )
+        self._spring.restart(d)
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._sent = np.array(d.g)
         self._ramp.restart(self.gains)
@@ -166,7 +152,8 @@ class EndEffectorImpedance(Controller):
             self._relative = gains.relative_to_base
             self._tool.restart(self._tool_pose(d))
         attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
-        self._follow(reference, dt)
+        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
@@ -254,20 +241,11 @@ class EndEffectorImpedance(Controller):
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 
-    def _base(self, d: Evaluation, dt: float) -> "_Held":
+    def _base(self, d: Evaluation, dt: float) -> Held:
         """Return the potential that holds the base."""
         gains = self._ramp.now
         held = self._holding.follow(gains.hold_base and self._output.base_is_actuated, dt)
-        if held == 0.0:
-            return _Held(0.0, np.zeros(self.model.b), np.zeros(self.model.b))
-        error = _SE3.inverse(self._base_home) @ self.model.base_pose(d.q)
-        self._base_potential.follow(error)
-        frequency = gains.frequency_base
-        k_position, k_rotation = (held * frequency**2 * i for i in self._base_stiffness)
-        gradient = self._base_potential.gradient(error, k_position, k_rotation)
-        energy = self._base_potential.value(error, k_position, k_rotation)
-        stiffness = np.repeat([k_position, k_rotation], 3)
-        return _Held(energy, gradient[self._components], stiffness[self._components])
+        return self._spring.at(self.model.base_pose(d.q), gains.frequency_base, held)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -276,27 +254,3 @@ class EndEffectorImpedance(Controller):
     def safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
         return self._output.safe_at(q)
-
-    def _follow(self, reference: Reference, dt: float) -> None:
-        """Advance the reference; values of a wrong shape or not finite are ignored."""
-        gains, tool = self._ramp.now, self._tool
-        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
-        if reference.pose is None and position is not None:
-            target = tool.pose.copy()
-            target[:3, 3] = position
-        if target is not None:
-            tool.go_to(target)
-        twist, velocity = None, usable(reference.velocity, (3,))
-        if velocity is not None:
-            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
-        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        tool.advance(twist, gains.speed, gains.turn, bandwidth, dt)
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """The potential that holds the base: its energy, J, gradient (b,) and stiffnesses (b,)."""
-
-    energy: float
-    force: Array
-    stiffness: Array

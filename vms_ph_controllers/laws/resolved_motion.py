@@ -33,7 +33,6 @@ from ..interface import (
     gain,
     is_usable_step,
     switch,
-    usable,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
@@ -127,7 +126,8 @@ class ResolvedMotion(Controller):
             self.missed_updates()
             return self._output.safe
         d = Evaluation(model, state.q, state.v)
-        self._follow(reference, dt)
+        bandwidth = max(2.0 * gains.bandwidth, 1e-3)
+        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, smallest = self._wanted_rates(d)
         ahead = np.zeros(model.n)
         if self._rates is not None and dt > 0.0:
@@ -197,20 +197,6 @@ class ResolvedMotion(Controller):
         """Return the torques (n,) that give joint accelerations on a base without actuators."""
         velocity_terms = d.C @ d.v
         return d.M_hat_m @ acceleration + velocity_terms[6:] - d.A.T @ velocity_terms[:6]
-
-    def _follow(self, reference: Reference, dt: float) -> None:
-        gains, tool = self.gains, self._tool
-        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
-        if reference.pose is None and position is not None:
-            target = tool.pose.copy()
-            target[:3, 3] = position
-        if target is not None:
-            tool.go_to(target)
-        velocity = usable(reference.velocity, (3,))
-        twist = None
-        if velocity is not None:
-            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
-        tool.advance(twist, gains.speed, gains.turn, max(2.0 * gains.bandwidth, 1e-3), dt)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""

@@ -45,6 +45,7 @@ from ..safety.tank_budget import TankBudget
 from .energy_routing import EnergyRouting, TargetCoupling
 from .gain_ramp import GainRamp, SwitchRamp
 from .held_impedance import HeldImpedance, brake, horizon
+from .matrix_gain import symmetric
 from .split_motion import SplitMotion, damping_matrix, exchange, split
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
@@ -53,9 +54,6 @@ SINGULAR = 0.03
 
 
 _ROUTINGS = ("keep", "cancel")
-
-# An eigenvalue of zero is computed to this share of the largest.
-_ROUNDING = 1e-12
 
 
 class TaskSpaceIDAPBC(Controller):
@@ -150,8 +148,8 @@ class TaskSpaceIDAPBC(Controller):
             )
         self.task = PositionTask(model, frame)
         self.gains = self._checked_gains(gains)
-        self._weight = _symmetric(weight, model.n, "weight")
-        self._task_stiffness = _symmetric(task_stiffness, 3, "task_stiffness")
+        self._weight = symmetric(weight, model.n, "weight")
+        self._task_stiffness = symmetric(task_stiffness, 3, "task_stiffness")
         if isinstance(routing, str) and routing not in _ROUTINGS:
             raise OptionError(
                 f"routing is one of {', '.join(_ROUTINGS)}, or a function that returns G_bar; "
@@ -379,17 +377,3 @@ class TaskSpaceIDAPBC(Controller):
                 "the minimum cannot follow the reference: holding the closest reachable one",
             )
         return Status.OK, held
-
-
-def _symmetric(matrix: Array | None, size: int, name: str) -> Array | None:
-    if matrix is None:
-        return None
-    checked = np.array(matrix, dtype=np.float64)
-    if checked.shape != (size, size) or not np.allclose(checked, checked.T):
-        raise ModelError(
-            f"{name} must be a symmetric ({size},{size}) matrix; given: shape {checked.shape}"
-        )
-    values = np.linalg.eigvalsh(checked)
-    if values[0] < -_ROUNDING * values[-1]:
-        raise ModelError(f"{name} must not have negative eigenvalues: it would push away")
-    return checked

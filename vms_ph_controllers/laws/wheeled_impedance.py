@@ -33,7 +33,6 @@ from ..interface import (
     Status,
     gain,
     is_usable_step,
-    usable,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
@@ -133,7 +132,8 @@ class WheeledImpedance(Controller):
         except StateError as posture:
             return replace(self.safe_output(state.q), reason=str(posture))
         d = t.d
-        self._follow(reference, dt)
+        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
         held, energy = self._held(t, error, horizon(dt, gains.delay))
@@ -192,20 +192,6 @@ class WheeledImpedance(Controller):
             reference_power=-float(self._potential.gradient(error, *k) @ wanted_twist),
         )
         return _Held(held.spring, held.ahead, force, held.reason), energy
-
-    def _follow(self, reference: Reference, dt: float) -> None:
-        gains, tool = self.gains, self._tool
-        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
-        if reference.pose is None and position is not None:
-            target = tool.pose.copy()
-            target[:3, 3] = position
-        if target is not None:
-            tool.go_to(target)
-        velocity, twist = usable(reference.velocity, (3,)), None
-        if velocity is not None:
-            twist = np.concatenate([velocity @ tool.pose[:3, :3], np.zeros(3)])
-        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        tool.advance(twist, gains.speed, gains.turn, bandwidth, dt)
 
     def safe_output(self, q: Array) -> Command:
         """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""

@@ -19,6 +19,8 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
+from ..interface import Reference, usable
+
 _SE3 = SE3()
 
 
@@ -52,6 +54,25 @@ class PoseReference:
         self.pose[:3, 3] += displacement
         if self._target is not None:
             self._target[:3, 3] += displacement
+
+    def follow(
+        self, reference: Reference, speed: float, angular_speed: float, bandwidth: float, dt: float
+    ) -> None:
+        """Advance towards the pose or position of a reference, or with its velocity.
+
+        Fields of a wrong shape or not finite are ignored; the other arguments are those of
+        :meth:`advance`.
+        """
+        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
+        if reference.pose is None and position is not None:
+            target = self.pose.copy()
+            target[:3, 3] = position
+        if target is not None:
+            self.go_to(target)
+        twist, velocity = None, usable(reference.velocity, (3,))
+        if velocity is not None:
+            twist = np.concatenate([velocity @ self.pose[:3, :3], np.zeros(3)])
+        self.advance(twist, speed, angular_speed, bandwidth, dt)
 
     def advance(
         self, twist: Array | None, speed: float, angular_speed: float, bandwidth: float, dt: float

@@ -1,0 +1,315 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Task-space IDA-PBC of a pose or a position, on any base that is fully actuated."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.groups import SE3
+
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    is_usable_step,
+    switch,
+)
+from ..potentials.base_spring import BaseSpring, Held
+from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.pose_potential import PosePotential
+from ..references.pose_reference import PoseReference
+from ..safety.output_stage import OutputGains, OutputStage
+from .gain_ramp import GainRamp, SwitchRamp
+from .held_impedance import HeldImpedance, brake, horizon
+from .matrix_gain import symmetric
+from .task_motion import TaskMotion
+
+_SE3 = SE3()
+
+_DIMENSIONS = {"pose": 6, "position": 3}
+
+# Smallest singular value of the task Jacobian below which the coupling of task and null space is
+# left as it is: what cancels it grows there without bound.
+SINGULAR = 0.03
+
+
+class PoseIDAPBC(Controller):
+    r"""Interconnection and damping assignment for a pose on SE(3) or a position [D (37)].
+
+    ``f = g - J^T (dV_t + D_t e) - Pi^T D_nu Pi v - dV_b - dV_q + routing`` with the potential V_t
+    of the end effector's pose (:class:`PosePotential`), its velocity error e and the projector Pi
+    onto motions that do not move it. Springs hold the base and, weakly, the posture of the joints.
+
+    - ``cancel_coupling`` replaces the gyroscopic coupling of task and null space by zero
+      (:meth:`TaskMotion.decoupling`): no energy passes from one to the other.
+    - With an ``inertia`` the end effector moves as a body with that inertia. The task inertia may
+      be assigned, since the task is fully actuated and the matching equation leaves it free; a
+      base without actuators restricts it, and is refused.
+
+    With a reference at rest ``H_cl = 1/2 eta^T Lambda eta + 1/2 n^T M n + V_t + V_b + V_q``
+    decreases by the damping; Lambda is the task inertia or the one assigned. An assigned inertia
+    needs no measured wrench, but without one the response to wrenches from outside stays that of
+    the robot's own inertia: assign it for free motion.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
+        stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
+        damping: float = gain(
+            40.0, "damping of its velocity, N s/m; without a matrix D_t", 0.0, 1000.0
+        )
+        damping_rotation: float = gain(
+            2.0, "damping of its angular velocity, N m s/rad; without a matrix D_t", 0.0, 100.0
+        )
+        damping_null: float = gain(
+            2.0, "rate of the null-space damping, 1/s; without a matrix D_nu", 0.0, 100.0
+        )
+        frequency_base: float = gain(
+            3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
+        )
+        frequency_posture: float = gain(
+            1.0, "natural frequency of the joints about their posture of the reset, rad/s", 0.0, 50
+        )
+        hold_base: bool = switch(True, "hold the base where it was at the reset")
+        cancel_coupling: bool = switch(
+            False, "replace the gyroscopic coupling of task and null space by zero"
+        )
+        speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
+        turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+        *,
+        task: Literal["pose", "position"] = "pose",
+        damping_task: Array | None = None,
+        damping_null: Array | None = None,
+        inertia: Array | None = None,
+    ) -> None:
+        """Control the end effector of a robot whose base can apply every wrench.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: whether the base has actuators at all.
+            task: the pose of the end effector, m = 6, or its position, m = 3.
+            damping_task: D_t (m,m) in its axes, linear first, instead of the gains.
+            damping_null: D_nu (nv,nv) instead of the gain; the power is ``n^T D_nu n``.
+            inertia: of the end effector (m,m) in its axes, kg and kg m^2; None for the robot's own.
+
+        Raises:
+            ModelError: the base is not fully actuated, the allocation is for another base, or a
+                matrix has a wrong shape or a sign that the energy does not allow.
+            OptionError: there is no such task.
+        """
+        super().__init__(model)
+        if task not in _DIMENSIONS:
+            raise OptionError(f"task is 'pose' or 'position'; given: {task!r}")
+        if model.b and not (base_actuated and (allocation is None or allocation.is_fully_actuated)):
+            raise ModelError(
+                f"PoseIDAPBC shapes the energy of every motion, which the matching equation allows "
+                f"only where the base can apply every wrench; that of '{model.name}' cannot. "
+                "EndEffectorImpedance and, for robots in space, ResolvedMotion do without"
+            )
+        m = _DIMENSIONS[task]
+        self._dimension = m
+        self.gains = self._checked_gains(gains)
+        self._damping_task = symmetric(damping_task, m, "damping_task")
+        self._damping_null = symmetric(damping_null, model.nv, "damping_null")
+        self._inertia = symmetric(inertia, m, "inertia", positive=True)
+        self._frame_id = model.frame_id(model.end_effector)
+        self._output = OutputStage(model, allocation, base_actuated)
+        self._joint_limits = JointLimitPotential(model)
+        self._potential, self._spring = PosePotential(), BaseSpring(model)
+        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
+        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        self._output.restart(self._hold(state))
+
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._output.resume(self._hold(state))
+
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+        self._tool.restart(d.placement(self.model.end_effector))
+        self._potential.restart(np.eye(4))
+        self._spring.restart(d)
+        self._posture = d.q
+        self._shape_inertia = np.diag(d.M_hat_m).copy()
+        self._ramp.restart(self.gains)
+        self._holding.restart()
+        self._cancelling.restart()
+        return d
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
+        model, m = self.model, self._dimension
+        if not (state.is_usable(model) and is_usable_step(dt)):
+            self.missed_updates()
+            return self._output.safe
+        gains = self._ramp.follow(self.gains, dt)
+        d = Evaluation(model, state.q, state.v)
+        h = horizon(dt, gains.delay)
+        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
+        error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
+        self._potential.follow(error)
+        motion = TaskMotion.at(d, self._frame_id, m)
+        wanted_twist = (_SE3.Ad(_SE3.inverse(error)) @ self._tool.twist)[:m]
+        k = (gains.stiffness, gains.stiffness_rotation if m == 6 else 0.0)
+        stiffness = np.diag([k[0]] * 3 + [k[1]] * (m - 3))
+        damping, null_damping = self._damping(motion)
+        spring = self._potential.gradient(error, *k)[:m]
+        drift = h * (stiffness @ wanted_twist)
+        rest = self._rest(d, h, dt)
+        j = motion.J
+        held = HeldImpedance.of(
+            self._mass(motion),
+            j.T @ damping @ j + null_damping,
+            j.T @ stiffness @ j + np.diag(rest.stiffness),
+            j.T @ (spring - drift) + rest.force,
+            d.v,
+            h,
+            j.T @ (damping @ wanted_twist),
+        )
+        on_task = damping @ (j @ held.velocity - wanted_twist)
+        on_null = null_damping @ held.velocity + held.ahead
+        force = spring + on_task - drift
+        smallest = float(np.linalg.svd(j, compute_uv=False)[-1])
+        gyroscopic, exchanged = self._gyroscopic(motion, smallest, dt)
+        compensation = d.g + gyroscopic
+        wanted = compensation - self._applied(motion, j.T @ force + rest.force + on_null)
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
+        given = self._applied(motion, held.spring + j.T @ on_task + on_null)
+        braked = brake(d, h, gyroscopic if gyroscopic.any() else None)
+        output = self._output.apply(d, compensation + braked - given, gains, dt)
+
+        potential = self._potential.value(error, *k) + rest.energy
+        kinetic_null = d.kinetic_energy - motion.kinetic_task
+        shaped = motion.inertia if self._inertia is None else self._inertia
+        kinetic_task = 0.5 * float(motion.eta @ shaped @ motion.eta)
+        energy = ControlEnergy(
+            closed_loop_energy=kinetic_task + kinetic_null + potential,
+            shaped_potential=potential,
+            kinetic_task=kinetic_task,
+            kinetic_null=kinetic_null,
+            damping_task=float((motion.eta - wanted_twist) @ (on_task - drift)),
+            damping_null=float(d.v @ on_null),
+            reference_power=-float(force @ wanted_twist),
+            clipped_power=float((output.force - wanted) @ d.v),
+            routing_power=float(gyroscopic @ d.v),
+            null_to_task=exchanged,
+            tank_level=self._output.tank_level,
+        )
+        status, reason = Status.OK, held.reason
+        if output.reason:
+            status, reason = Status.SATURATED, "; ".join(filter(None, (output.reason, reason)))
+        elif smallest < 2.0 * SINGULAR and (self._inertia is not None or gains.cancel_coupling):
+            status = Status.DEGRADED
+            reason = f"near a singularity: smallest singular value {smallest:.3g}"
+        return Command(
+            output.force[: model.b],
+            output.force[model.b :],
+            energy,
+            status,
+            reason,
+            task_error=float(np.linalg.norm(error[:3, 3])),
+            smallest_singular_value=smallest,
+        )
+
+    def _damping(self, motion: TaskMotion) -> tuple[Array, Array]:
+        """Return D_t (m,m) and ``Pi^T D_nu Pi`` (nv,nv)."""
+        gains, task = self._ramp.now, self._damping_task
+        if task is None:
+            turning = [gains.damping_rotation] * (self._dimension - 3)
+            task = np.diag([gains.damping] * 3 + turning)
+        null = motion.d.M if self._damping_null is None else self._damping_null
+        rate = gains.damping_null if self._damping_null is None else 1.0
+        return task, rate * (motion.projector.T @ null @ motion.projector)
+
+    def _mass(self, motion: TaskMotion) -> Array:
+        """Return the mass matrix (nv,nv) of the closed loop."""
+        if self._inertia is None:
+            return motion.d.M
+        return motion.d.M + motion.J.T @ (self._inertia - motion.inertia) @ motion.J
+
+    def _applied(self, motion: TaskMotion, force: Array) -> Array:
+        """Return what moves the robot as a force (nv,) moves the mass of the closed loop."""
+        if self._inertia is None:
+            return force
+        return motion.d.M @ np.linalg.solve(self._mass(motion), force)
+
+    def _gyroscopic(self, motion: TaskMotion, smallest: float, dt: float) -> tuple[Array, float]:
+        """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
+        on_task, on_null = motion.decoupling()
+        exchanged = -float(on_task @ motion.eta)
+        share = min(max(smallest / SINGULAR - 1.0, 0.0), 1.0)
+        if self._inertia is not None:
+            turning = np.linalg.solve(self._inertia, motion.inertial_rate(self._inertia))
+            on_task = motion.drift() + motion.inertia @ turning
+        else:
+            share *= self._cancelling.follow(self._ramp.now.cancel_coupling, dt)
+        return share * (motion.J.T @ on_task + on_null), exchanged
+
+    def _rest(self, d: Evaluation, h: float, dt: float) -> Held:
+        """Return the springs that hold the base, the posture and the joints within their limits."""
+        model, gains = self.model, self._ramp.now
+        share = self._holding.follow(gains.hold_base, dt)
+        base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share)
+        positions = model.joint_positions(d.q)
+        depth = self._joint_limits.depth(positions, gains.limit_margin)
+        ahead = self._joint_limits.depth(positions + h * d.v[model.b :], gains.limit_margin)
+        wall = gains.limit_frequency**2 * self._shape_inertia
+        hold = gains.frequency_posture**2 * self._shape_inertia
+        offset = model.difference(self._posture, d.q)[model.b :]
+        return Held(
+            base.energy + 0.5 * float(wall @ (depth * depth) + hold @ (offset * offset)),
+            np.concatenate([base.force, wall * depth + hold * offset]),
+            np.concatenate(
+                [base.stiffness, hold + np.where((depth != 0.0) | (ahead != 0.0), wall, 0.0)]
+            ),
+        )
+
+    def missed_updates(self) -> None:
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+        self._output.missed_updates()
+
+    def safe_output(self, q: Array) -> Command:
+        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
+        return self._output.safe_at(q)

@@ -1,0 +1,86 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A spring that holds the base of a robot where it was."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.groups import SE3
+
+from .pose_potential import PosePotential
+
+_SE3 = SE3()
+
+# Indices of the components of a base twist in a spatial twist.
+_COMPONENTS = {
+    "fixed": np.zeros(0, dtype=int),
+    "planar": np.array([0, 1, 5]),
+    "floating": np.arange(6),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holds the base: its energy, J, gradient (b,) and stiffnesses (b,)."""
+
+    energy: float
+    force: Array
+    stiffness: Array
+
+
+class BaseSpring:
+    """A :class:`PosePotential` of the base about its pose at the last restart.
+
+    Its stiffness is given by a frequency relative to the locked inertia there.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+        self._components = _COMPONENTS[model.base]
+        self._potential = PosePotential()
+
+    def restart(self, d: Evaluation) -> None:
+        """Hold the base where it is in a state."""
+        b = self._model.b
+        self._home = self._model.base_pose(d.q)
+        self._potential.restart(np.eye(4))
+        linear = {"fixed": 0, "planar": 2, "floating": 3}[self._model.base]
+        diagonal = np.diag(d.M_b)
+        self._inertia = (
+            (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
+        )
+
+    def at(self, pose: Array, frequency: float, share: float) -> Held:
+        """Return the spring at a pose (4,4) of the base.
+
+        Args:
+            pose: of the base in the inertial frame.
+            frequency: rad/s.
+            share: of the spring that is in force, in [0, 1].
+        """
+        if share == 0.0:
+            zero = np.zeros(self._model.b)
+            return Held(0.0, zero, zero)
+        error = _SE3.inverse(self._home) @ pose
+        self._potential.follow(error)
+        k = [share * frequency**2 * i for i in self._inertia]
+        gradient = self._potential.gradient(error, *k)
+        stiffness = np.repeat(k, 3)
+        energy = self._potential.value(error, *k)
+        return Held(energy, gradient[self._components], stiffness[self._components])
