@@ -60,7 +60,8 @@ class PoseIDAPBC(Controller):
 
     ``f = g - J^T (dV_t + D_t e) - Pi^T D_nu Pi v - dV_b - dV_q + routing`` with the potential V_t
     of the end effector's pose (:class:`PosePotential`), its velocity error e and the projector Pi
-    onto motions that do not move it. Springs hold the base and, weakly, the posture of the joints.
+    onto motions that do not move it. Springs hold the base and, if
+    wanted, the posture of the joints.
 
     - ``cancel_coupling`` replaces the gyroscopic coupling of task and null space by zero
       (:meth:`TaskMotion.decoupling`): no energy passes from one to the other.
@@ -93,7 +94,11 @@ class PoseIDAPBC(Controller):
             3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
         )
         frequency_posture: float = gain(
-            1.0, "natural frequency of the joints about their posture of the reset, rad/s", 0.0, 50
+            0.0,
+            "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
+            "end effector from its reference too; 0: none",
+            0.0,
+            50.0,
         )
         hold_base: bool = switch(True, "hold the base where it was at the reset")
         cancel_coupling: bool = switch(

@@ -24,6 +24,7 @@ from vms_ph_controllers import (
     DecoupledVMSController,
     EndEffectorImpedance,
     HoppingController,
+    PoseIDAPBC,
     Reference,
     RobotState,
     Status,
@@ -41,6 +42,7 @@ Gains = TaskSpaceIDAPBC.Gains
 LAWS = [
     (TaskSpaceIDAPBC, "panda"),
     (EndEffectorImpedance, "satellite_panda"),
+    (PoseIDAPBC, "omnidirectional_panda"),
     (DecoupledVMSController, "omnidirectional_panda"),
     (HoppingController, "revolute_hopper"),
 ]

@@ -26,6 +26,7 @@ from vms_ph_controllers import (
     Controller,
     DecoupledVMSController,
     EndEffectorImpedance,
+    PoseIDAPBC,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -40,6 +41,10 @@ LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
         EndEffectorImpedance,
         ("panda", "omnidirectional_panda", "satellite_panda", "hextilt", "tree 15", "tree 5"),
     ),
+    "PoseIDAPBC": (
+        PoseIDAPBC,
+        ("panda", "omnidirectional_panda", "satellite_panda", "tree 5"),
+    ),
     "DecoupledVMSController": (
         DecoupledVMSController,
         ("omnidirectional_panda", "satellite_panda", "hextilt", "tree 5"),
@@ -51,6 +56,7 @@ LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
 _DAMPING = {
     "TaskSpaceIDAPBC": ("damping_task", "damping_null"),
     "EndEffectorImpedance": ("damping", "damping_rotation", "damping_null"),
+    "PoseIDAPBC": ("damping", "damping_rotation", "damping_null"),
     "DecoupledVMSController": ("frequency_base", "frequency_shape", "damping_ratio"),
 }
 

@@ -31,6 +31,7 @@ from vms_ph_controllers import (
     Controller,
     DecoupledVMSController,
     EndEffectorImpedance,
+    PoseIDAPBC,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -49,6 +50,8 @@ CASES: tuple[tuple[type[Controller], str], ...] = (
     (DecoupledVMSController, "hextilt"),
     (DecoupledVMSController, "satellite_panda"),
     (EndEffectorImpedance, "satellite_panda"),
+    (PoseIDAPBC, "panda"),
+    (PoseIDAPBC, "hextilt"),
 )
 
 # Radians or metres that a coordinate moves in a step of the plant, about.
@@ -287,7 +290,7 @@ def _reference(
         tool = d.placement(model.end_effector)
         if kind is TaskSpaceIDAPBC:
             return Reference(position=tool[:3, 3])
-        if kind is EndEffectorImpedance:
+        if kind in (EndEffectorImpedance, PoseIDAPBC):
             return Reference(pose=tool)
         return Reference(pose=model.base_pose(d.q), joints=model.joint_positions(d.q))
     if chance < 0.25:
