@@ -101,8 +101,10 @@ class ActuatorDynamics:
     def reset(self) -> None:
         """Return to the start; failures remain."""
         a, m = self.actuators, len(self.actuators.names)
-        self.rates, self.thrusts = a.start_rates.copy(), np.zeros(m)
-        self.tilts, self.angles = np.zeros(m), a.start_angles.copy()
+        self.rates: Array = a.start_rates.copy()
+        self.thrusts: Array = np.zeros(m)
+        self.tilts: Array = np.zeros(m)
+        self.angles: Array = a.start_angles.copy()
         self.electric = 0.0
         self.lost: dict[str, Array] = {
             name: np.zeros(m) for name in ("fluid", "friction", "winding")
@@ -176,7 +178,7 @@ class ActuatorDynamics:
         matrix = a.matrix(self.tilts, self.angles)
         relative = self._relative_rates(matrix, v_base)
         lower, upper = self._limits(relative)
-        tilts = self.tilts
+        tilts: Array = self.tilts
         if a.tilting.size:
             commands, missing, tilts = self._tilted_commands(wanted, lower, upper)
             matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
@@ -227,6 +229,12 @@ class ActuatorDynamics:
             self.angles = self.angles.copy()
             self.angles[a.steered] += dt * (held.matrix.T @ mean)[a.steered + 1]
         self.electric += work + self.stored - before + sum(float(e.sum()) for e in lost.values())
+
+    def shaft_rates(self, v_base: Array) -> Array:
+        """Return the rates of shafts (m,), rad/s, those of wheels at a twist (b,) of the base."""
+        found, w = self.rates.copy(), self.actuators.wheels
+        found[w] = (self.held.matrix.T @ v_base)[w]
+        return found
 
     def shaft_torques(self, held: HeldEfforts, spun: Array, v_base: Array) -> Array:
         """Return the torques of all motors, (m,), N m.

@@ -90,6 +90,11 @@ class ActuatedSimulation(Simulation):
         super().reset()
         self._at_start = self._robot_energy() + self.actuation.stored
 
+    @property
+    def twist(self) -> Array:
+        """Twist of the base in its own axes, (b,)."""
+        return self._v[: self._form.model.b]
+
     def exergy_map(self) -> ExergyMap:
         """Return where energy is now, and where it has gone since the last reset.
 
