@@ -36,6 +36,7 @@ from .laws.linear_impedance import LinearImpedance
 from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from .laws.underactuated_flight import UnderactuatedFlight
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "RobotState",
     "Status",
     "TaskSpaceIDAPBC",
+    "UnderactuatedFlight",
     "gain",
     "switch",
 ]
