@@ -29,6 +29,7 @@ from .interface import (
     gain,
     switch,
 )
+from .laws.attitude_control import AttitudeControl
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
@@ -40,6 +41,7 @@ from .laws.underactuated_flight import UnderactuatedFlight
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
+    "AttitudeControl",
     "Command",
     "ControlEnergy",
     "Controller",
