@@ -23,7 +23,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, StateError
 
-from .yaml_items import check_keys, items, number, read_mapping
+from .yaml_items import check_keys, items, moderate, number, read_mapping
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.effects.actuator_kinds import Actuator, Motor, Tilt
@@ -53,7 +53,9 @@ def load_actuators(path: str | Path) -> "Actuators":
             raise ModelError(f"the file has none of {', '.join(_SECTIONS)}")
         base, weights = str(content.get("base", "floating")), content.get("weights")
         size = {"floating": 6, "planar": 3}.get(base, 6)
-        return Actuators(found, base, None if weights is None else vector(weights, size, "weights"))
+        return Actuators(
+            found, base, None if weights is None else _vector(weights, size, "weights")
+        )
     except (ModelError, StateError) as error:
         raise ModelError(f"{path} is not a valid file of actuators: {error}") from None
 
@@ -80,7 +82,7 @@ def _rotor(item: Mapping[str, Any], what: str) -> "Actuator":
     from vms_ph_dynamics.effects.actuator_kinds import Rotor
 
     check_keys(item, what, ("position", "thrust"), (*_PLACED, "drag_ratio", "torque_sign", *_ROTOR))
-    lower, upper = vector(item["thrust"], 2, f"thrust of {what}")
+    lower, upper = _vector(item["thrust"], 2, f"thrust of {what}")
     ratio = _optional(item, "drag_ratio", what) or 0.0
     if "torque_sign" in item:
         sign = number(item["torque_sign"], f"torque_sign of {what}")
@@ -88,7 +90,7 @@ def _rotor(item: Mapping[str, Any], what: str) -> "Actuator":
             raise ModelError(f"torque_sign of {what} must be 1 or -1; given: {sign:g}")
         ratio *= sign
     return Rotor(
-        vector(item["position"], 3, f"position of {what}"),
+        _vector(item["position"], 3, f"position of {what}"),
         _axis(item, what),
         ratio,
         float(lower),
@@ -105,7 +107,7 @@ def _wheel(item: Mapping[str, Any], what: str) -> "Actuator":
     plain = ("roller_angle", "largest_torque", "largest_rate", "friction")
     check_keys(item, what, ("position", "heading", "radius"), (*plain, "motor"))
     return Wheel(
-        vector(item["position"], 2, f"position of {what}"),
+        _vector(item["position"], 2, f"position of {what}"),
         motor=_motor(item, what),
         **_given(item, ("heading", "radius", *plain), what),
     )
@@ -117,7 +119,7 @@ def _caster(item: Mapping[str, Any], what: str) -> "Actuator":
     plain = ("angle", "largest_torque", "largest_steering_torque", "friction")
     check_keys(item, what, ("position", "radius", "trail"), (*plain, "motor"))
     return Caster(
-        vector(item["position"], 2, f"position of {what}"),
+        _vector(item["position"], 2, f"position of {what}"),
         motor=_motor(item, what),
         **_given(item, ("radius", "trail", *plain), what),
     )
@@ -129,7 +131,7 @@ def _reaction_wheel(item: Mapping[str, Any], what: str) -> "Actuator":
     plain = ("largest_torque", "largest_rate", "rate", "friction")
     check_keys(item, what, ("axis", "inertia"), (*plain, "motor"))
     return ReactionWheel(
-        vector(item["axis"], 3, f"axis of {what}"),
+        _vector(item["axis"], 3, f"axis of {what}"),
         motor=_motor(item, what),
         **_given(item, ("inertia", *plain), what),
     )
@@ -150,12 +152,12 @@ def _axis(item: Mapping[str, Any], what: str) -> Array:
     if ("axis" in item) == ("orientation" in item):
         raise ModelError(f"{what} must have either 'axis' or 'orientation'")
     if "axis" in item:
-        return vector(item["axis"], 3, f"axis of {what}")
+        return _vector(item["axis"], 3, f"axis of {what}")
     import pinocchio as pin
 
     from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
 
-    orientation = vector(item["orientation"], 4, f"orientation of {what}")
+    orientation = _vector(item["orientation"], 4, f"orientation of {what}")
     length = float(orientation @ orientation) ** 0.5
     if abs(length - 1.0) > NORM_TOLERANCE:
         raise ModelError(
@@ -171,8 +173,8 @@ def _tilt(value: Any, what: str) -> "Tilt | None":
     if value is None:
         return None
     check_keys(value, f"tilt of {what}", ("axis", "limits"), ("rate",))
-    lower, upper = vector(value["limits"], 2, f"limits of the tilt of {what}")
-    axis = vector(value["axis"], 3, f"axis of the tilt of {what}")
+    lower, upper = _vector(value["limits"], 2, f"limits of the tilt of {what}")
+    axis = _vector(value["axis"], 3, f"axis of the tilt of {what}")
     return Tilt(axis, float(lower), float(upper), **_given(value, ("rate",), f"the tilt of {what}"))
 
 
@@ -186,6 +188,10 @@ def _motor(item: Mapping[str, Any], what: str) -> "Motor":
 
 def _given(item: Mapping[str, Any], names: tuple[str, ...], what: str) -> dict[str, Any]:
     return {name: number(item[name], f"{name} of {what}") for name in names if name in item}
+
+
+def _vector(value: Any, size: int, what: str) -> Array:
+    return moderate(vector(value, size, what), what)
 
 
 def _optional(item: Mapping[str, Any], name: str, what: str) -> float | None:
