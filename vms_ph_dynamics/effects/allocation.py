@@ -27,9 +27,6 @@ from .bounded_least_squares import bounded_least_squares
 
 __all__ = ["Allocated", "Allocation", "Rotor"]
 
-# Share of the wrench by which the smallest inputs may miss it and still count as making it.
-_EXACT = 1e-9
-
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
@@ -115,8 +112,9 @@ class Allocation:
     def within(self, wrench: Array, weights: Array | None = None) -> Allocated:
         """Return the inputs within their limits whose wrench is nearest to a given one.
 
-        The smallest inputs are taken if they make the wrench within the limits. Otherwise the
-        weighted error ``|W (B u - w)|`` is least: components of small weight are given up first.
+        The weighted error ``|W (B u - w)|`` is least: components of small weight are given up
+        first. Where several inputs do that, as for a wrench that can be made, they are the smallest
+        as long as these are within the limits.
 
         Args:
             wrench: (b,) in the base frame, linear first, N and N m.
@@ -134,15 +132,14 @@ def nearest_inputs(
     matrix: Array, wanted: Array, lower: Array, upper: Array, weights: Array
 ) -> Allocated:
     """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.within`."""
+    weighted = weights[:, None] * matrix
     free = lower < upper
     inputs: Array = np.where(free, 0.0, lower)
+    rest = weights * (wanted - matrix @ inputs)
+    inputs[free] = np.linalg.pinv(weighted[:, free]) @ rest
+    if not ((inputs >= lower) & (inputs <= upper)).all():
+        inputs = bounded_least_squares(weighted, weights * wanted, lower, upper)
     missing: Array = wanted - matrix @ inputs
-    inputs[free] = np.linalg.pinv(matrix[:, free]) @ missing
-    missing = wanted - matrix @ inputs
-    inside = ((inputs >= lower) & (inputs <= upper)).all()
-    if not inside or np.abs(missing).max() > _EXACT * (1.0 + np.abs(wanted).max()):
-        inputs = bounded_least_squares(weights[:, None] * matrix, weights * wanted, lower, upper)
-        missing = wanted - matrix @ inputs
     return Allocated(inputs, missing)
 
 
