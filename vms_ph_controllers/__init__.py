@@ -29,6 +29,7 @@ from .interface import (
     gain,
     switch,
 )
+from .laws.attitude_control import AttitudeControl
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
@@ -37,9 +38,11 @@ from .laws.pose_ida_pbc import PoseIDAPBC
 from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from .laws.underactuated_flight import UnderactuatedFlight
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
+    "AttitudeControl",
     "Command",
     "ControlEnergy",
     "Controller",
@@ -55,6 +58,7 @@ __all__ = [
     "RobotState",
     "Status",
     "TaskSpaceIDAPBC",
+    "UnderactuatedFlight",
     "gain",
     "switch",
 ]

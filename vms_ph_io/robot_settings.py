@@ -30,6 +30,7 @@ from . import robots
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.arrays import Array
+    from vms_ph_dynamics.effects import Actuators
 
     from .mjcf import MjcfNotes
     from .robots import Robot
@@ -56,6 +57,10 @@ class RobotSettings:
         initial_positions: initial joint positions, rad or m, ``name=position``.
         friction: path of a YAML file with the friction of the joints, in place of that of the URDF,
             see :mod:`.friction_file`.
+        actuators: of the base: ``own`` for those of a bundled robot, or the path of a file like
+            those in config/actuators, with which the base is then simulated; ``ideal`` for a base
+            that applies any wrench. Empty: laws know the limits of the robot's own actuators where
+            it has them by default, and the simulated base applies what they command.
     """
 
     robot: str = ""
@@ -68,6 +73,7 @@ class RobotSettings:
     gravity: str = ""
     initial_positions: str = ""
     friction: str = ""
+    actuators: str = ""
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -196,10 +202,42 @@ class RobotSettings:
         return self.is_bundled and robots.get(self.robot).on_floor
 
     def allocation(self) -> "Allocation | None":
-        """Return the actuator allocation of a bundled robot on its own base, or None."""
+        """Return the allocation of the actuators of the base, or None for an ideal one.
+
+        Raises:
+            VmsPhError: the actuators that are chosen cannot be loaded.
+        """
+        if self.actuators:
+            chosen = self.chosen_actuators()
+            return None if chosen is None else chosen.allocation
         if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
             return None
         return robots.get(self.robot).allocation()
+
+    def chosen_actuators(self) -> "Actuators | None":
+        """Return the actuators with which the base is simulated, or None for an ideal base.
+
+        Raises:
+            OptionError: the robot has no actuators of its own, or there is no such file.
+            ModelError: the file is not valid.
+        """
+        from .actuators_file import load_actuators
+
+        if self.actuators in ("", "ideal"):
+            return None
+        if self.actuators == "own":
+            if not self.is_bundled:
+                raise OptionError(
+                    f"'{self.robot}' is no bundled robot, and has no actuators of its own; give "
+                    "the path of a file, see docs/actuators.md"
+                )
+            return robots.get(self.robot).own_actuators()
+        file = Path(self.actuators).expanduser()
+        if not file.is_file():
+            raise OptionError(
+                f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
+            )
+        return load_actuators(file)
 
 
 def from_arguments(text: str) -> dict[str, str]:

@@ -28,6 +28,7 @@ from .share import share_directory
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
+    from vms_ph_dynamics.effects import Actuators
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Robot:
         on_floor: whether it is simulated with a floor at y = 0, with y up.
         arguments: xacro arguments; URIs of files are resolved.
         gravity: (3,) gravity in the inertial frame, m/s^2.
-        rotors: name of a file in config/rotors, or empty.
+        actuators: name of a file in config/actuators, or empty.
+        ideal: whether its base applies any wrench where no actuators are chosen.
         fluid: name of a file in config/fluids, or empty.
     """
 
@@ -63,7 +65,8 @@ class Robot:
     on_floor: bool = False
     arguments: Mapping[str, str] = field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    rotors: str = ""
+    actuators: str = ""
+    ideal: bool = True
     fluid: str = ""
 
     def path(self) -> Path:
@@ -133,12 +136,23 @@ class Robot:
         return model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
 
     def allocation(self) -> "Allocation | None":
-        """Return the actuator allocation of its rotors, or None if it has none."""
-        from .vehicle import load_allocation
+        """Return the allocation of its actuators, or None where its base is ideal by default."""
+        return None if self.ideal else self.own_actuators().allocation
 
-        if not self.rotors:
-            return None
-        return load_allocation(share_directory() / "config/rotors" / self.rotors)
+    def own_actuators(self) -> "Actuators":
+        """Return its actuators.
+
+        Raises:
+            OptionError: it has none.
+        """
+        from .actuators_file import load_actuators
+
+        if not self.actuators:
+            raise OptionError(
+                f"robot '{self.name}' has no actuators of its own; give the path of a file, see "
+                "docs/actuators.md"
+            )
+        return load_actuators(share_directory() / "config/actuators" / self.actuators)
 
     def _resolved(self, address: str) -> Path:
         file = resolve(address)
@@ -186,6 +200,7 @@ _ROBOTS = {
             locked=_PANDA_FINGERS,
             home=_PANDA_HOME,
             arguments={"arm": _PANDA_FILE},
+            actuators="omnidirectional_panda.yaml",
         ),
         Robot(
             name="hextilt",
@@ -194,7 +209,8 @@ _ROBOTS = {
             file=f"{_DATA}/hextilt_description/urdf/hextilt_flying_arm_5.urdf",
             base="floating",
             end_effector="flying_arm_5__gripper",
-            rotors="hextilt.yaml",
+            actuators="hextilt.yaml",
+            ideal=False,
         ),
         Robot(
             name="borinot",
@@ -203,6 +219,7 @@ _ROBOTS = {
             file=f"{_DATA}/borinot_description/urdf/borinot_flying_arm_2.urdf",
             base="floating",
             end_effector="flying_arm_2__ee",
+            actuators="borinot.yaml",
         ),
         Robot(
             name="satellite_panda",
@@ -215,6 +232,7 @@ _ROBOTS = {
             home=_PANDA_HOME,
             arguments={"arm": _PANDA_FILE},
             gravity=(0.0, 0.0, 0.0),
+            actuators="satellite_panda.yaml",
         ),
         Robot(
             name="bluerov2_alpha5",
@@ -230,6 +248,7 @@ _ROBOTS = {
                 "alpha_axis_b": 0.1,
             },
             fluid="bluerov2_alpha5.yaml",
+            actuators="bluerov2_alpha5.yaml",
         ),
         Robot(
             name="prismatic_hopper",

@@ -85,7 +85,8 @@ class ControllerNode(ManagedNode):
         timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
-        self._base_actuated: bool = declare(self, "base_actuated")
+        # A base with chosen actuators is actuated.
+        self._base_actuated: bool = declare(self, "base_actuated") or bool(robot.actuators())
         self._native: bool = declare(self, "native")
         self._compensates: bool = declare(self, "compensate_payload")
         names = [item.name for item in fields(PlausibilityBounds)]

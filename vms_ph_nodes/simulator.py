@@ -38,6 +38,7 @@ from .node.health import ERROR, OK, PAUSED, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
+from .robot.actuator_publisher import ActuatorPublisher
 from .robot.brake import Brake
 from .robot.engine import Engine
 from .robot.exergy_publisher import ExergyPublisher
@@ -106,6 +107,7 @@ class Simulator(ManagedNode):
         self._topics = RobotPublishers(self, self.model, description)
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
         self._exergy = ExergyPublisher.of(self, self._engine)
+        self._actuators = ActuatorPublisher(self, self.simulation)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
@@ -125,6 +127,7 @@ class Simulator(ManagedNode):
         """Set the controller to call at every step."""
         self._loop = loop
         self.simulation = self._make(loop.control)
+        self._actuators.replaced(self.simulation)
 
     def stamp(self) -> Time:
         """Return the stamp of the current simulated time."""
@@ -243,6 +246,7 @@ class Simulator(ManagedNode):
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
             self._exergy.publish(self.simulation, stamp)
+        self._actuators.publish(self.simulation, stamp)
         self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
@@ -255,6 +259,10 @@ class Simulator(ManagedNode):
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         for parameter in parameters:
+            if parameter.name == "failed_actuators":
+                refusal = self._actuators.fail(self.simulation, parameter.value)
+                if refusal:
+                    return SetParametersResult(successful=False, reason=refusal)
             if parameter.name == "real_time_factor":
                 self._speed = float(parameter.value)
                 self._resume_time()

@@ -27,6 +27,7 @@ _MODULES = (
     "space.reorientation",
     "space.reactionless",
     "space.capture",
+    "space.momentum_dumping",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",
     "reproduce.califano.impedance_identification",

@@ -89,7 +89,7 @@ def test_every_robot_loads_with_its_base_its_joints_and_its_end_effector(
     assert model.end_effector == robot.end_effector
     assert model.gravity.tolist() == list(robot.gravity)
     assert (model.fluid is not None) == bool(robot.fluid)
-    assert (robot.allocation() is not None) == bool(robot.rotors)
+    assert (robot.allocation() is not None) == (not robot.ideal)
     home = model.configuration(robot.home)[model.nq_base :]
     assert (home >= model.joints.lower).all()
     assert (home <= model.joints.upper).all()

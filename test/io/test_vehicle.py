@@ -26,19 +26,19 @@ from vms_ph_io import robots, share_directory
 from vms_ph_io.vehicle import load_allocation, load_fluid
 
 FLUID = share_directory() / "config/fluids/bluerov2_alpha5.yaml"
-ROTORS = share_directory() / "config/rotors/hextilt.yaml"
+ROTORS = share_directory() / "config/actuators/hextilt.yaml"
 
 FILES = sorted((share_directory() / "config").glob("fluids/*")) + sorted(
-    (share_directory() / "config").glob("rotors/*")
+    (share_directory() / "config").glob("actuators/*")
 )
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_file_names_its_source_and_belongs_to_a_robot(file: Path) -> None:
     head = file.read_text().split("density:")[0].split("base:")[0]
-    assert " et al." in head or "J. Mar. Sci. Eng." in head
+    assert " et al." in head or "J. Mar. Sci. Eng." in head or "Source: " in head
     known = {r.fluid for r in map(robots.get, robots.names())}
-    known |= {r.rotors for r in map(robots.get, robots.names())}
+    known |= {r.actuators for r in map(robots.get, robots.names())}
     assert file.name in known
 
 
@@ -108,8 +108,11 @@ def test_an_invalid_fluid_file_is_rejected_with_the_name_of_the_key(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda c: c.pop("thrust"), "the file lacks 'thrust'"),
-        (lambda c: c.update(thrust=[1]), r"thrust must have shape \(2,\); given: shape \(1,\)"),
+        (lambda c: c.pop("thrust"), "rotor 0 lacks 'thrust'"),
+        (
+            lambda c: c.update(thrust=[1]),
+            r"thrust of rotor 0 must have shape \(2,\); given: shape \(1,\)",
+        ),
         (lambda c: c.update(thrust=[2, 1]), "lower <= upper; given: 2.0, 1.0"),
         (lambda c: c.update(blades=2), "unknown key 'blades'"),
         (lambda c: c.update(base="fixed"), "floating or planar base; given: 'fixed'"),
@@ -125,7 +128,9 @@ def test_an_invalid_fluid_file_is_rejected_with_the_name_of_the_key(
 def test_an_invalid_rotor_file_is_rejected_with_the_name_of_the_key(
     change: Callable[[dict], object], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match=rf"changed\.yaml is not a valid rotor file: .*{said}"):
+    with pytest.raises(
+        ModelError, match=rf"changed\.yaml is not a valid file of actuators: .*{said}"
+    ):
         load_allocation(changed(ROTORS, change, tmp_path))
 
 

@@ -72,7 +72,7 @@ def test_a_hosted_controller_gives_the_numbers_that_it_gives_in_python(
         f"end_effector {known.end_effector}",
         f"gravity {words(np.array(known.gravity))}",
     ]
-    rotors = _tilted_hexagon() if known.rotors else []
+    rotors = _tilted_hexagon() if not known.ideal else []
     for r in rotors:
         numbers = np.array([*r.position, *r.axis, r.drag_ratio, r.lower, r.upper])
         header.append(f"rotor {words(numbers)}")

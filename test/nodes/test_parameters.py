@@ -49,6 +49,7 @@ PARTS = {
     "simulator": (
         "simulator",
         "robot/effort_bounds",
+        "robot/actuator_publisher",
         "robot/engine",
         "robot/external_efforts",
         "robot/disturbances",

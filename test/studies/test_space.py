@@ -44,7 +44,11 @@ def test_a_captured_body_keeps_the_momentum() -> None:
     assert not _differing("space-capture", duration="6", step="0.005")
 
 
+def test_reaction_wheels_take_up_the_momentum_of_a_captured_body() -> None:
+    assert not _differing("space-momentum-dumping", duration="30", step="0.04")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("study", ["reorientation", "reactionless", "capture"])
+@pytest.mark.parametrize("study", ["reorientation", "reactionless", "capture", "momentum-dumping"])
 def test_whole_studies_in_space_agree(study: str) -> None:
     assert not _differing(f"space-{study}")

@@ -26,6 +26,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..interface import Command, RobotState, Status, gain
 from .base_actuation import BaseActuation
 from .limits import LimitGains, TorqueLimits
+from .prioritised_actuation import PrioritisedActuation
 from .sample_grant import strongest_brake
 from .tank_layer import TankLayer
 
@@ -70,14 +71,31 @@ class OutputStage:
         safe: the safe output at the last state.
     """
 
-    def __init__(self, model: VMSModel, allocation: Allocation | None, base_actuated: bool) -> None:
+    def __init__(
+        self,
+        model: VMSModel,
+        allocation: Allocation | None,
+        base_actuated: bool,
+        actuation: PrioritisedActuation | None = None,
+    ) -> None:
         """Serve a robot with the actuators of its base; see :class:`BaseActuation`.
+
+        Args:
+            model: the robot.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators.
+            actuation: what maps wrenches to those that the base can apply; None for the map of
+                these arguments.
 
         Raises:
             ModelError: the allocation is for another kind of base.
         """
         self._model = model
-        self._actuation = BaseActuation(model, allocation, base_actuated)
+        self._actuation: BaseActuation | PrioritisedActuation = BaseActuation(
+            model, allocation, base_actuated
+        )
+        if actuation is not None:
+            self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), TankLayer(model)
         self._rest = np.zeros(model.nv)
 

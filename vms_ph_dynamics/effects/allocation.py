@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rotors and thrusters: from actuator inputs to the wrench on the base, and back."""
+"""From inputs of actuators to the wrench on the base, and back within limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,40 +20,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, frozen, vector
-from ..errors import ModelError, StateError
+from ..errors import ModelError
+from .actuator_columns import rotor_column
+from .actuator_kinds import Rotor
+from .bounded_least_squares import bounded_least_squares
+
+__all__ = ["Allocated", "Allocation", "Rotor"]
 
 
-@dataclass(frozen=True)
-class Rotor:
-    """A rotor or thruster fixed to the base.
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """Inputs of actuators within their limits.
 
     Attributes:
-        position: (3,) in the base frame, m.
-        axis: (3,) direction of its thrust in the base frame; scaled to length one.
-        drag_ratio: reaction torque about the axis over thrust, m; its sign is that of the torque on
-            the base (positive for a rotor that spins against the axis); 0 for a thruster.
-        lower, upper: limits of the thrust, N.
+        inputs: (m,).
+        missing: (b,) what the wrench lacks: the wanted one less that of the inputs.
     """
 
-    position: Array
-    axis: Array
-    drag_ratio: float = 0.0
-    lower: float = -np.inf
-    upper: float = np.inf
+    inputs: Array
+    missing: Array
 
 
 class Allocation:
-    """The map ``w = B u`` from actuator thrusts to the base wrench; ``y = B^T v`` is its dual.
+    """The map ``w = B u`` from actuator inputs to the base wrench; ``y = B^T v`` is its dual.
 
-    The power into the robot is ``w . v = u . y``.
+    The power into the robot is ``w . v = u . y``. Inputs are thrusts of rotors and thrusters, and
+    torques of wheels.
 
     Attributes:
         matrix: B (6,m), linear first; for a planar base the rows (x, y, rotation about z), (3,m).
-        lower, upper: (m,) limits of the thrusts, N.
+        lower, upper: (m,) limits of the inputs, N or N m.
     """
 
     def __init__(self, rotors: Sequence[Rotor], base: str = "floating") -> None:
-        """Build the map from the actuators of a robot.
+        """Build the map from the rotors and thrusters of a robot.
 
         Raises:
             ModelError: there is no actuator, the base is fixed, or an actuator has a wrong shape,
@@ -65,11 +65,20 @@ class Allocation:
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
         columns = []
         for i, rotor in enumerate(rotors):
-            columns.append(_column(rotor, i))
+            columns.append(rotor_column(rotor, i))
         matrix = np.stack(columns, axis=1)
         self.matrix = frozen(matrix if base == "floating" else matrix[[0, 1, 5]])
         self.lower = frozen(np.array([rotor.lower for rotor in rotors], dtype=np.float64))
         self.upper = frozen(np.array([rotor.upper for rotor in rotors], dtype=np.float64))
+
+    @classmethod
+    def of_matrix(cls, matrix: Array, lower: Array, upper: Array) -> "Allocation":
+        """Return the allocation of a matrix (b,m) with limits (m,)."""
+        allocation = cls.__new__(cls)
+        allocation.matrix = frozen(np.array(matrix, dtype=np.float64))
+        allocation.lower = frozen(np.array(lower, dtype=np.float64))
+        allocation.upper = frozen(np.array(upper, dtype=np.float64))
+        return allocation
 
     @property
     def is_fully_actuated(self) -> bool:
@@ -100,22 +109,51 @@ class Allocation:
         """
         return self.matrix.T @ vector(v_base, len(self.matrix), "v_base")
 
+    def within(self, wrench: Array, weights: Array | None = None) -> Allocated:
+        """Return the inputs within their limits whose wrench is nearest to a given one.
 
-def _column(rotor: Rotor, i: int) -> Array:
-    """Return the wrench of a thrust of 1 N at the base's origin, (6,)."""
-    try:
-        axis = vector(rotor.axis, 3, f"axis of rotor {i}")
-        position = vector(rotor.position, 3, f"position of rotor {i}")
-    except StateError as error:
-        raise ModelError(str(error)) from None
-    length = float(np.linalg.norm(axis))
-    if length == 0.0:
-        raise ModelError(f"the axis of rotor {i} has length zero")
-    if not np.isfinite(rotor.drag_ratio):
-        raise ModelError(f"drag_ratio of rotor {i} must be finite; given: {rotor.drag_ratio}")
-    if not rotor.lower <= rotor.upper:
-        raise ModelError(
-            f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
-        )
-    axis = axis / length
-    return np.concatenate([axis, np.cross(position, axis) + rotor.drag_ratio * axis])
+        The weighted error ``|W (B u - w)|`` is least: components of small weight are given up
+        first. Where several inputs do that, as for a wrench that can be made, they are the smallest
+        as long as these are within the limits.
+
+        Args:
+            wrench: (b,) in the base frame, linear first, N and N m.
+            weights: (b,) of its components, above zero; :func:`default_weights` when None.
+
+        Raises:
+            StateError: the argument has the wrong shape or is not finite.
+        """
+        wanted = vector(wrench, len(self.matrix), "wrench_base")
+        w = default_weights(self.matrix) if weights is None else weights
+        return nearest_inputs(self.matrix, wanted, self.lower, self.upper, w)
+
+
+def nearest_inputs(
+    matrix: Array, wanted: Array, lower: Array, upper: Array, weights: Array
+) -> Allocated:
+    """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.within`."""
+    weighted = weights[:, None] * matrix
+    free = lower < upper
+    inputs: Array = np.where(free, 0.0, lower)
+    rest = weights * (wanted - matrix @ inputs)
+    inputs[free] = np.linalg.pinv(weighted[:, free]) @ rest
+    if not ((inputs >= lower) & (inputs <= upper)).all():
+        inputs = bounded_least_squares(weighted, weights * wanted, lower, upper)
+    missing: Array = wanted - matrix @ inputs
+    return Allocated(inputs, missing)
+
+
+def default_weights(matrix: Array) -> Array:
+    """Return the weights (b,) by which forces are given up before moments.
+
+    A force has the weight 1, a moment ten over the actuators' mean lever arm, so that a vehicle out
+    of thrust drifts before it turns over.
+
+    Args:
+        matrix: (b,m) from inputs to wrenches.
+    """
+    moments = len(matrix) // 2 if len(matrix) == 6 else 1
+    forces = len(matrix) - moments
+    pull, turn = np.linalg.norm(matrix[:forces]), np.linalg.norm(matrix[forces:])
+    arm = turn / pull if pull > 0.0 and turn > 0.0 else 1.0
+    return np.concatenate([np.ones(forces), np.full(moments, 10.0 / arm)])

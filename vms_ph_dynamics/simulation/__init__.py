@@ -14,6 +14,15 @@
 
 """Simulation of robots with a controller in the loop."""
 
+from .actuated import ActuatedSimulation
 from .simulation import Actuation, Control, External, Sample, Simulation, ToolWrench
 
-__all__ = ["Actuation", "Control", "External", "Sample", "Simulation", "ToolWrench"]
+__all__ = [
+    "ActuatedSimulation",
+    "Actuation",
+    "Control",
+    "External",
+    "Sample",
+    "Simulation",
+    "ToolWrench",
+]

@@ -38,6 +38,7 @@ def demo(
     ),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
     friction: str = typer.Option("", help="YAML file with the friction of the joints"),
+    actuators: str = typer.Option("", help="of the base: own, ideal or a YAML file"),
     initial_positions: str = typer.Option("", help="initial positions: 'name=position ...'"),
     controller: str = typer.Option(
         "", help="control law: a class name, package.module:Class or path/to/law.py:Class"
@@ -77,6 +78,7 @@ def demo(
         "inertia": inertia,
         "gravity": gravity,
         "friction": friction,
+        "actuators": actuators,
         "initial_positions": initial_positions,
         "controller": controller,
         "engine": engine,

@@ -21,7 +21,7 @@ import numpy as np
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
-from vms_ph_dynamics.ephs.robot import ExergyMap
+from vms_ph_dynamics.energy.exergy_map import ExergyMap
 
 
 class ExergyMessages:

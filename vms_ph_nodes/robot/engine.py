@@ -21,7 +21,7 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.simulation import Control, Simulation
+from vms_ph_dynamics.simulation import ActuatedSimulation, Control, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import drives_file, scenes
 from vms_ph_io.scenes import SceneFile
@@ -35,14 +35,15 @@ class Engine:
 
     Attributes:
         scene: the scene, or None.
+        actuators: those of the base, or None for an ideal base.
     """
 
     def __init__(self, node: Node, robot: RobotParameters) -> None:
         """Declare the parameters.
 
         Raises:
-            OptionError: a scene for an engine without contacts, or there is no such scene.
-            ModelError: the file of the scene is not valid.
+            OptionError: a scene or actuators for an engine without them, or there are no such.
+            ModelError: the file of the scene or of the actuators is not valid.
         """
         scheme: str = declare(node, "scheme")
         self._scheme = None if scheme == "auto" else scheme
@@ -62,6 +63,12 @@ class Engine:
             raise OptionError(
                 f"the drives of {self._drives} are simulated by engine:=ephs alone; the engine is "
                 f"{engine}"
+            )
+        self.actuators = robot.actuators()
+        if self.actuators is not None and engine != "vms_ph":
+            raise OptionError(
+                f"actuators:={robot.settings.actuators} are simulated by engine:=vms_ph alone; the "
+                f"engine is {engine}" + (", with rotors of its own" if self.is_ephs else "")
             )
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
@@ -105,6 +112,18 @@ class Engine:
             return self._with_drives(home, step, control)
         if not self._is_mujoco:
             form = StandardForm(self._model)
+            if self.actuators is not None:
+                return ActuatedSimulation(
+                    form,
+                    home,
+                    step,
+                    control,
+                    self.actuators,
+                    self._friction,
+                    self._scheme,
+                    self._native,
+                    self._stops,
+                )
             return Simulation(
                 form, home, step, control, self._friction, self._scheme, self._native, self._stops
             )
@@ -143,7 +162,7 @@ class Engine:
 
     def values(self, simulation: Any) -> dict[str, object]:
         """Return what the diagnostics report about the engine."""
-        if self.is_ephs:
+        if self.is_ephs or self.actuators is not None:
             return simulation.diagnostics()
         if not self._is_mujoco:
             return {}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The topic of the exergy map of a robot with motors, battery and heat."""
+"""The topic of the exergy map of a robot with drives or actuators."""
 
 from typing import Any
 
@@ -38,10 +38,10 @@ class ExergyPublisher:
     @classmethod
     def of(cls, node: Node, engine: Engine) -> "ExergyPublisher | None":
         """Return the publisher where the engine knows exergy, else None."""
-        return cls(node) if engine.is_ephs else None
+        return cls(node) if engine.is_ephs or engine.actuators is not None else None
 
     def publish(self, simulation: Any, stamp: Time) -> None:
-        """Publish the map of a simulation by the engine ephs."""
+        """Publish the map of a simulation."""
         if self._count % self._EVERY == 0:
             header, found = Header(stamp=stamp), simulation.exergy_map()
             self._publisher.publish(self._messages.next(header, found, simulation.resets))

@@ -23,6 +23,7 @@ from std_msgs.msg import String
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects import Actuators
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 from vms_ph_io import robots
@@ -87,8 +88,12 @@ class RobotParameters:
         return self.settings.on_floor()
 
     def allocation(self) -> Allocation | None:
-        """Return the actuator allocation of a bundled robot's base, or None if it defines none."""
+        """Return the allocation of the base's actuators, or None for an ideal base."""
         return self.settings.allocation()
+
+    def actuators(self) -> Actuators | None:
+        """Return the actuators with which the base is simulated, or None for an ideal base."""
+        return self.settings.chosen_actuators()
 
     def model(self, description: str) -> VMSModel:
         """Return the model of a description, with the settings of the parameters."""

@@ -120,7 +120,7 @@ def run(case: Case, rng: np.random.Generator, seconds: float) -> Outcome:
     known = None if case.robot.startswith("tree") else robots.get(case.robot)
     q = model.neutral_configuration() if known is None else model.configuration(known.home)
     kind = LAWS[case.law][0]
-    allocation = known.allocation() if known is not None and known.rotors else None
+    allocation = known.allocation() if known is not None and not known.ideal else None
     law = kind(model) if allocation is None else kind(model, allocation=allocation)
     law.gains = kind.Gains(**case.gains)
     law.reset(RobotState(q, np.zeros(model.nv)))

@@ -140,7 +140,7 @@ SCHEMAS = Surface(
     YAML_WORDS, text=True, short=6, long=3_000,
 )  # fmt: skip
 VEHICLES = Surface(
-    "vehicles", _vehicle, lambda: _config("rotors", "fluids"), YAML_WORDS, text=True, short=12,
+    "vehicles", _vehicle, lambda: _config("actuators", "fluids"), YAML_WORDS, text=True, short=12,
     long=8_000,
 )  # fmt: skip
 METADATA = Surface(

@@ -14,11 +14,12 @@
 
 """Robots of bodies, joints, motors, a battery and heat, as the simulator runs them."""
 
+from ...energy.exergy_map import ExergyMap
 from .drives import Battery, Drives, Motors, Rotors
 from .mechanism import Mechanism
 from .mechanism_stepper import MechanismStepper
 from .powertrain import Powertrain
-from .robot_simulation import EphsSimulation, ExergyMap
+from .robot_simulation import EphsSimulation
 from .thermal_network import Conductor, ThermalNetwork
 
 __all__ = [

@@ -14,13 +14,13 @@
 
 """A simulated robot of bodies, joints, motors, a battery and heat."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...arrays import Array
 from ...effects.friction import Friction
+from ...energy.exergy_map import ExergyMap
 from ...errors import StateError
 from ...integrators import IntegrationError, RetriedStep
 from ...model import VMSModel
@@ -33,33 +33,6 @@ from .drives import Drives
 from .mechanism import Mechanism
 from .mechanism_stepper import MechanismStepper, Motion
 from .powertrain import Powertrain, named
-
-
-@dataclass(frozen=True)
-class ExergyMap:
-    """Where exergy is stored and who has destroyed how much since the last reset.
-
-    Attributes:
-        time: simulated time, s.
-        stored: exergy by store, J.
-        destroyed: exergy by destroyer, J: ``"joint/how"``, ``"rotor_k/how"`` or the name alone.
-        supplied: exergy by the ports of the robot that are outside of it, J.
-        residual: change of what is stored, less what was supplied, plus what was destroyed, J.
-        temperatures: by name, K.
-        voltage: of the bus, V.
-        current: out of the battery, A.
-        level: charge of the battery as a share of all.
-    """
-
-    time: float
-    stored: Mapping[str, float]
-    destroyed: Mapping[str, float]
-    supplied: Mapping[str, float]
-    residual: float
-    temperatures: Mapping[str, float]
-    voltage: float
-    current: float
-    level: float
 
 
 class EphsSimulation(Simulation):

@@ -1,0 +1,105 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulator with the actuators of a base: topics, failures, and what it refuses."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import rclpy
+from rclpy.parameter import Parameter
+
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_nodes import closed_loop
+from vms_ph_nodes.controller import ControllerNode
+from vms_ph_nodes.simulator import Simulator
+
+Published = dict[str, list]
+
+
+@contextmanager
+def nodes(*parameters: str) -> Iterator[list]:
+    arguments = [part for each in parameters for part in ("-p", each)]
+    rclpy.init(args=["--ros-args", *arguments], domain_id=57)
+    made: list = []
+    try:
+        made = closed_loop.make()
+        yield made
+    finally:
+        for node in made:
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+def listen(node: Simulator) -> Published:
+    found: Published = {}
+
+    def noted(name: str, publish: Callable) -> Callable:
+        def publish_too(message: object) -> None:
+            found.setdefault(name, []).append(message)
+            publish(message)
+
+        return publish_too
+
+    for publisher in node.publishers:
+        publisher.publish = noted(publisher.topic_name, publisher.publish)
+    return found
+
+
+def test_the_simulator_publishes_its_actuators_and_where_their_energy_goes() -> None:
+    with nodes("robot:=borinot", "actuators:=own") as (simulator, controller):
+        assert isinstance(controller, ControllerNode)
+        found = listen(simulator)
+        simulator._advance(20)
+        for _ in range(4):
+            simulator._publish()
+        (state, *_) = found["/vms_ph/actuator_states"]
+        assert list(state.name) == [f"rotor_{k}" for k in range(6)]
+        assert min(state.effort) > 1.0
+        assert min(state.velocity) > 400.0
+        map_ = found["/vms_ph/exergy"][0]
+        stored = dict(zip(map_.stores, map_.stored, strict=True))
+        destroyed = dict(zip(map_.destroyers, map_.destroyed, strict=True))
+        # Hovering takes power from the supply, all of it lost in the air and in the windings.
+        assert stored["supply"] < -1.0
+        assert destroyed["rotor_3/fluid"] > 10.0 * destroyed["rotor_3/winding"] > 0.0
+        assert abs(map_.residual) < 1e-10
+        assert "energy from the supply (J)" in simulator._values()
+        (refused,) = simulator.set_parameters([Parameter("failed_actuators", value="rotor_9")])
+        assert not refused.successful
+        assert "no actuator 'rotor_9'; there are rotor_0, " in refused.reason
+        (taken,) = simulator.set_parameters([Parameter("failed_actuators", value="rotor_2?")])
+        assert taken.successful
+        simulator._advance(200)
+        held = simulator.simulation.actuation.held
+        assert held.commands[2] > 1.0
+        assert held.inputs[2] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("robot:=panda", "actuators:=own"), "robot 'panda' has no actuators of its own"),
+        (("robot:=hextilt", "actuators:=mine"), "own, ideal or the path of a file; given: 'mine'"),
+        (
+            ("robot:=hextilt", "actuators:=own", "engine:=ephs"),
+            "simulated by engine:=vms_ph alone; the engine is ephs",
+        ),
+        (("robot:=hextilt", "failed_actuators:=rotor_1"), "the base has no actuators"),
+    ],
+)
+def test_actuators_that_cannot_be_simulated_are_refused(given: tuple[str, ...], said: str) -> None:
+    with pytest.raises((OptionError, VmsPhError), match=said), nodes(*given):
+        pass

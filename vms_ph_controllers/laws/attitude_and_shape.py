@@ -1,0 +1,287 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The attitude of a base and the joints of its arm, in the inertially decoupled coordinates."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    is_usable_step,
+    usable,
+)
+from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.pose_potential import PosePotential
+from ..references.joint_reference import JointReference
+from ..references.pose_reference import PoseReference
+from ..safety.output_stage import OutputGains, OutputStage
+from ..safety.prioritised_actuation import PrioritisedActuation
+from .gain_ramp import GainRamp
+from .held_impedance import HeldImpedance, brake, horizon
+
+
+@dataclass(frozen=True, slots=True)
+class BaseMotion:
+    """What a law wants of the base.
+
+    Attributes:
+        force: (3,) in the axes of the base, N.
+        rotation: (3,3) of the base.
+        attitude: (3,3) wanted.
+        turning: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
+        centre: (3,) centre of mass in the frame of the base, m.
+        inertia: (3,3) about it, of the locked robot.
+        kinetic: energy of the centre of mass, J.
+        potential: energy of its place, J.
+        damping: power of its damping, W.
+        astray: power of the force that the base does not have, W.
+        carried: power by the arm moving the centre of mass in the base, W.
+        reason: what is not as it should be, in words.
+    """
+
+    force: Array
+    rotation: Array
+    attitude: Array
+    turning: Array
+    centre: Array
+    inertia: Array
+    kinetic: float = 0.0
+    potential: float = 0.0
+    damping: float = 0.0
+    astray: float = 0.0
+    carried: float = 0.0
+    reason: str = ""
+
+
+def centre_and_inertia(d: Evaluation) -> tuple[Array, Array]:
+    """Return the centre of mass in the frame of the base (3,) and the inertia about it (3,3)."""
+    # M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
+    mass = float(d.M_b[0, 0])
+    corner = d.M_b[3:, :3] / mass
+    centre = np.array([corner[2, 1], corner[0, 2], corner[1, 0]])
+    return centre, d.M_b[3:, 3:] + mass * (corner @ corner)
+
+
+class AttitudeAndShape(Controller):
+    """Energy shaping of the attitude of a base and of the shape, with a force on the base given.
+
+    In the locked momenta of [A (59)] the momentum about the centre of mass changes by the moment
+    about it alone, whatever the arm does. The base is turned by a potential of its attitude error
+    and damping of the locked angular velocity; the joints are held by a potential and damping of
+    the shape, and receive ``A^T w`` besides. What the force on the base is, and which attitude is
+    wanted, a law derived from this one says.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        frequency_attitude: float = gain(7.0, "natural frequency of the attitude, rad/s", 0.0, 50.0)
+        frequency_shape: float = gain(
+            10.0, "natural frequency of the joint motion, rad/s", 0.0, 100.0
+        )
+        damping_ratio: float = gain(
+            0.9, "damping ratio of all motions; 1 is critical damping", 0.0, 10.0
+        )
+        base_speed: float = gain(0.5, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
+        base_turn: float = gain(
+            0.5, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
+        )
+        joint_speed: float = gain(
+            0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
+        )
+
+    gains: Gains
+    FOLLOWS_JOINTS = True
+
+    def __init__(self, model: VMSModel, gains: Any, allocation: Allocation) -> None:
+        """Control a robot by the actuators of its base.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators.
+        """
+        super().__init__(model)
+        self.gains = self._checked_gains(gains)
+        self._output = OutputStage(model, allocation, True, PrioritisedActuation(allocation))
+        self._joint_limits = JointLimitPotential(model)
+        self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
+        self._base, self._joints = PoseReference(), JointReference(model.n)
+        self.set_minimum(model.neutral_configuration())
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose and joints; see :meth:`Controller.reset`."""
+        self.set_minimum(state.q)
+
+    def resume(self, state: RobotState) -> None:
+        """Hold what is present with the energy left; see :meth:`Controller.resume`."""
+        self._output.resume(self._hold(state.q))
+
+    def set_minimum(self, q: Array) -> None:
+        """Set pose and joints that are held to those of a configuration (nq,).
+
+        Raises:
+            StateError: it is not a configuration of the model.
+        """
+        self._output.restart(self._hold(q))
+
+    def _hold(self, q: Array) -> Evaluation:
+        d = self.model.evaluate(q, np.zeros(self.model.nv))
+        self._inertia = float(np.diag(d.M_b)[3:].mean())
+        self._shape_inertia = np.diag(d.M_hat_m).copy()
+        pose = self.model.base_pose(d.q).copy()
+        pose[:3, :3] = self._attitude_of(pose[:3, :3])
+        self._base.restart(pose)
+        self._joints.restart(self.model.joint_positions(d.q))
+        self._ramp.restart(self.gains)
+        self._begun = False
+        return d
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
+        if not (state.is_usable(self.model) and is_usable_step(dt)):
+            self.missed_updates()
+            return self._output.safe
+        b, gains = 6, self._ramp.follow(self.gains, dt)
+        d = Evaluation(self.model, state.q, state.v)
+        h = horizon(dt, gains.delay)
+        self._follow(reference, dt)
+        base = self._base_motion(d, gains, h)
+        error = np.eye(4)
+        error[:3, :3] = base.attitude.T @ base.rotation
+        switched = self._switched(error)
+        e = d.v.copy()
+        e[3:6] -= base.turning
+        e[b:] -= self._joints.rates
+        positions = self.model.joint_positions(d.q)
+        k_turn = gains.frequency_attitude**2 * self._inertia
+        k_shape = gains.frequency_shape**2 * self._shape_inertia
+        k_limit = gains.limit_frequency**2 * self._shape_inertia
+        offset = positions - self._joints.positions
+        depth = self._joint_limits.depth(positions, gains.limit_margin)
+        gradient = np.zeros(self.model.nv)
+        gradient[3:6] = self._potential.gradient(error, 0.0, k_turn)[3:]
+        gradient[b:] = k_shape * offset + k_limit * depth
+        stiffness = np.zeros(self.model.nv)
+        stiffness[3:6] = k_turn
+        stiffness[b:] = k_shape + np.where(depth != 0.0, k_limit, 0.0)
+        rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude
+        rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
+        locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
+        damping = rate_turn * (locked.T @ base.inertia @ locked)
+        damping[b:, b:] += rate_shape * d.M_hat_m
+        held = HeldImpedance.at(d, damping, np.diag(stiffness), gradient, e, h)
+        spring = held.spring + held.ahead
+        turn_lost = rate_turn * (base.inertia @ (locked @ held.velocity))
+        shape_lost = rate_shape * (d.M_hat_m @ held.velocity[b:])
+        spin = base.inertia @ base.turning
+        moment = np.cross(d.v_hat[3:], spin) - spring[3:6] - turn_lost
+        shape = d.A[3:].T @ spring[3:6] - spring[b:] - shape_lost
+
+        wanted = np.empty(self.model.nv)
+        wanted[:3] = base.force
+        wanted[3:6] = moment + np.cross(base.centre, wanted[:3])
+        wanted[b:] = d.g[b:] + shape + d.A.T @ (wanted[:b] - d.g[:b]) + brake(d, h)[b:]
+        if not np.isfinite(wanted.sum()):
+            return self._output.refuse(d)
+        output = self._output.apply(d, wanted, gains, dt)
+
+        slip = locked @ e
+        kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.kinetic
+        kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
+        shaped = base.potential + self._potential.value(error, 0.0, k_turn)
+        shaped += 0.5 * float(k_shape @ (offset * offset)) + 0.5 * float(k_limit @ depth**2)
+        energy = ControlEnergy(
+            closed_loop_energy=kinetic_base + kinetic_shape + shaped,
+            shaped_potential=shaped,
+            kinetic_base=kinetic_base,
+            kinetic_shape=kinetic_shape,
+            damping_base=float(turn_lost @ slip) + base.damping,
+            damping_shape=float(shape_lost @ e[b:]),
+            reference_power=base.carried,
+            clipped_power=base.astray + float((output.force - wanted) @ e),
+            tank_level=self._output.tank_level,
+        )
+        turned = "attitude error past half a turn: its correction is reversed" if switched else ""
+        place = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
+        return Command(
+            output.force[:b],
+            output.force[b:],
+            energy,
+            Status.SATURATED if output.reason else Status.OK,
+            "; ".join(filter(None, (output.reason, held.reason, turned, base.reason))),
+            task_error=float(np.sqrt(place @ place)),
+        )
+
+    def _switched(self, error: Array) -> bool:
+        if not self._begun:
+            self._begun = True
+            self._potential.restart(error)
+        return self._potential.follow(error)
+
+    def missed_updates(self) -> None:
+        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+        self._output.missed_updates()
+
+    def safe_output(self, q: Array) -> Command:
+        """Compensate gravity as far as the rotors can; see :meth:`Controller.safe_output`."""
+        return self._output.safe_at(q)
+
+    def _follow(self, reference: Reference, dt: float) -> None:
+        """Advance the references."""
+        gains = self._ramp.now
+        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
+        if pose is not None:
+            wanted = pose.copy()
+            wanted[:3, :3] = self._attitude_of(pose[:3, :3])
+            self._base.go_to(wanted)
+        if joints is not None:
+            self._joints.go_to(joints)
+        twist = usable(reference.twist, (6,))
+        if twist is not None:
+            twist = self._twist_of(twist)
+        bandwidth = self._bandwidth(gains)
+        self._base.advance(twist, gains.base_speed, gains.base_turn, bandwidth, dt)
+        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
+
+    @abstractmethod
+    def _base_motion(self, d: Evaluation, gains: Any, h: float) -> BaseMotion:
+        """Return the wanted force and attitude of the base, for a horizon h, s."""
+
+    @abstractmethod
+    def _attitude_of(self, rotation: Array) -> Array:
+        """Return the attitude of reference for a wanted one, (3,3)."""
+
+    @abstractmethod
+    def _twist_of(self, twist: Array) -> Array:
+        """Return the twist of the reference for a wanted one, (6,)."""
+
+    @abstractmethod
+    def _bandwidth(self, gains: Any) -> float:
+        """Return the bandwidth of the reference of the base, 1/s."""

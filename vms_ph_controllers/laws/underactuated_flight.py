@@ -1,0 +1,170 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Flight on thrust along one axis of the base, with an arm that moves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.groups import SO3
+
+from ..interface import gain
+from .attitude_and_shape import AttitudeAndShape, BaseMotion, centre_and_inertia
+from .thrust_direction import ThrustDirection, single_axis
+
+_SO3 = SO3()
+
+
+class UnderactuatedFlight(AttitudeAndShape):
+    r"""Geometric flight with a thrust along one axis, in the inertially decoupled coordinates.
+
+    In the locked momenta of [A (59)] the arm does not appear in the motion of the centre of mass,
+    ``m cddot = f R a - m g``, and the momentum about it changes by the moment alone. The law wants
+    the force
+
+        F_d = m (g + cddot_d - w_x^2 c_e - 2 zeta w_x cdot_e),
+
+    bounded to a cone around the vertical, thrusts by ``f = F_d . R a``, and turns the base such
+    that the thrust points along ``F_d``, by a potential of the attitude error without undesired
+    equilibria (:class:`PosePotential`), damping of the locked angular velocity, and the rate of the
+    wanted attitude. The joints are held by a potential and damping of the shape. Its storage
+    function ``H_cl`` is the sum of all of these energies; it decreases by the damping and changes
+    by the power of the force that the thrust does not have, ``cdot_e . (f R a - F_d)``, which
+    vanishes as the attitude settles and is recorded as clipped power, and by that with which the
+    arm moves the centre of mass in the base, recorded as reference power. These are all powers
+    while the wanted attitude rests; its acceleration is not compensated.
+
+    Upside down the thrust is the least that the rotors have, and the base turns over by the
+    shorter way; at exactly half a turn by the one that the potential's sign names.
+
+    The law is sampled as :class:`HeldImpedance` describes.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(AttitudeAndShape.Gains):
+        """Gains of the law."""
+
+        frequency_position: float = gain(
+            1.2, "natural frequency of the motion of the centre of mass, rad/s", 0.0, 10.0
+        )
+        largest_tilt: float = gain(
+            0.6, "largest angle of the wanted thrust from the vertical, rad", 0.0, 1.2
+        )
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+    ) -> None:
+        """Control position and heading of the base and the joints of a robot.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: its rotors, whose thrusts all have one axis.
+            base_actuated: must be true.
+
+        Raises:
+            ModelError: the base does not float, is in a fluid, or has no rotors; or the rotors
+                push along several axes, or cannot turn the base about all axes.
+        """
+        if model.base != "floating" or model.fluid is not None:
+            raise ModelError(
+                f"UnderactuatedFlight is for flying robots; the base of '{model.name}' is "
+                f"{model.base}" + (", in a fluid" if model.fluid is not None else "")
+            )
+        if allocation is None or not base_actuated:
+            raise ModelError(
+                f"UnderactuatedFlight needs the rotors of '{model.name}'; give their allocation, "
+                "as actuators:=own does"
+            )
+        self._axis, self._least, self._most = single_axis(allocation, model.name)
+        self._direction = ThrustDirection(self._axis)
+        self._strength = float(np.linalg.norm(model.tree.gravity))
+        self._up = -model.tree.gravity / max(self._strength, 1e-12)
+        super().__init__(model, gains, allocation)
+
+    def _base_motion(
+        self, d: Evaluation, gains: "UnderactuatedFlight.Gains", h: float
+    ) -> BaseMotion:
+        """Return the wanted thrust and attitude, and what the centre of mass does."""
+        b, mass, momentum = 6, float(d.M_b[0, 0]), d.M_b @ d.v_hat
+        pose = self.model.base_pose(d.q)
+        rotation = pose[:3, :3]
+        centre, inertia = centre_and_inertia(d)
+        # The centre of mass belongs above the reference of the base, wherever the arm is.
+        level = self._base.pose[:3, :3]
+        sway = level @ (d.M_bm[:3] @ d.v[b:]) / mass
+        place = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
+        leading = level @ self._base.twist[:3]
+        speed = rotation @ momentum[:3] / mass - leading
+        turn = level @ self._base.twist[3:]
+        sway = sway + np.cross(turn, level @ centre)
+        ahead = level @ self._base.acceleration[:3] + np.cross(turn, leading)
+        stiffness = gains.frequency_position**2
+        rate = 2.0 * gains.damping_ratio * gains.frequency_position
+        # Damping of the velocity that it leaves.
+        rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
+        weight = self._strength * self._up
+
+        def wanted_acceleration(at: Array, velocity: Array) -> Array:
+            pull = weight + ahead - stiffness * at - rate * velocity
+            return self._direction.within(pull, self._up, self._strength, gains.largest_tilt)
+
+        push = mass * wanted_acceleration(place, speed)
+        attitude = self._direction.attitude(push, level)
+        along = float(push @ (rotation @ self._axis))
+        thrust = min(max(along, self._least), self._most)
+        force = thrust * (rotation @ self._axis)
+        gained = force / mass - weight - ahead
+        step = 1e-3
+        later = wanted_acceleration(place + step * (speed - sway), speed + step * gained)
+        frame = level @ _SO3.exp(step * self._base.twist[3:])
+        after = self._direction.attitude(later, frame)
+        turning = rotation.T @ attitude @ _SO3.log(attitude.T @ after) / step
+        return BaseMotion(
+            force=thrust * self._axis,
+            rotation=rotation,
+            attitude=attitude,
+            turning=turning,
+            centre=centre,
+            inertia=inertia,
+            kinetic=0.5 * mass * float(speed @ speed),
+            potential=0.5 * mass * stiffness * float(place @ place),
+            damping=mass * rate * float(speed @ speed),
+            astray=float(speed @ (force - push)),
+            carried=-mass * stiffness * float(place @ sway),
+            reason="" if along > self._least else "turning over: the least thrust",
+        )
+
+    def _attitude_of(self, rotation: Array) -> Array:
+        """Return the level attitude of the same heading."""
+        return self._direction.attitude(self._up, rotation)
+
+    def _twist_of(self, twist: Array) -> Array:
+        """Return the part of a twist that leaves the reference level."""
+        up = self._base.pose[:3, :3].T @ self._up
+        return np.concatenate([twist[:3], up * float(up @ twist[3:])])
+
+    def _bandwidth(self, gains: "UnderactuatedFlight.Gains") -> float:
+        """Return the frequency of the position."""
+        return gains.frequency_position

@@ -1,0 +1,101 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Wrench on the base per unit of an actuator's input: the columns of its map."""
+
+import numpy as np
+
+from ..arrays import Array, vector
+from ..errors import ModelError, StateError
+from .actuator_kinds import Caster, ReactionWheel, Rotor, Wheel
+
+PLANAR = np.array([0, 1, 5])
+"""Components of a spatial wrench that act on a planar base."""
+
+
+def unit_axis(value: Array, what: str) -> Array:
+    """Return an axis of length one, (3,).
+
+    Raises:
+        ModelError: it has a wrong shape, an entry that is not finite, or length zero.
+    """
+    axis = checked(value, 3, f"axis of {what}")
+    length = float(np.linalg.norm(axis))
+    if length == 0.0:
+        raise ModelError(f"the axis of {what} has length zero")
+    return axis / length
+
+
+def rotor_column(rotor: Rotor, i: int) -> Array:
+    """Return the wrench of a thrust of 1 N at the base's origin, (6,).
+
+    Raises:
+        ModelError: the rotor is not described as :class:`Rotor` says.
+    """
+    axis = unit_axis(rotor.axis, f"rotor {i}")
+    position = checked(rotor.position, 3, f"position of rotor {i}")
+    if not np.isfinite(rotor.drag_ratio):
+        raise ModelError(f"drag_ratio of rotor {i} must be finite; given: {rotor.drag_ratio}")
+    if not rotor.lower <= rotor.upper:
+        raise ModelError(
+            f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
+        )
+    return along(position, axis, rotor.drag_ratio)
+
+
+def along(position: Array, axis: Array, drag_ratio: float) -> Array:
+    """Return the wrench of 1 N at a position along an axis with its reaction torque, (6,)."""
+    return np.concatenate([axis, np.cross(position, axis) + drag_ratio * axis])
+
+
+def wheel_column(wheel: Wheel) -> Array:
+    """Return the wrench of a torque of 1 N m, (6,); its dual is the rate of the wheel.
+
+    The contact does not move along the axis ``a`` of the roller, ``(v - rate r d) . a = 0``.
+    """
+    angle = wheel.heading + wheel.roller_angle
+    roller = np.array([np.cos(angle), np.sin(angle), 0.0])
+    place = np.array([wheel.position[0], wheel.position[1], 0.0])
+    return along(place, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
+
+
+def caster_columns(caster: Caster, angle: float) -> tuple[Array, Array]:
+    """Return the wrenches of 1 N m at the wheel and at the steering, (6,) each, at an angle.
+
+    Without slip the rate of the wheel is ``d . v / r`` for the direction of travel d, and that of
+    the steering ``n . v / trail - w_z`` for n to the left of d, with v that of the steering axis.
+    """
+    ahead = np.array([np.cos(angle), np.sin(angle), 0.0])
+    left = np.array([-ahead[1], ahead[0], 0.0])
+    place = np.array([caster.position[0], caster.position[1], 0.0])
+    steering = along(place, left, 0.0) / caster.trail
+    steering[5] -= 1.0
+    return along(place, ahead, 0.0) / caster.radius, steering
+
+
+def reaction_column(wheel: ReactionWheel, i: int) -> Array:
+    """Return the wrench on the base of a torque of 1 N m on a reaction wheel, (6,)."""
+    return np.concatenate([np.zeros(3), -unit_axis(wheel.axis, f"reaction wheel {i}")])
+
+
+def checked(value: Array, size: int, what: str) -> Array:
+    """Return a vector of a size.
+
+    Raises:
+        ModelError: it has a wrong shape or an entry that is not finite.
+    """
+    try:
+        return vector(value, size, what)
+    except StateError as error:
+        raise ModelError(str(error)) from None

@@ -1,0 +1,71 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Least squares within bounds, for the allocation of efforts to actuators."""
+
+import numpy as np
+
+from ..arrays import Array
+
+# Share of the largest eigenvalue that is added to all, so that the solution is unique.
+_UNIQUE = 1e-9
+
+# A gradient of this size, relative to the largest, releases no bound.
+_ROUNDING = 1e-10
+
+
+def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+    """Return the x (m,) within bounds that minimises ``|A x - b|^2``, of several the smallest.
+
+    A primal active-set method: a step to the minimum over the free entries ends at the first bound
+    that it meets; at the minimum, the bound with the largest gradient into the interior is freed.
+    Every iteration lowers the same strictly convex function over one of finitely many sets of
+    bounds; beyond ten iterations per entry, which has not been seen, the best point is returned.
+
+    Args:
+        A: (k,m) matrix.
+        b: (k,) right-hand side.
+        lower: (m,) bounds; may be infinite.
+        upper: (m,) bounds, at least those below.
+    """
+    m = A.shape[1]
+    H = A.T @ A
+    H[np.diag_indices(m)] += _UNIQUE * max(float(np.trace(H)), 1e-300)
+    g = A.T @ b
+    x = np.minimum(np.maximum(np.zeros(m), lower), upper)
+    at = np.zeros(m, dtype=np.intp)
+    at[x == lower], at[x == upper] = -1, 1
+    fixed = lower == upper
+    scale = max(float(np.abs(g).max(initial=0.0)), float(np.abs(H).max(initial=0.0)), 1e-300)
+    for _ in range(10 * m):
+        free = np.flatnonzero(at == 0)
+        if free.size:
+            step = np.linalg.solve(H[np.ix_(free, free)], g[free] - H[free] @ x)
+            bound = np.where(step > 0.0, upper[free], lower[free])
+            share = np.full(free.size, np.inf)
+            moving = step != 0.0
+            share[moving] = (bound[moving] - x[free][moving]) / step[moving]
+            first = int(np.argmin(share))
+            if share[first] < 1.0:
+                x[free] += share[first] * step
+                x[free[first]] = bound[first]
+                at[free[first]] = 1 if step[first] > 0.0 else -1
+                continue
+            x[free] += step
+        inward = np.where(fixed, 0.0, at * (H @ x - g))
+        worst = int(np.argmax(inward))
+        if inward[worst] <= _ROUNDING * scale:
+            break
+        at[worst] = 0
+    return np.minimum(np.maximum(x, lower), upper)

@@ -1,0 +1,79 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The topic of the actuators of a simulated base, and the parameter by which they fail."""
+
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.simulation import ActuatedSimulation
+
+from ..node.parameters import declare
+
+
+class ActuatorPublisher:
+    """Publishes ``vms_ph/actuator_states``, and lets actuators fail."""
+
+    def __init__(self, node: Node, simulation: Any) -> None:
+        """Declare the parameter, and create the topic where the base has actuators.
+
+        Raises:
+            VmsPhError: an actuator that has failed does not exist.
+        """
+        self._failed: str = declare(node, "failed_actuators")
+        self._publisher = None
+        if isinstance(simulation, ActuatedSimulation):
+            self._publisher = node.create_publisher(JointState, "vms_ph/actuator_states", 10)
+        if refusal := self.fail(simulation, self._failed):
+            raise VmsPhError(refusal)
+
+    def fail(self, simulation: Any, names: str) -> str:
+        """Let the named actuators have failed, and no others; return why not, or nothing."""
+        if not isinstance(simulation, ActuatedSimulation):
+            return "" if not names else "failed_actuators: the base has no actuators; set actuators"
+        words = names.replace(",", " ").split()
+        try:
+            for word in words:
+                simulation.actuation.actuators.index(word.removesuffix("?"))
+        except VmsPhError as error:
+            return f"failed_actuators: {error}"
+        simulation.actuation.repair()
+        for word in words:
+            simulation.actuation.fail(word.removesuffix("?"), known=not word.endswith("?"))
+        self._failed = names
+        return ""
+
+    def replaced(self, simulation: Any) -> None:
+        """Let the same actuators have failed in another simulation."""
+        self.fail(simulation, self._failed)
+
+    def publish(self, simulation: Any, stamp: Time) -> None:
+        """Publish angles (tilt, steering), rates of shafts, and thrusts or torques."""
+        if self._publisher is None:
+            return
+        actuation = simulation.actuation
+        self._publisher.publish(
+            JointState(
+                header=Header(stamp=stamp),
+                name=list(actuation.actuators.names),
+                position=(actuation.tilts + actuation.angles).tolist(),
+                velocity=actuation.shaft_rates(simulation.twist).tolist(),
+                effort=actuation.held.inputs.tolist(),
+            )
+        )

@@ -1,0 +1,151 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A satellite has caught a tumbling body, and its reaction wheels take up the momentum."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_controllers import AttitudeControl, Reference, RobotState
+from vms_ph_controllers.interface import Command
+from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects import Actuators, Motor, ReactionWheel
+from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_dynamics.space import Body, capture
+from vms_ph_dynamics.structure import DecoupledForm, momenta
+
+from ..check import bounded, required
+from ..progress import Progress, Stages
+from ..study import Outcome, Parameter, Settings, Study
+from .satellite import BUS, satellite
+
+_REPORTED = 500
+
+# The diagonals of a cube: any one of four wheels may fail.
+_AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
+
+
+def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
+    model, home = satellite(settings)
+    side, mass = float(settings["side"]), float(settings["mass"])
+    body = Body(mass, [0.0, 0.0, 0.5 * side], np.eye(3) * mass * side**2 / 6.0)
+    spin = np.radians(float(settings["spin"])) * np.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)
+    approach = np.array([0.0, 0.0, -float(settings["approach"])])
+    twist = np.concatenate([approach - np.cross(spin, np.asarray(body.centre, float)), spin])
+    caught = capture(model, home, np.zeros(model.nv), body, twist)
+    actuators = _wheels(settings)
+    law = AttitudeControl(caught.model, allocation=actuators.allocation)
+    law.reset(RobotState(caught.q, caught.v))
+    used = 0.0
+
+    def control(q: Array, v: Array, step: float) -> Command:
+        return law.update(RobotState(q, v), Reference(), step)
+
+    dt, form = float(settings["step"]), DecoupledForm(caught.model)
+    simulation = ActuatedSimulation(form, caught.q, dt, control, actuators, start_velocity=caught.v)
+    before, own = _angular(simulation, caught.model)
+    steps, done = round(float(settings["duration"]) / dt), 0
+    report = Stages(progress, 1).begin("wheels take up the momentum")
+    while done < steps and not simulation.failure:
+        part = min(_REPORTED, steps - done)
+        simulation.advance(part, External())
+        used = max(used, float(np.abs(simulation.actuation.rates).max()))
+        done += part
+        report(done / steps)
+    after, left = _angular(simulation, caught.model)
+    sample, books = simulation.sample(), simulation.exergy_map()
+    size = float(np.linalg.norm(before))
+    turned = caught.model.difference(caught.q, sample.q)[3:6]
+    return Outcome(
+        [
+            bounded(
+                "angular momentum of satellite, body and wheels, relative change",
+                float(np.linalg.norm(after - before)) / size,
+                1e-9,
+            ),
+            required(
+                "momentum about the centre of mass that satellite and body keep",
+                "below a hundredth of what they had",
+                f"{np.linalg.norm(left):.2g} of {np.linalg.norm(own):.3g} N m s",
+                float(np.linalg.norm(left)) < 0.01 * float(np.linalg.norm(own)),
+            ),
+            bounded("attitude of the base at the end, rad", float(np.linalg.norm(turned)), 1e-2),
+            bounded(
+                "rate of the base at the end, rad/s", float(np.linalg.norm(sample.v[3:6])), 1e-3
+            ),
+            required(
+                "largest spin of a wheel",
+                f"at most {settings['largest_rate']} rad/s",
+                f"{used:.4g} rad/s",
+                used <= float(settings["largest_rate"]) * (1.0 + 1e-12),
+            ),
+            bounded(
+                "energy balance from the supply to the tool, relative to what was exchanged",
+                abs(books.residual) / abs(simulation.actuation.stored + 1e-3),
+                1e-9,
+            ),
+        ]
+    )
+
+
+def _wheels(settings: Settings) -> Actuators:
+    return Actuators(
+        [
+            ReactionWheel(
+                np.array(axis),
+                float(settings["wheel_inertia"]),
+                float(settings["largest_torque"]),
+                float(settings["largest_rate"]),
+                friction=1e-7,
+                motor=Motor(0.02, 0.5),
+            )
+            for axis in _AXES
+        ]
+    )
+
+
+def _angular(simulation: ActuatedSimulation, model: VMSModel) -> tuple[Array, Array]:
+    """Return angular momenta in inertial axes, (3,) each, kg m^2/s.
+
+    Of robot and wheels about the inertial origin, and of the robot alone about its centre of mass.
+    """
+    sample = simulation.sample()
+    d = model.evaluate(sample.q, sample.v)
+    spatial, pose = momenta(d).spatial, model.base_pose(sample.q)
+    wheels = pose[:3, :3] @ simulation.actuation.momentum
+    centre = pose[:3, 3] + pose[:3, :3] @ centre_and_inertia(d)[0]
+    return spatial[3:] + wheels, spatial[3:] - np.cross(centre, spatial[:3])
+
+
+STUDY = Study(
+    id="space-momentum-dumping",
+    source="Space robotics: the momentum of a captured body goes to the reaction wheels",
+    title="Reaction wheels bring a satellite with a captured body to rest",
+    parameters={
+        "mass": Parameter(20.0, "of the body, a cube, kg", above=0.0),
+        "side": Parameter(0.4, "of the cube, m", above=0.0),
+        "spin": Parameter(5.0, "angular speed of the body, deg/s", least=0.0),
+        "approach": Parameter(0.05, "speed of its centre towards the tool, m/s", least=0.0),
+        "wheel_inertia": Parameter(2e-3, "of each of four wheels, kg m^2", above=0.0),
+        "largest_torque": Parameter(0.1, "of a wheel, N m", above=0.0),
+        "largest_rate": Parameter(600.0, "of a wheel, rad/s", above=0.0),
+        "duration": Parameter(60.0, "of the simulation after the capture, s", above=0.0),
+        "step": Parameter(0.01, "sampling time, s", above=0.0),
+        **BUS,
+    },
+    compute=_compute,
+)
