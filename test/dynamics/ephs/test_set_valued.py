@@ -135,9 +135,10 @@ def test_a_ball_rises_again_to_the_square_of_its_restitution() -> None:
 def test_a_bounce_that_dies_away_ends_at_rest_on_the_ground() -> None:
     equations = assemble(ball(0.3))
     motion = simulate(equations, equations.states.vector({"q": 0.002}), 1e-3, 60)
-    assert motion.value("p")[-1] == 0.0
+    # Rounding of the impulse of its weight in a step, 5e-3 N s.
+    assert abs(motion.value("p")[-1][0]) < 1e-17
     assert abs(motion.value("q")[-1][0]) < 1e-8
-    assert motion.value("q")[-1] == motion.value("q")[-10]
+    assert motion.value("q")[-1][0] == pytest.approx(motion.value("q")[-10][0], abs=1e-20)
     assert np.abs(motion.first_law).max() < 1e-14
 
 
