@@ -45,6 +45,10 @@ _IMPACTS = 8
 _CORRECTIONS, _SOLVED = 12, 1e-13
 _AT_REST = 1e-9
 
+# Parts of a step that are shorter, s, have forces by velocities alone: the rounding of gaps over
+# the square of their duration would be a large acceleration, what gaps change in them is not.
+_SHORT = 1e-7
+
 # Contacts that close within one step, after which the step is no longer cut.
 _CUTS = 64
 
@@ -93,8 +97,9 @@ class BoundedForces:
         open_ = [p for p in self.processes if p.box not in closed]
         here = self._acting(x, closed)
         force, move = self._solved(here, self._predicted(here, x, inputs, t, dt), smooth, x, t, dt)
+        bounces = impacts < _IMPACTS
         if impacts >= _CUTS or self._deepest(open_, move.x) >= -_CLOSED:
-            return self._settled(here, force, move, dt, False), dt, False
+            return self._settled(here, force, move, dt, bounces), dt, False
         early, late = 0.0, 1.0
         for _ in range(_BISECTIONS):
             share = 0.5 * (early + late)
@@ -105,7 +110,7 @@ class BoundedForces:
                 break
         passed = share * dt
         force, move = self._solved(here, force, smooth, x, t, passed)
-        return self._settled(here, force, move, passed, impacts < _IMPACTS), passed, True
+        return self._settled(here, force, move, passed, bounces), passed, True
 
     def _solved(
         self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
@@ -116,7 +121,7 @@ class BoundedForces:
         """
         resting = self._resting(here)
         gaps = self._gaps(here, x)
-        for _ in range(_CORRECTIONS):
+        for _ in range(_CORRECTIONS if dt > _SHORT else 0):
             move = self._held(here, force, smooth, x, t, dt)
             ahead = np.where(resting, (2.0 / dt) * self._slid(here, move), 0.0)
             if not resting.all():
@@ -224,29 +229,35 @@ class BoundedForces:
         return impulses(here, ahead, dt, none, none) / dt
 
     def _settled(self, before: Acting, force: Array, move: Move, dt: float, bounces: bool) -> Move:
-        """Return a step with the impulses at its end, and the heat of all forces."""
+        """Return a step with the impulses at its end, and the heat of all forces.
+
+        Those of what acted in the step correct its forces; where contacts have closed, an impact
+        follows, whose impulses are its own.
+        """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
         taken = force * self._slid(before, move)
         for p, work in zip(before.processes, taken, strict=True):
             heats[p.box] += max(float(work), 0.0)
         lost = float(taken.sum())
         closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CLOSED}
+        acted = closed & {p.box for p in before.processes}
         x, along = move.x.copy(), move.along.copy()
-        here = self._acting(x, closed)
-        if here.processes:
-            given = _matched(before, force * dt, here)
-            returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
-            total = impulses(here, here.velocity, dt, given, returned)
-            after = here.velocity - here.mobility @ (total - given)
-            works = 0.5 * (total - given) * (here.velocity + after)
+        stages = [(acted, dt)] if acted else []
+        stages += [(closed, 0.0)] if closed - acted else []
+        for boxes, duration in stages:
+            here = self._acting(x, boxes)
+            if duration:
+                given, returned = _matched(before, force * dt, here), 0.0 * here.velocity
+            else:
+                given = 0.0 * here.velocity
+                returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
+            change, works = _struck(here, duration, given, returned)
             if works.sum() < 0.0 and returned.any():
-                total = impulses(here, here.velocity, dt, given, 0.0 * returned)
-                after = here.velocity - here.mobility @ (total - given)
-                works = 0.5 * (total - given) * (here.velocity + after)
+                change, works = _struck(here, duration, given, 0.0 * returned)
             n = self._equations.layout.linear
-            change = -(here.push @ (total - given))
-            x[:n] += change
-            along[:n] += change
+            pushed = -(here.push @ change)
+            x[:n] += pushed
+            along[:n] += pushed
             lost += float(works.sum())
             for p, work in zip(here.processes, works, strict=True):
                 heats[p.box] += max(float(work), 0.0)
@@ -328,6 +339,13 @@ class BoundedForces:
             stacked[:, :n] @ equations.storages.Q @ push,
             push,
         )
+
+
+def _struck(here: Acting, dt: float, given: Array, returned: Array) -> tuple[Array, Array]:
+    """Return the impulses beyond those given, and their works, J, (k,) each."""
+    change = impulses(here, here.velocity, dt, given, returned) - given
+    after = here.velocity - here.mobility @ change
+    return change, 0.5 * change * (here.velocity + after)
 
 
 def _matched(before: Acting, impulses: Array, after: Acting) -> Array:
