@@ -321,12 +321,14 @@ class BoundedForces:
             flat = np.zeros((0, e.size))
             return Acting([], none, none, none, index, none, flat, none, empty, np.zeros((n, 0)))
         stacked = np.array(rows)
-        push = stacked[:, :n].T
+        push, velocity = stacked[:, :n].T, stacked @ e
         if equations.constraints.count:
             g = equations.constraints.acting(a)[:, :n]
             s, turned = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
             kappa = np.column_stack([equations.solve(s, column) for column in turned.T])
             push = push - g.T @ kappa
+            # Of the velocities that impulses act on, also where a scheme leaves the constraints.
+            velocity = velocity - kappa.T @ (g @ e[:n])
         return Acting(
             processes,
             np.concatenate([part.lower for part in parts]),
@@ -335,7 +337,7 @@ class BoundedForces:
             np.array(normal, dtype=np.intp),
             np.concatenate([part.restitution for part in parts]),
             stacked,
-            stacked @ e,
+            velocity,
             stacked[:, :n] @ equations.storages.Q @ push,
             push,
         )
