@@ -17,11 +17,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ...arrays import Array, frozen
+from ...arrays import Array
 from ..components import Contact
-from ..errors import StructureError
+from ..multibody.foot import plane_axes
 from ..quantities import Euclidean, pose_of
 from .parameters import Parameter, check_all
 
@@ -81,19 +79,3 @@ class PlaneContact(Contact):
 def plane_contact(**values: Any) -> PlaneContact:
     """Return a :class:`PlaneContact`."""
     return PlaneContact(**values)
-
-
-def plane_axes(normal: Any) -> Array:
-    """Return the unit normal of a plane and the directions across it as rows, (d,d).
-
-    Raises:
-        StructureError: the normal is not one of two or three numbers, or zero.
-    """
-    along = np.asarray(normal, dtype=np.float64)
-    length = float(np.linalg.norm(along)) if along.shape in ((2,), (3,)) else 0.0
-    if not 0.0 < length < np.inf:
-        raise StructureError(
-            f"the normal of a plane must be two or three numbers, not all zero; given: {normal}"
-        )
-    across = np.linalg.svd(along[None] / length)[2][1:]
-    return frozen(np.vstack([along / length, across]))

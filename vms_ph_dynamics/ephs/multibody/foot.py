@@ -23,9 +23,24 @@ import numpy as np
 from ...arrays import Array, frozen
 from ..components import Component, Contact, Environment
 from ..errors import PatternError, StructureError
-from ..library.plane_contact import plane_axes
 from ..quantities import SE3_SPACE, pose_of
 from ..systems import System, compose
+
+
+def plane_axes(normal: Any) -> Array:
+    """Return the unit normal of a plane and the directions across it as rows, (d,d).
+
+    Raises:
+        StructureError: the normal is not one of two or three numbers, or zero.
+    """
+    along = np.asarray(normal, dtype=np.float64)
+    length = float(np.linalg.norm(along)) if along.shape in ((2,), (3,)) else 0.0
+    if not 0.0 < length < np.inf:
+        raise StructureError(
+            f"the normal of a plane must be two or three numbers, not all zero; given: {normal}"
+        )
+    across = np.linalg.svd(along[None] / length)[2][1:]
+    return frozen(np.vstack([along / length, across]))
 
 
 @dataclass(frozen=True)

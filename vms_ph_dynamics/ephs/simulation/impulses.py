@@ -176,7 +176,7 @@ class _Problem:
         found[alone] = bounded
         return found
 
-    def _limit(self, n: int, at: Array, total: Array) -> float:
+    def _limit(self, n: int, at: Index, total: Array) -> float:
         return float(self._friction[at[0]]) * max(-float(total[n]), 0.0)
 
     @staticmethod

@@ -22,6 +22,7 @@ becomes heat. A contact closes at the instant at which its gap does: the step is
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -170,7 +171,7 @@ class BoundedForces:
         return found
 
     @staticmethod
-    def _resting(here: Acting) -> Array:
+    def _resting(here: Acting) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
         resting = np.abs(here.velocity) <= _AT_REST
         for n in np.unique(here.normal[here.normal >= 0]):
@@ -204,12 +205,12 @@ class BoundedForces:
             found[at] = rows @ (self._columns(process, a) @ e)
         return found
 
-    def _wrong(self, here: Acting, force: Array, move: Move) -> Array:
+    def _wrong(self, here: Acting, force: Array, move: Move) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
         works = force * self._slid(here, move)
         rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
         is_normal = np.isinf(here.lower)
-        return np.asarray((works < -rounding) & ~is_normal)
+        return (works < -rounding) & ~is_normal
 
     def _predicted(
         self, here: Acting, x: Array, inputs: Inputs | None, t: float, dt: float
