@@ -128,6 +128,7 @@ def from_pinocchio(
     drives: Mapping[str, Drive] | None = None,
     fluid: Fluid | None = None,
     feet: Mapping[str, Foot] | None = None,
+    theta_0: float | None = None,
 ) -> System:
     """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
 
@@ -143,6 +144,7 @@ def from_pinocchio(
         drives: as there.
         fluid: as there.
         feet: as there.
+        theta_0: temperature of fluid and ground, K; that of the heat when None.
 
     Raises:
         ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
@@ -165,7 +167,7 @@ def from_pinocchio(
     motors = {joint_name(name): drive for name, drive in (drives or {}).items()}
     _check_names("a spring", elastic, moving)
     _check_names("a drive", motors, moving)
-    theta_0 = _environment(heat)
+    theta_0 = _environment(heat) if theta_0 is None else theta_0
     wet = _immersions(model, fluid)
     standing: dict[int, dict[str, Foot]] = {}
     for frame, foot in (feet or {}).items():
