@@ -35,6 +35,7 @@ from vms_ph_dynamics.ephs import (
     simulate,
 )
 from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.library import PlaneContact, point_mass
 from vms_ph_dynamics.ephs.quantities import R
 
 SCHEMES = ("projected_rk4", "discrete_gradient")
@@ -159,6 +160,28 @@ def test_a_joint_sticks_under_a_load_below_its_dry_friction() -> None:
     motion = simulate(arm, start, 1e-3, 20)
     assert load > 1.0  # without friction it falls
     assert np.abs(motion.value("hinge.q_r") - 0.3).max() < 1e-15
+
+
+def test_heat_that_is_far_more_than_a_cold_capacity_had_is_all_stored_in_it() -> None:
+    system = compose(
+        {
+            "block": point_mass(1.0),
+            "floor": PlaneContact(0.5),
+            "cold": mb.HeatCapacity(1e-4, 0.01),
+            "env": Environment(300.0),
+        },
+        {
+            "p": ("block.p", "floor.p"),
+            "q": ("block.q", "floor.q"),
+            "s": ("floor.s", "cold.s"),
+            "rest": ("env.s",),
+        },
+    )
+    equations = assemble(system)
+    start = equations.states.vector({"q": [0.0, 0.0, 5e-4], "p": [0.1, 0.0, 0.0]})
+    motion = simulate(equations, start, 1e-3, 40)
+    assert np.abs(motion.first_law).max() < 1e-14
+    assert equations.storages.temperatures(motion.final)["cold.s"] > 90.0
 
 
 def test_what_is_no_contact_is_refused() -> None:
