@@ -22,7 +22,7 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.ephs import Equations, assemble
 from vms_ph_dynamics.ephs.multibody import configuration_of, state_of
-from vms_ph_dynamics.ephs.multibody.urdf import from_pinocchio, joint_name
+from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio, joint_name
 from vms_ph_dynamics.ephs.simulation import Simulation
 from vms_ph_dynamics.ephs.systems import System
 
@@ -54,15 +54,18 @@ def tank_storage(model: VMSModel) -> Storage:
 
 
 class ControlledRun:
-    """The motion of a robot with a law in a box at its joints, certified at every step.
+    """The motion of a robot with a law in a box at its ports, certified at every step.
 
     The robot is a system of bodies and joints, the law a box whose ports are those of the joints
-    and whose store loses exactly what they receive. A step is certified when the law has been
-    called at its end, since the energy that the law stores is in its command. A reference that
-    moves gives energy too: only a law with a tank, from which it is taken, is passive then.
+    and of a moving base, and whose store loses exactly what they receive. Actuators of the base are
+    ideal: its wrench is the one that the law commands. A robot in a fluid heats it by its drag.
+
+    A step is certified when the law has been called at its end, since the energy that the law
+    stores is in its command. A reference that moves gives energy too: only a law with a tank, from
+    which it is taken, is passive then.
 
     Args:
-        law: of this library or your own, on a fixed base.
+        law: of this library or your own.
         q: (nq,) configuration at the start, at rest.
         dt: step, s, over which the efforts are held.
         held: (nq,) configuration at which the law is reset, whose pose it then holds; q when None.
@@ -77,7 +80,8 @@ class ControlledRun:
         command: the last one.
 
     Raises:
-        ModelError: the base moves, or bodies and joints cannot represent the robot.
+        ModelError: bodies and joints cannot represent the robot, or the law commands efforts of
+            another size.
     """
 
     def __init__(
@@ -92,15 +96,18 @@ class ControlledRun:
         scheme: str = "projected_rk4",
     ) -> None:
         model = law.model
-        if model.b:
-            raise ModelError(
-                f"'{model.name}' has a {model.base} base; a box has the ports of the joints of a "
-                "robot on a fixed base"
-            )
         self._law, self._model, self._dt = law, model, dt
         self._stored = shaped_storage(model) if storage is None else storage
-        robot = from_pinocchio(model.tree.pinocchio, model.tree.mimics)
-        self.system: System = controlled(robot, tuple(map(joint_name, model.joint_names)))
+        full = model.tree.pinocchio
+        robot = from_pinocchio(full, model.tree.mimics, fluid=model.fluid)
+        ports = tuple(map(joint_name, model.joint_names))
+        # From the origin of the base, where laws act, to the port of a free body.
+        self._lever = np.zeros(3)
+        if model.base == "floating":
+            ports, self._lever = (body_names(full)[1], *ports), np.array(full.inertias[1].lever)
+        elif model.b:
+            ports = (joint_name(full.names[1]), *ports)
+        self.system: System = controlled(robot, ports)
         self.equations: Equations = assemble(self.system)
         law.reset(RobotState(q if held is None else held, np.zeros(model.nv)))
         x = state_of(self.equations, model, q, np.zeros(model.nv), box="robot")
@@ -154,5 +161,17 @@ class ControlledRun:
 
     def _call(self, reference: Reference) -> Command:
         command = self._law.update(RobotState(*self.motion()), reference, self._dt)
-        self._simulation.replace_entries(self._efforts, command.torque)
+        efforts = np.concatenate([self._base_wrench(command), command.torque])
+        self._simulation.replace_entries(self._efforts, efforts)
         return command
+
+    def _base_wrench(self, command: Command) -> Array:
+        model, wrench = self._model, np.asarray(command.wrench_base, dtype=np.float64)
+        if wrench.shape != (model.b,) or command.torque.shape != (model.n,):
+            raise ModelError(
+                f"the law commands a base wrench of shape {wrench.shape} and torques of shape "
+                f"{command.torque.shape}; '{model.name}' takes ({model.b},) and ({model.n},)"
+            )
+        if model.b != 6:
+            return wrench
+        return np.concatenate([wrench[:3], wrench[3:] - np.cross(self._lever, wrench[:3])])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A control law as a box with the ports of the joints, which gives only the energy of its store."""
+"""A control law as a box with the ports of a robot, which gives only the energy of its store."""
 
 from collections.abc import Mapping
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The example systems of source C."""
+"""The example systems of source C, and the leg of source B."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from ..groups import SO3, pose
 from . import multibody as mb
 from .components import Environment, Quadratic, Reversible
 from .equations import Equations
-from .library import Damper
+from .library import Damper, PlaneContact, Strut, point_mass, spring
 from .patterns import power
 from .quantities import displacement, momentum
 from .systems import System, compose
@@ -166,6 +166,66 @@ class TwoBodies:
         )
 
 
+@dataclass(frozen=True)
+class HoppingLeg:
+    """The prismatic leg of source B on a floor that does not yield, in a plane with y up [B 4.2].
+
+    Hip and foot are point masses, the radial spring of the source acts along the strut between
+    them, and the floor takes what the foot has of velocity: an impact is heat.
+
+    Attributes:
+        hip, foot: masses, kg.
+        stiffness: of the spring in the distance from the centre of mass to the foot, N/m.
+        rest: that distance without force, m.
+        friction: of the foot on the floor.
+    """
+
+    hip: float = 0.957
+    foot: float = 0.05
+    stiffness: float = 2200.0
+    rest: float = 0.114
+    friction: float = 0.6
+
+    def system(self) -> System:
+        """Return the leg: boxes ``hip``, ``foot``, ``leg``, ``spring``, ``floor`` and ``env``."""
+        down, share = (0.0, -9.81), self.hip / (self.hip + self.foot)
+        return compose(
+            {
+                "hip": point_mass(self.hip, down),
+                "foot": point_mass(self.foot, down),
+                "leg": Strut(2),
+                "spring": spring(self.stiffness * share**2, self.rest / share, grounded=True),
+                "floor": PlaneContact(self.friction, normal=(0.0, 1.0)),
+                "env": Environment(298.15),
+            },
+            {
+                "hip": ("hip.p", "leg.p_1"),
+                "foot": ("foot.p", "leg.p_2", "floor.p"),
+                "hip_at": ("hip.q", "leg.q_1"),
+                "foot_at": ("foot.q", "leg.q_2", "floor.q"),
+                "length": ("leg.p", "spring.p"),
+                "s": ("floor.s", "env.s"),
+            },
+        )
+
+    @staticmethod
+    def state(
+        equations: Equations, height: float = 0.3, lean: float = 0.1, length: float = 0.12
+    ) -> Array:
+        """Return a state at rest.
+
+        Args:
+            equations: of the system.
+            height: of the hip, m.
+            lean: of the leg from the vertical, the foot forward, rad.
+            length: from hip to foot, m.
+        """
+        hip = np.array([0.0, height])
+        foot = hip + length * np.array([np.sin(lean), -np.cos(lean)])
+        values = {"hip_at": hip, "foot_at": foot, "spring.q": length}
+        return equations.states.vector(values)
+
+
 def body() -> System:
     """Return the rigid body [C fig. 2]."""
     return TwoBodies().bodies["b1"]
@@ -189,6 +249,7 @@ EXAMPLES: dict[str, Callable[[], System]] = {
     "two_bodies": lambda: TwoBodies().free(),
     "pendulum": lambda: TwoBodies().pendulum(),
     "heated_pendulum": heated_pendulum,
+    "hopping_leg": lambda: HoppingLeg().system(),
 }
 
 
@@ -197,6 +258,8 @@ def state_of_example(name: str, equations: Equations) -> Array:
     two = TwoBodies()
     if name in ("pendulum", "heated_pendulum"):
         return two.pendulum_state(equations)
+    if name == "hopping_leg":
+        return HoppingLeg.state(equations)
     if name == "two_bodies":
         return two.free_state(equations)
     if name in ("oscillator", "damped_oscillator"):

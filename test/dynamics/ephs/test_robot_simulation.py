@@ -180,11 +180,41 @@ def test_friction_that_is_faster_than_the_step_is_held_and_its_heat_goes_to_the_
     assert found.residual == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_vehicle_in_water_moves_as_in_minimal_coordinates_and_its_drag_heats_the_water() -> None:
+    model = robots.load("bluerov2_alpha5")
+    home = model.configuration(robots.get(model.name).home)
+
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> Any:
+        wrench = np.array([20.0, 5.0, 15.0, 0.5, 1.0, 2.0]) - 2.0 * v[:6]
+        return SimpleNamespace(torque=np.zeros(model.n), wrench_base=wrench)
+
+    given = drives_file.load(model, model.name)
+    ours = EphsSimulation(model, home, 2e-3, control, given, friction=True)
+    theirs = Simulation(StandardForm(model), home, 2e-3, control, True)
+    last = 0.0
+    for each in (ours, theirs):
+        each.hold(External())
+        for _ in range(4):
+            each.advance(5, External())
+            if each is ours:
+                drag = ours.exergy_map().destroyed["fluid_drag"]
+                assert drag > last
+                last = drag
+    a, b, found = ours.sample(), theirs.sample(), ours.exergy_map()
+    assert np.abs(a.v).max() > 0.5
+    assert a.q == pytest.approx(b.q, abs=1e-9)
+    assert a.v == pytest.approx(b.v, abs=1e-8)
+    assert a.port_energy == pytest.approx(b.port_energy, abs=1e-9)
+    assert a.dissipated == pytest.approx(b.dissipated, abs=1e-9)
+    assert last == pytest.approx(a.dissipated, abs=1e-12)  # no joint of it has friction
+    assert abs(found.residual) < 1e-9  # of the scheme
+    assert min(found.destroyed.values()) >= 0.0
+
+
 def test_robots_that_bodies_and_joints_do_not_cover_are_refused_by_name() -> None:
-    for name, why in (("bluerov2_alpha5", "fluid"), ("prismatic_hopper", "rotational inertia")):
-        model = robots.load(name)
-        with pytest.raises(ModelError, match=f"{model.name}.*{why}.*engine:=vms_ph"):
-            EphsSimulation(model, model.neutral_configuration(), 1e-3, None, _any(model.n))
+    model = robots.load("prismatic_hopper")
+    with pytest.raises(ModelError, match=r"prismatic_hopper.*rotational inertia.*engine:=vms_ph"):
+        EphsSimulation(model, model.neutral_configuration(), 1e-3, None, _any(model.n))
     with pytest.raises(OptionError, match="no scheme 'euler'"):
         simulation(scheme="euler")
 

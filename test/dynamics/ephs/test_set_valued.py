@@ -35,6 +35,7 @@ from vms_ph_dynamics.ephs import (
     simulate,
 )
 from vms_ph_dynamics.ephs import multibody as mb
+from vms_ph_dynamics.ephs.library import PlaneContact, point_mass
 from vms_ph_dynamics.ephs.quantities import R
 
 SCHEMES = ("projected_rk4", "discrete_gradient")
@@ -135,9 +136,10 @@ def test_a_ball_rises_again_to_the_square_of_its_restitution() -> None:
 def test_a_bounce_that_dies_away_ends_at_rest_on_the_ground() -> None:
     equations = assemble(ball(0.3))
     motion = simulate(equations, equations.states.vector({"q": 0.002}), 1e-3, 60)
-    assert motion.value("p")[-1] == 0.0
+    # Rounding of the impulse of its weight in a step, 5e-3 N s.
+    assert abs(motion.value("p")[-1][0]) < 1e-17
     assert abs(motion.value("q")[-1][0]) < 1e-8
-    assert motion.value("q")[-1] == motion.value("q")[-10]
+    assert motion.value("q")[-1][0] == pytest.approx(motion.value("q")[-10][0], abs=1e-20)
     assert np.abs(motion.first_law).max() < 1e-14
 
 
@@ -158,6 +160,28 @@ def test_a_joint_sticks_under_a_load_below_its_dry_friction() -> None:
     motion = simulate(arm, start, 1e-3, 20)
     assert load > 1.0  # without friction it falls
     assert np.abs(motion.value("hinge.q_r") - 0.3).max() < 1e-15
+
+
+def test_heat_that_is_far_more_than_a_cold_capacity_had_is_all_stored_in_it() -> None:
+    system = compose(
+        {
+            "block": point_mass(1.0),
+            "floor": PlaneContact(0.5),
+            "cold": mb.HeatCapacity(1e-4, 0.01),
+            "env": Environment(300.0),
+        },
+        {
+            "p": ("block.p", "floor.p"),
+            "q": ("block.q", "floor.q"),
+            "s": ("floor.s", "cold.s"),
+            "rest": ("env.s",),
+        },
+    )
+    equations = assemble(system)
+    start = equations.states.vector({"q": [0.0, 0.0, 5e-4], "p": [0.1, 0.0, 0.0]})
+    motion = simulate(equations, start, 1e-3, 40)
+    assert np.abs(motion.first_law).max() < 1e-14
+    assert equations.storages.temperatures(motion.final)["cold.s"] > 90.0
 
 
 def test_what_is_no_contact_is_refused() -> None:

@@ -81,6 +81,10 @@ class SetValued(Irreversible):
     def bounds(self, states: tuple[Array, ...]) -> Bounds | None:
         """Return the bounds at a configuration, or None where no force acts."""
 
+    @abstractmethod
+    def directions(self, states: tuple[Array, ...]) -> Array:
+        """Return the rows of velocities along which forces act, also while none does, (k,d)."""
+
     def sliding(self, states: tuple[Array, ...], u: Array) -> Array:
         """Return the force at velocities other than zero, (d,); zero along others."""
         found = self.bounds(states)
@@ -106,6 +110,28 @@ class SetValued(Irreversible):
             return np.zeros((e.size, e.size))
         n = np.append(force, -power_ / theta)
         return np.outer(n, n) * (theta / power_)
+
+
+@dataclass(frozen=True)
+class HeldForce:
+    """Forces of a process that are held along its rows, which may turn during a step.
+
+    Attributes:
+        component: the process.
+        force: (k,) along each of its rows, N or N m.
+    """
+
+    component: SetValued
+    force: Array
+
+    def flows(self, states: tuple[Array, ...]) -> Array:
+        """Return the flows into the process, without heat, (width,)."""
+        rows = self.component.directions(states)
+        return np.append(self.force[: len(rows)] @ rows, 0.0)
+
+    def velocities(self, states: tuple[Array, ...], u: Array) -> Array:
+        """Return the velocities along the rows, (k,)."""
+        return np.asarray(self.component.directions(states) @ u)
 
 
 class DryFriction(SetValued):
@@ -140,6 +166,10 @@ class DryFriction(SetValued):
     def bounds(self, states: tuple[Array, ...]) -> Bounds:
         """Return the limits."""
         return self._bounds
+
+    def directions(self, states: tuple[Array, ...]) -> Array:
+        """Return the rows, one for each degree of freedom."""
+        return self._bounds.rows
 
     def described(self) -> Mapping[str, Any]:
         """Return limits, pair and port."""
@@ -214,14 +244,19 @@ class Contact(SetValued):
         """Return the bounds of a closed contact: the force against the rate of the gap pushes."""
         return self.closed(states) if self.gap(states) <= 0.0 else None
 
+    def directions(self, states: tuple[Array, ...]) -> Array:
+        """Return the row of the gap and, with friction, those of sliding."""
+        rows = np.atleast_2d(np.asarray(self._rates(states[0]), dtype=np.float64))
+        return rows if self.friction else rows[:1]
+
     def closed(self, states: tuple[Array, ...]) -> Bounds:
         """Return the bounds as if the contact were closed."""
-        rows = np.atleast_2d(np.asarray(self._rates(states[0]), dtype=np.float64))
-        k = len(rows) if self.friction else 1
+        rows = self.directions(states)
+        k = len(rows)
         lower, upper = np.zeros(k), np.zeros(k)
         lower[0] = -np.inf
         friction, restitution = np.full(k, self.friction), np.zeros(k)
         friction[0], restitution[0] = 0.0, self.restitution
         normal = np.zeros(k, dtype=np.intp)
         normal[0] = -1
-        return Bounds(rows[:k], lower, upper, friction, normal, restitution)
+        return Bounds(rows, lower, upper, friction, normal, restitution)

@@ -17,7 +17,7 @@
 import numpy as np
 
 from ...arrays import Array
-from ..errors import LawError, SimulationError, StructureError, TemperatureError
+from ..errors import LawError, SimulationError, StructureError
 from .equations import Equations
 
 _SAMPLES = 3
@@ -86,8 +86,9 @@ def _tempered(equations: Equations, x: Array) -> Array:
     x = x.copy()
     for _ in range(_HALVINGS):
         try:
-            found = equations.storages.temperatures(x)
-        except TemperatureError:
+            with np.errstate(over="ignore"):
+                found = equations.storages.temperatures(x)
+        except SimulationError:  # below zero, or not finite
             found = {}
         extreme = [
             held

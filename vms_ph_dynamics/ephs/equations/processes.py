@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from ...arrays import Array
 from ..components import Component, Irreversible, Reversible
+from ..components.set_valued import HeldForce
 from .states import States
 
 Index = npt.NDArray[np.intp]
@@ -45,7 +46,7 @@ class Processes:
     def __init__(self, states: States, theta_0: float) -> None:
         layout = states.layout
         self._states, self._theta_0, self._total = states, theta_0, layout.total
-        self.held: Mapping[str, Array] = {}
+        self.held: Mapping[str, Array | HeldForce] = {}
         constant = np.zeros((layout.total, layout.total))
         self._brackets: list[tuple[str, Reversible, Index, bool]] = []
         self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
@@ -87,7 +88,9 @@ class Processes:
             _add(phi, index, flow, twice)
         for box, process, index, twice in self._dissipating:
             if box in self.held:
-                _add(phi, index, self.held[box], twice)
+                held = self.held[box]
+                given = held.flows(reads[box]) if isinstance(held, HeldForce) else held
+                _add(phi, index, given, twice)
                 continue
             effort = e[index]
             flow = process.flows(reads[box], effort, self._theta_0)
@@ -95,6 +98,14 @@ class Processes:
                 process.check_flows(box, effort, flow, self._theta_0)
             _add(phi, index, flow, twice)
         return phi
+
+    def along(self, efforts: Array) -> dict[str, Array]:
+        """Return the velocities along the rows of the forces that are held, by box."""
+        return {
+            box: held.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
+            for box, held in self.held.items()
+            if isinstance(held, HeldForce)
+        }
 
     def _index(self, box: str, component: Component) -> Index:
         layout = self._states.layout

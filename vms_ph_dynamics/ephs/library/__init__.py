@@ -26,9 +26,12 @@ from .inverter import Inverter, Signal, inverter
 from .motor import motor
 from .parameters import Parameter, Part
 from .parts import PARTS, part
+from .plane_contact import PlaneContact, plane_contact
+from .point_mass import PointWeight, point_mass
 from .propeller import AirDrag, Thrust, propeller
 from .radiator import Radiator, radiator
 from .spring import LinearSpring, spring
+from .strut import Strut, strut
 from .winding import Resistance, winding
 
 __all__ = [
@@ -41,10 +44,13 @@ __all__ = [
     "MeshFriction",
     "Parameter",
     "Part",
+    "PlaneContact",
+    "PointWeight",
     "Radiator",
     "Resistance",
     "SeriesResistance",
     "Signal",
+    "Strut",
     "Thrust",
     "battery",
     "damper",
@@ -52,8 +58,11 @@ __all__ = [
     "inverter",
     "motor",
     "part",
+    "plane_contact",
+    "point_mass",
     "propeller",
     "radiator",
     "spring",
+    "strut",
     "winding",
 ]

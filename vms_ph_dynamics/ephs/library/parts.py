@@ -29,12 +29,18 @@ from .inverter import inverter
 from .motor import PARAMETERS as MOTOR
 from .motor import motor
 from .parameters import Part
+from .plane_contact import PARAMETERS as PLANE_CONTACT
+from .plane_contact import plane_contact
+from .point_mass import PARAMETERS as POINT_MASS
+from .point_mass import point_mass
 from .propeller import PARAMETERS as PROPELLER
 from .propeller import propeller
 from .radiator import PARAMETERS as RADIATOR
 from .radiator import radiator
 from .spring import PARAMETERS as SPRING
 from .spring import spring
+from .strut import PARAMETERS as STRUT
+from .strut import strut
 from .winding import PARAMETERS as WINDING
 from .winding import winding
 
@@ -49,6 +55,14 @@ _ALL = (
     Part("spring", "between two bodies or to the ground; ports p_1, p_2 or p", spring, SPRING),
     Part("damper", "viscous and dry friction with heat; ports p, s", damper, DAMPER),
     Part("propeller", "thrust and drag on a body; ports p, b, s", propeller, PROPELLER),
+    Part("point_mass", "a mass without extent; ports q (read), p", point_mass, POINT_MASS),
+    Part("strut", "the distance of two points; ports q_1, q_2, p_1, p_2, p", strut, STRUT),
+    Part(
+        "plane_contact",
+        "a point that cannot pass a plane; ports q (read), p, s",
+        plane_contact,
+        PLANE_CONTACT,
+    ),
     Part("radiator", "convection and radiation; ports a, b", radiator, RADIATOR),
 )
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .body import Coupling, Gravity, LiePoisson, rigid_body
 from .description import left_out
 from .drive import Drive
+from .foot import Foot, FootContact, with_feet
 from .friction import Conduction, Friction, HeatCapacity, coulomb
 from .ground import Ground
 from .immersion import FluidDrag, Weights, immersed_body
@@ -40,6 +41,8 @@ __all__ = [
     "Cylindrical",
     "Drive",
     "FluidDrag",
+    "Foot",
+    "FootContact",
     "Friction",
     "Gear",
     "Gravity",
@@ -71,6 +74,7 @@ __all__ = [
     "potential",
     "rigid_body",
     "state_of",
+    "with_feet",
 ]
 
 

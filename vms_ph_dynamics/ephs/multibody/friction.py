@@ -201,6 +201,9 @@ class HeatCapacity(Storage):
         ports = {"s": power(entropy)}
         super().__init__(ports, self._value, self._slope, self._curvature, lower_bound=0.0)
 
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Check nothing: energy and slope are given, and small capacities need small samples."""
+
     def described(self) -> Mapping[str, Any]:
         """Return capacity and temperature."""
         return {"kind": "heat", "capacity": self.capacity, "theta": self.theta_1}

@@ -35,6 +35,7 @@ from ..systems import System
 from .body import rigid_body
 from .description import reductions_of, springs_of
 from .drive import Drive
+from .foot import Foot, with_feet
 from .friction import coulomb
 from .immersion import immersed_body
 from .joint import Heat, Spring, joint
@@ -58,6 +59,7 @@ def from_urdf(
     springs: Mapping[str, Any] | None = None,
     drives: Mapping[str, Drive | System] | None = None,
     fluid: Fluid | None = None,
+    feet: Mapping[str, Foot] | None = None,
 ) -> System:
     """Return the system of bodies and joints that a URDF describes.
 
@@ -84,11 +86,12 @@ def from_urdf(
         drives: the motors of joints; a motor alone gets the reduction of the joint's transmission,
             or none.
         fluid: in which links of the robot are; its drag heats the environment.
+        feet: frames with points that touch a plane, each point in its frame.
 
     Raises:
         ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
             or no rotational inertia about some axis, heat is given where there is no friction, or
-            a tool, body, spring, drive or immersed link is none of the robot's.
+            a tool, body, spring, drive, foot or immersed link is none of the robot's.
     """
     built = build(xml, base, gravity, locked_joints)
     projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
@@ -109,6 +112,7 @@ def from_urdf(
             for name, d in (drives or {}).items()
         },
         fluid=fluid,
+        feet=feet,
     )
 
 
@@ -123,6 +127,8 @@ def from_pinocchio(
     springs: Mapping[str, Any] | None = None,
     drives: Mapping[str, Drive] | None = None,
     fluid: Fluid | None = None,
+    feet: Mapping[str, Foot] | None = None,
+    theta_0: float | None = None,
 ) -> System:
     """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
 
@@ -137,6 +143,8 @@ def from_pinocchio(
         springs: as there.
         drives: as there.
         fluid: as there.
+        feet: as there.
+        theta_0: temperature of fluid and ground, K; that of the heat when None.
 
     Raises:
         ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
@@ -159,8 +167,12 @@ def from_pinocchio(
     motors = {joint_name(name): drive for name, drive in (drives or {}).items()}
     _check_names("a spring", elastic, moving)
     _check_names("a drive", motors, moving)
-    theta_0 = _environment(heat)
+    theta_0 = _environment(heat) if theta_0 is None else theta_0
     wet = _immersions(model, fluid)
+    standing: dict[int, dict[str, Foot]] = {}
+    for frame, foot in (feet or {}).items():
+        carrier, pose = _frame_in_body(model, frame, "the foot")
+        standing.setdefault(carrier, {})[joint_name(frame)] = foot.at(pose)
     for i in range(1, model.njoints):
         inertia = model.inertias[i]
         if not inertia.mass > 0.0:
@@ -172,6 +184,8 @@ def from_pinocchio(
             if fluid is not None and i in wet
             else rigid_body(inertia.mass, inertia.inertia, gravity)
         )
+        if i in standing:
+            bodies[links[i]] = with_feet(bodies[links[i]], standing[i], theta_0)
         if i == 1 and floating:
             continue
         pair, turn = _pair_of(model, i)

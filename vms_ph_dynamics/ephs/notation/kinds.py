@@ -28,12 +28,14 @@ from ..library import (
     LinearSpring,
     MeshFriction,
     Parameter,
+    PointWeight,
     Resistance,
     SeriesResistance,
     Signal,
     Thrust,
 )
 from ..multibody.body import Coupling, Gravity, LiePoisson, rigid_body
+from ..multibody.foot import Foot, FootContact
 from ..multibody.friction import Conduction, Friction, HeatCapacity, coulomb
 from ..multibody.ground import Ground
 from ..multibody.immersion import FluidDrag, Weights
@@ -153,6 +155,7 @@ _PRIMITIVE = (
     _kind("heat_capacity", "stores heat", HeatCapacity, "capacity! J/K", "theta_1 K"),
     _kind("conduction", "of heat", Conduction, "conductance! W/K"),
     _kind("gravity", "of a pose in SE(3)", _gravity, "weight:array! N"),
+    _kind("point_weight", "of a point", PointWeight, "weight:array! N"),
     _kind("weights", "constant forces", Weights, "forces:array! N", "points:array! m"),
     _kind(
         "fluid_drag",
@@ -208,6 +211,16 @@ _PRIMITIVE = (
         "limit:array! N or N m",
         "pair:space!",
         "port:text",
+    ),
+    _kind(
+        "foot",
+        "a point of a body that cannot pass a plane",
+        lambda **values: FootContact(Foot(**values)),
+        "point:array m",
+        "friction",
+        "restitution",
+        "height m",
+        "normal:array",
     ),
     _kind("linear_spring", "energy", LinearSpring, "stiffness! N/m or N m/rad", "rest m or rad"),
     _kind("battery_cell", "energy", Battery, "full! C", "voltage:array! V"),
@@ -283,6 +296,9 @@ _PART_FORMS = {
     "shaft_out": "quantity",
     "voltage": "array",
     "pose": "array",
+    "gravity": "array",
+    "normal": "array",
+    "dimension": "integer",
     "grounded": "flag",
     "spin": "integer",
 }

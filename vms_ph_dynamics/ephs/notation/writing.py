@@ -29,13 +29,17 @@ from ..library import (
     Inverter,
     LinearSpring,
     MeshFriction,
+    PlaneContact,
+    PointWeight,
     Radiator,
     Resistance,
     SeriesResistance,
     Signal,
+    Strut,
     Thrust,
 )
 from ..multibody.body import Coupling, Gravity, LiePoisson
+from ..multibody.foot import FootContact
 from ..multibody.friction import Conduction, Friction, HeatCapacity
 from ..multibody.ground import Ground
 from ..multibody.immersion import FluidDrag, Weights
@@ -144,6 +148,10 @@ _TELL: Mapping[type, tuple[str, _Tell]] = {
     ),
     Conduction: ("conduction", _plainly),
     Gravity: ("gravity", _plainly),
+    PointWeight: ("point_weight", _plainly),
+    Strut: ("strut", _plainly),
+    PlaneContact: ("plane_contact", _plainly),
+    FootContact: ("foot", _plainly),
     Weights: ("weights", _plainly),
     FluidDrag: ("fluid_drag", _plainly),
     LiePoisson: ("lie_poisson", _plainly),

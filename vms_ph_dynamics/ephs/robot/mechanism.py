@@ -28,6 +28,7 @@ from ..equations import assemble
 from ..equations.layout import Held
 from ..multibody.bridge import state_of
 from ..multibody.friction import HeatCapacity
+from ..multibody.immersion import FluidDrag
 from ..multibody.joint import Heat
 from ..multibody.urdf import body_names, from_pinocchio, joint_name
 
@@ -36,7 +37,8 @@ class Mechanism:
     """The equations of a robot's bodies and joints, with maps from and to its coordinates.
 
     Joints with friction have a heat capacity, to which friction gives its heat; what conducts it
-    away is not part of the mechanism.
+    away is not part of the mechanism. A robot in a fluid has its added mass, buoyancy and drag, the
+    heat of which the fluid takes at theta_0.
 
     Args:
         model: the robot.
@@ -63,11 +65,6 @@ class Mechanism:
         softening: float = 0.0,
         native: bool | None = None,
     ) -> None:
-        if model.fluid is not None:
-            raise ModelError(
-                f"'{model.name}' moves in a fluid, which the engine ephs does not simulate; set "
-                "engine:=vms_ph"
-            )
         self._model, self._theta_0 = model, theta_0
         full = model.tree.pinocchio
         self._full = full
@@ -100,6 +97,8 @@ class Mechanism:
                 heat=rubbing or None,
                 softening=softening,
                 open_bodies=sorted(self._names[i] for i in closed),
+                fluid=model.fluid,
+                theta_0=theta_0,
             )
         except ModelError as error:
             raise ModelError(
@@ -113,6 +112,7 @@ class Mechanism:
         )
         self._find_places()
         self._find_heats(list(rubbing))
+        self._find_drags()
         self._find_frames()
 
     def state(self, q: Array, v: Array) -> Array:
@@ -209,6 +209,10 @@ class Mechanism:
         heat = self._capacities * self.temperatures(before) * grown
         return heat, self._theta_0 * entropy
 
+    def drag(self, before: Array, after: Array) -> float:
+        """Return the heat of drag in the fluid between two state vectors, J."""
+        return self._theta_0 * float((after[self._drag_x] - before[self._drag_x]).sum())
+
     def with_temperatures(self, x: Array, theta: Array) -> Array:
         """Return a state vector with other temperatures of these housings, (k,), K."""
         x = x.copy()
@@ -260,6 +264,12 @@ class Mechanism:
         self._heat_x = np.array([h.at.start for h in held], dtype=np.intp)
         found = [layout.components[f"{name}.th"] for name in names]
         self._capacities = np.array([c.capacity for c in found if isinstance(c, HeatCapacity)])
+
+    def _find_drags(self) -> None:
+        layout = self.equations.layout
+        drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
+        held = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
+        self._drag_x = np.array(sorted(set(held)), dtype=np.intp)
 
     def _find_frames(self) -> None:
         """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""

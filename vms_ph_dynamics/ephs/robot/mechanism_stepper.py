@@ -37,6 +37,7 @@ class Motion(NamedTuple):
         work: (n,) of the joint torques since the beginning, J.
         friction: (k,) heat of friction in the joints that have it, J, since then.
         destroyed: (k,) exergy that this heat destroyed, J.
+        drag: heat of drag in a fluid since then, J.
     """
 
     inner: SolverState
@@ -45,6 +46,7 @@ class Motion(NamedTuple):
     work: Array
     friction: Array
     destroyed: Array
+    drag: float
 
 
 class MechanismStepper(Stepper):
@@ -71,7 +73,7 @@ class MechanismStepper(Stepper):
         inner = self._inner.begin(self._mechanism.state(state.q, v), t)
         none = np.zeros(self._mechanism.warm.size)
         q, v = self._mechanism.motion(inner.x)
-        return Motion(inner, q, v, np.zeros(self._form.model.n), none, none)
+        return Motion(inner, q, v, np.zeros(self._form.model.n), none, none, 0.0)
 
     def motion(self, solver_state: Motion) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
@@ -108,10 +110,18 @@ class MechanismStepper(Stepper):
             raise StepFailure(str(error)) from error
         work, wrenches = mechanism.works(result.supplied, ports, twists)
         heat, destroyed = mechanism.heats(before.inner.x, inner.x)
+        drag = mechanism.drag(before.inner.x, inner.x)
         after = Motion(
-            inner, q, v, before.work + work, before.friction + heat, before.destroyed + destroyed
+            inner,
+            q,
+            v,
+            before.work + work,
+            before.friction + heat,
+            before.destroyed + destroyed,
+            before.drag + drag,
         )
-        return StepResult(after, {"torque": float(work.sum()), **wrenches}, float(heat.sum()))
+        dissipated = float(heat.sum()) + drag
+        return StepResult(after, {"torque": float(work.sum()), **wrenches}, dissipated)
 
     def observe(self, solver_state: Motion) -> Observation:
         """Return the state of the robot and its mechanical energy."""

@@ -55,6 +55,7 @@ class Powertrain:
         names: of the joints.
         drives: what drives them.
         dt: length of the steps, s.
+        wet: whether the robot is in a fluid, whose drag is counted beside the rest.
 
     Attributes:
         theta: temperatures of windings (n), housings (n), battery (1), windings of rotors (m), K.
@@ -64,8 +65,10 @@ class Powertrain:
         supplied: electric energy given by the battery since then, J.
     """
 
-    def __init__(self, names: tuple[str, ...], drives: Drives, dt: float) -> None:
-        self.names, self._drives, self._dt = names, drives, dt
+    def __init__(
+        self, names: tuple[str, ...], drives: Drives, dt: float, wet: bool = False
+    ) -> None:
+        self.names, self._drives, self._dt, self._wet = names, drives, dt, wet
         n, motors, battery, rotors = len(names), drives.motors, drives.battery, drives.rotors
         m = 0 if rotors is None else rotors.drag_ratio.size
         self._n, self._m = n, m
@@ -103,6 +106,8 @@ class Powertrain:
             "electronics": np.zeros(1),
             "brake_resistor": np.zeros(1),
         }
+        if self._wet:
+            self.destroyed["fluid_drag"] = np.zeros(1)
         if m:
             for name in ("rotor_winding", "rotor_to_air", "rotor_wake", "rotor_drag"):
                 self.destroyed[name] = np.zeros(m)

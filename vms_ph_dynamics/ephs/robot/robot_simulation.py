@@ -92,7 +92,7 @@ class EphsSimulation(Simulation):
             native,
         )
         self._stepper = MechanismStepper(self._mechanism, self._form, scheme or "projected_rk4")
-        self.powertrain = Powertrain(model.joint_names, drives, dt)
+        self.powertrain = Powertrain(model.joint_names, drives, dt, model.fluid is not None)
         stops = JointStops(self._form)
         self._stops = stops if joint_stops and stops.exist else None
         self._loop = None
@@ -186,6 +186,8 @@ class EphsSimulation(Simulation):
         if warm.size:
             housings[warm] = self._mechanism.temperatures(after.inner.x)
             train.destroyed["friction"][warm] += after.destroyed - before.destroyed
+        if model.fluid is not None:
+            train.destroyed["fluid_drag"] += after.drag - before.drag
         for name, torque in (("friction", self._braking), ("joint_stops", pushing)):
             if torque is None:
                 continue

@@ -22,15 +22,15 @@ becomes heat. A contact closes at the instant at which its gap does: the step is
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ..components.set_valued import Bounds, Contact, SetValued
+from ..components.set_valued import Bounds, Contact, HeldForce, SetValued
 from ..equations import Equations
-from ..equations.layout import Held
 from ..equations.processes import Index
+from .impulses import Acting, Process, impulses
 from .steps import Move
 from .stiff_friction import StiffFriction
 from .supply import Inputs, acting
@@ -41,46 +41,23 @@ _BISECTIONS = 60
 
 # Impacts of one step after which approach velocities no longer return: a bounce that dies away.
 _IMPACTS = 8
-_SWEEPS, _CONVERGED = 500, 1e-14
+
+# Iterations for the forces of a step, and the velocity to which they are found, m/s.
+_CORRECTIONS, _SOLVED = 12, 1e-13
+_AT_REST = 1e-9
+
+# Parts of a step that are shorter, s, have forces by velocities alone: the rounding of gaps over
+# the square of their duration would be a large acceleration, what gaps change in them is not.
+_SHORT = 1e-7
+
+# Contacts that close within one step, after which the step is no longer cut.
+_CUTS = 64
 
 # Of the largest work in a step: what rounding may leave of a work that should be zero.
 _ROUNDING = 1e-12
 
 Smooth = Callable[[Array, float, float], Move]
 """The step of a scheme from a state, at a time, over a duration."""
-
-
-class Process(NamedTuple):
-    """A component with bounded forces, the place of its velocities, and where its heat goes."""
-
-    box: str
-    component: SetValued
-    velocities: Index
-    heat: Held
-
-
-class Acting(NamedTuple):
-    """The processes that may act at a configuration, as rows of one linear system.
-
-    Attributes:
-        processes: one per row.
-        bounds: of the rows.
-        own: (k,d) rows of each process over its own velocities.
-        velocity: (k,) at the configuration.
-        mobility: W, (k,k): the change of the velocities by impulses is ``-W P``.
-        push: (linear,k): that of the momenta is ``-push P``.
-    """
-
-    processes: list[Process]
-    lower: Array
-    upper: Array
-    friction: Array
-    normal: Index
-    restitution: Array
-    own: list[Array]
-    velocity: Array
-    mobility: Array
-    push: Array
 
 
 class BoundedForces:
@@ -106,7 +83,7 @@ class BoundedForces:
         total: Move | None = None
         left, impacts = dt, 0
         while left > 0.0:
-            part, passed, hit = self._part(smooth, x, inputs, t, left, impacts < _IMPACTS)
+            part, passed, hit = self._part(smooth, x, inputs, t, left, impacts)
             impacts += hit
             total = part if total is None else _joined(total, part)
             x, t, left = part.x, t + passed, left - passed
@@ -114,63 +91,126 @@ class BoundedForces:
         return total
 
     def _part(
-        self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, bounces: bool
+        self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
     ) -> tuple[Move, float, bool]:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
         closed = {p.box for p in self.processes if self._gap(p, x) <= _CLOSED}
         open_ = [p for p in self.processes if p.box not in closed]
         here = self._acting(x, closed)
-        force = self._predicted(here, x, inputs, t, dt)
-        released: set[str] = set()
-        for _ in range(len(self.processes) + 1):
-            move = self._held(here, force, smooth, x, t, dt)
-            works = self._works(here, force, move)
-            wrong = {
-                p.box
-                for p, work in works
-                if work < -_ROUNDING * (1.0 + max(abs(w) for _, w in works))
-            }
-            if not wrong:
+        force, move = self._solved(here, self._predicted(here, x, inputs, t, dt), smooth, x, t, dt)
+        bounces = impacts < _IMPACTS
+        if impacts >= _CUTS or self._deepest(open_, move.x) >= -_CLOSED:
+            return self._settled(here, force, move, dt, bounces), dt, False
+        early, late = 0.0, 1.0
+        for _ in range(_BISECTIONS):
+            share = 0.5 * (early + late)
+            move = self._held(here, force, smooth, x, t, share * dt)
+            depth = self._deepest(open_, move.x)
+            early, late = (early, share) if depth < -_CLOSED else (share, late)
+            if abs(depth) <= _CLOSED:
                 break
-            released |= wrong
-            force = np.where([p.box in released for p in here.processes], 0.0, force)
-        pressed = {p.box for p, f in zip(here.processes, force, strict=True) if f}
-        free = open_ + [p for p in self.processes if p.box in closed - pressed]
-        passed, hit = dt, False
-        if self._deepest(free, move.x) < -_CLOSED:
-            hit = True
-            early, late = 0.0, 1.0
-            for _ in range(_BISECTIONS):
-                share = 0.5 * (early + late)
-                move = self._held(here, force, smooth, x, t, share * dt)
-                depth = self._deepest(free, move.x)
-                early, late = (early, share) if depth < -_CLOSED else (share, late)
-                if abs(depth) <= _CLOSED and share > 0.25 * late and early > 0.0:
-                    break
-            passed = share * dt
-        return self._settled(here, force, move, passed, hit and bounces), passed, hit
+        passed = share * dt
+        force, move = self._solved(here, force, smooth, x, t, passed)
+        return self._settled(here, force, move, passed, bounces), passed, True
+
+    def _solved(
+        self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+    ) -> tuple[Array, Move]:
+        """Return the forces of a step, (k,), and the step with them.
+
+        Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
+        """
+        resting = self._resting(here)
+        gaps = self._gaps(here, x)
+        for _ in range(_CORRECTIONS if dt > _SHORT else 0):
+            move = self._held(here, force, smooth, x, t, dt)
+            ahead = np.where(resting, (2.0 / dt) * self._slid(here, move), 0.0)
+            if not resting.all():
+                sliding = np.where(resting, 0.0, self._velocity(here, move.x))
+                ahead = ahead + sliding
+            is_normal = np.isfinite(gaps)
+            ahead[is_normal] = (2.0 / dt) * (self._gaps(here, move.x) - gaps)[is_normal]
+            none = np.zeros(force.size)
+            better = impulses(here, ahead, dt, force * dt, none) / dt
+            change = np.abs(better - force) * np.diagonal(here.mobility) * dt
+            if change.max(initial=0.0) <= _SOLVED * (1.0 + np.abs(ahead).max(initial=0.0)):
+                break
+            force = better
+        else:
+            move = self._held(here, force, smooth, x, t, dt)
+        wrong = self._wrong(here, force, move)
+        if wrong.any():
+            # Friction that a motion turns back within a step would give energy.
+            force = np.where(wrong, 0.0, force)
+            move = self._held(here, force, smooth, x, t, dt)
+        return force, move
 
     def _held(
         self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
     ) -> Move:
         """Return the smooth step with forces held."""
         processes = self._equations.processes
-        held = {p.box: np.zeros(p.component.width) for p in self.processes}
-        for p, row, f in zip(here.processes, here.own, force, strict=True):
-            held[p.box][:-1] += f * row
+        held: dict[str, Array | HeldForce] = {
+            p.box: np.zeros(p.component.width) for p in self.processes
+        }
+        for box, (process, at) in self._by_box(here).items():
+            held[box] = HeldForce(process.component, force[at])
         processes.held = held
         try:
             return smooth(x, t, dt)
         finally:
             processes.held = {}
 
-    def _works(self, here: Acting, force: Array, move: Move) -> list[tuple[Process, float]]:
-        """Return the work that every process takes, J."""
-        found: dict[str, tuple[Process, float]] = {}
-        for p, row, f in zip(here.processes, here.own, force, strict=True):
-            before = found.get(p.box, (p, 0.0))[1]
-            found[p.box] = (p, before + f * float(row @ move.supply.path[p.velocities]))
-        return list(found.values())
+    @staticmethod
+    def _by_box(here: Acting) -> dict[str, tuple[Process, Index]]:
+        """Return every process with the places of its rows."""
+        found: dict[str, tuple[Process, Index]] = {}
+        for k, p in enumerate(here.processes):
+            before = found[p.box][1] if p.box in found else np.zeros(0, dtype=np.intp)
+            found[p.box] = (p, np.append(before, k))
+        return found
+
+    @staticmethod
+    def _resting(here: Acting) -> Any:
+        """Return which rows do not move, with all rows of friction at their contact, (k,)."""
+        resting = np.abs(here.velocity) <= _AT_REST
+        for n in np.unique(here.normal[here.normal >= 0]):
+            at = here.normal == n
+            resting[at] = resting[at].all()
+        return resting
+
+    def _gaps(self, here: Acting, x: Array) -> Array:
+        """Return the gaps at the rows of contacts, m; not a number at other rows."""
+        found = np.full(len(here.processes), np.nan)
+        for process, at in self._by_box(here).values():
+            if isinstance(process.component, Contact):
+                found[at[0]] = self._gap(process, x)
+        return found
+
+    def _slid(self, here: Acting, move: Move) -> Array:
+        """Return the paths along the rows in a step, (k,)."""
+        found = np.zeros(len(here.processes))
+        for box, (_, at) in self._by_box(here).items():
+            found[at] = move.supply.slid[box]
+        return found
+
+    def _velocity(self, here: Acting, x: Array) -> Array:
+        """Return the velocities along the rows at another state, (k,)."""
+        equations = self._equations
+        e = equations.storages.efforts(x)
+        a = equations.constraints.at(equations.states.reads)
+        found = np.zeros(len(here.processes))
+        for box, (process, at) in self._by_box(here).items():
+            rows = process.component.directions(equations.states.reads[box])
+            found[at] = rows @ (self._columns(process, a) @ e)
+        return found
+
+    def _wrong(self, here: Acting, force: Array, move: Move) -> Any:
+        """Return which rows have friction that gives energy in a step, (k,)."""
+        works = force * self._slid(here, move)
+        rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
+        is_normal = np.isinf(here.lower)
+        return (works < -rounding) & ~is_normal
 
     def _predicted(
         self, here: Acting, x: Array, inputs: Inputs | None, t: float, dt: float
@@ -185,35 +225,40 @@ class BoundedForces:
             rate = equations.tangent(x, flow)[0]
         finally:
             equations.processes.held = {}
-        # Velocities per momentum along the constraints: W P = rows Q push P.
-        rows = self._rows(here, x)
-        ahead = here.velocity + dt * (rows[:, :n] @ (equations.storages.Q @ rate[:n]))
+        ahead = here.velocity + dt * (here.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
         none = np.zeros(ahead.size)
-        return _impulses(here, ahead, dt, none, none) / dt
+        return impulses(here, ahead, dt, none, none) / dt
 
     def _settled(self, before: Acting, force: Array, move: Move, dt: float, bounces: bool) -> Move:
-        """Return a step with the impulses at its end, and the heat of all forces."""
+        """Return a step with the impulses at its end, and the heat of all forces.
+
+        Those of what acted in the step correct its forces; where contacts have closed, an impact
+        follows, whose impulses are its own.
+        """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
-        for p, work in self._works(before, force, move):
-            heats[p.box] += max(work, 0.0)
-        lost = sum(work for _, work in self._works(before, force, move))
+        taken = force * self._slid(before, move)
+        for p, work in zip(before.processes, taken, strict=True):
+            heats[p.box] += max(float(work), 0.0)
+        lost = float(taken.sum())
         closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CLOSED}
+        acted = closed & {p.box for p in before.processes}
         x, along = move.x.copy(), move.along.copy()
-        here = self._acting(x, closed)
-        if here.processes:
-            given = _matched(before, force * dt, here)
-            returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
-            total = _impulses(here, here.velocity, dt, given, returned)
-            after = here.velocity - here.mobility @ (total - given)
-            works = 0.5 * (total - given) * (here.velocity + after)
+        stages = [(acted, dt)] if acted else []
+        stages += [(closed, 0.0)] if closed - acted else []
+        for boxes, duration in stages:
+            here = self._acting(x, boxes)
+            if duration:
+                given, returned = _matched(before, force * dt, here), 0.0 * here.velocity
+            else:
+                given = 0.0 * here.velocity
+                returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
+            change, works = _struck(here, duration, given, returned)
             if works.sum() < 0.0 and returned.any():
-                total = _impulses(here, here.velocity, dt, given, 0.0 * returned)
-                after = here.velocity - here.mobility @ (total - given)
-                works = 0.5 * (total - given) * (here.velocity + after)
+                change, works = _struck(here, duration, given, 0.0 * returned)
             n = self._equations.layout.linear
-            change = -(here.push @ (total - given))
-            x[:n] += change
-            along[:n] += change
+            pushed = -(here.push @ change)
+            x[:n] += pushed
+            along[:n] += pushed
             lost += float(works.sum())
             for p, work in zip(here.processes, works, strict=True):
                 heats[p.box] += max(float(work), 0.0)
@@ -234,12 +279,6 @@ class BoundedForces:
     def _deepest(self, processes: list[Process], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
 
-    def _rows(self, here: Acting, x: Array) -> Array:
-        e = self._equations.storages.efforts(x)
-        a = self._equations.constraints.at(self._equations.states.reads)
-        each = zip(here.processes, here.own, strict=True)
-        return np.array([row @ self._columns(p, a) for p, row in each]).reshape(-1, e.size)
-
     def _columns(self, p: Process, a: Array) -> Array:
         """Return the velocities of a process as rows over stored efforts."""
         c, stored = self._equations.constraints, self._equations.layout.stored
@@ -259,7 +298,6 @@ class BoundedForces:
         n = equations.layout.linear
         processes: list[Process] = []
         parts: list[Bounds] = []
-        own: list[Array] = []
         rows: list[Array] = []
         normal: list[int] = []
         for p in self.processes:
@@ -272,24 +310,26 @@ class BoundedForces:
             if bounds is None:
                 continue
             columns = self._columns(p, a)
-            normal += [int(k) + len(own) if k >= 0 else -1 for k in bounds.normal]
+            normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
             parts.append(bounds)
             for row in bounds.rows:
                 processes.append(p)
-                own.append(row)
                 rows.append(row @ columns)
         if not rows:
             none = np.zeros(0)
             empty = np.zeros((0, 0))
             index = np.zeros(0, dtype=np.intp)
-            return Acting([], none, none, none, index, none, [], none, empty, np.zeros((n, 0)))
+            flat = np.zeros((0, e.size))
+            return Acting([], none, none, none, index, none, flat, none, empty, np.zeros((n, 0)))
         stacked = np.array(rows)
-        push = stacked[:, :n].T
+        push, velocity = stacked[:, :n].T, stacked @ e
         if equations.constraints.count:
             g = equations.constraints.acting(a)[:, :n]
             s, turned = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
             kappa = np.column_stack([equations.solve(s, column) for column in turned.T])
             push = push - g.T @ kappa
+            # Of the velocities that impulses act on, also where a scheme leaves the constraints.
+            velocity = velocity - kappa.T @ (g @ e[:n])
         return Acting(
             processes,
             np.concatenate([part.lower for part in parts]),
@@ -297,46 +337,18 @@ class BoundedForces:
             np.concatenate([part.friction for part in parts]),
             np.array(normal, dtype=np.intp),
             np.concatenate([part.restitution for part in parts]),
-            own,
-            stacked @ e,
+            stacked,
+            velocity,
             stacked[:, :n] @ equations.storages.Q @ push,
             push,
         )
 
 
-def _impulses(here: Acting, velocity: Array, dt: float, given: Array, returned: Array) -> Array:
-    """Return the impulses within bounds by the projected Gauss-Seidel method, (k,).
-
-    Args:
-        here: the processes.
-        velocity: (k,) with the impulses that are already given.
-        dt: duration that multiplies the bounds of forces, s.
-        given: (k,) impulses.
-        returned: (k,) velocities at which contacts leave.
-    """
-    total = given.copy()
-    u = velocity.copy()
-    diagonal = np.maximum(np.diagonal(here.mobility), 1e-300)
-    for _ in range(_SWEEPS):
-        largest = 0.0
-        for k in range(total.size):
-            wanted = total[k] + (u[k] - returned[k]) / diagonal[k]
-            if here.normal[k] >= 0:
-                # All rows of one normal share its cone: what the others take is not left.
-                limit = here.friction[k] * max(-total[here.normal[k]], 0.0)
-                others = [j for j in np.flatnonzero(here.normal == here.normal[k]) if j != k]
-                limit = float(np.sqrt(max(limit**2 - float((total[others] ** 2).sum()), 0.0)))
-                bounded = min(max(wanted, -limit), limit)
-            else:
-                bounded = min(max(wanted, here.lower[k] * dt), here.upper[k] * dt)
-            change = bounded - total[k]
-            if change:
-                u -= here.mobility[:, k] * change
-                total[k] = bounded
-                largest = max(largest, abs(change) * diagonal[k])
-        if largest <= _CONVERGED * (1.0 + float(np.abs(u).max(initial=0.0))):
-            break
-    return total
+def _struck(here: Acting, dt: float, given: Array, returned: Array) -> tuple[Array, Array]:
+    """Return the impulses beyond those given, and their works, J, (k,) each."""
+    change = impulses(here, here.velocity, dt, given, returned) - given
+    after = here.velocity - here.mobility @ change
+    return change, 0.5 * change * (here.velocity + after)
 
 
 def _matched(before: Acting, impulses: Array, after: Acting) -> Array:

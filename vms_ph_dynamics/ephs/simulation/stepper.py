@@ -37,6 +37,9 @@ from .tree import TreeStep
 # configuration changes; the rest is an error of the scheme, not of its laws.
 _CORRECTIONS, _ARRIVED = 3, 1e-6
 
+# A motion that has reached this has diverged: squares of states would soon be infinite.
+_FAR = 1e100
+
 
 class _Scheme(NamedTuple):
     order: int
@@ -300,4 +303,5 @@ def _(system: Equations, scheme: str) -> EphsStepper:
 
 
 def _finite(x: Array) -> bool:
-    return bool(np.isfinite(x).all())
+    """Return whether a state is finite, and small enough for its energy to be."""
+    return bool((np.abs(x) < _FAR).all())

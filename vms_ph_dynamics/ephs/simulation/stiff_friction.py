@@ -42,6 +42,9 @@ _B = np.array([0.75, 0.25])
 _CONVERGED = 1e-12
 _ITERATIONS, _HALVINGS = 40, 10
 
+# Heat that is far more than a capacity had takes some halvings of the change of entropy.
+_HEATINGS = 200
+
 # Share of the heat of a step that may come from joints which reverse.
 _REVERSAL = 1e-3
 
@@ -220,8 +223,9 @@ class StiffFriction:
         equations.states.look_at(x)
         before = tuple(view.copy() for view in equations.states.reads[box])
         step = np.zeros(storage.width)
-        change = 0.0
-        for _ in range(_ITERATIONS):
+        # Temperatures rise with entropy: the change is between zero and that at the first one.
+        change, low, high = 0.0, 0.0, np.inf
+        for _ in range(_HEATINGS):
             halfway, after = (
                 tuple(
                     b + s * step[storage.slices[name]] if name == port else b
@@ -229,11 +233,17 @@ class StiffFriction:
                 )
                 for s in (0.5, 1.0)
             )
-            theta = float(storage.discrete(before, halfway, after, step)[at][0])
+            with np.errstate(over="ignore", invalid="ignore"):
+                theta = float(storage.discrete(before, halfway, after, step)[at][0])
             last, change = change, heat / theta
-            step[at] = change
             if abs(change - last) <= 1e-16 * abs(change):
                 break
+            if heat > 0.0:
+                low, high = (max(low, last), high) if change > last else (low, min(high, last))
+                high = change if last == 0.0 else high
+                if not low < change < high and last > 0.0:
+                    change = 0.5 * (low + high)
+            step[at] = change
         x[held.at] += change
         return change
 

@@ -43,9 +43,10 @@ class Supply:
         supplied: exergy supplied through every outer power port, J.
         entropy: supplied through all of them together, J/K.
         path: (total,) integral of all efforts over the step: the path along each velocity.
+        slid: the same along the rows of forces that are held, by box.
     """
 
-    __slots__ = ("_equations", "entropy", "path", "supplied")
+    __slots__ = ("_equations", "entropy", "path", "slid", "supplied")
 
     def __init__(self, equations: Equations) -> None:
         outer = equations.system.pattern.outer
@@ -53,11 +54,18 @@ class Supply:
         self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
         self.entropy = 0.0
         self.path = np.zeros(equations.layout.total)
+        self.slid: dict[str, Array] = {}
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
-        """Add the supply of flows at the given efforts, (total,), held for ``duration`` s."""
+        """Add the supply of flows at the given efforts, (total,), held for ``duration`` s.
+
+        The state is the one that was last looked at.
+        """
         layout = self._equations.layout
         self.path += duration * efforts
+        if self._equations.processes.held:
+            for box, velocity in self._equations.processes.along(efforts).items():
+                self.slid[box] = self.slid.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
             at = layout.efforts[layout.outer[name]]
             flow = duration * np.broadcast_to(
@@ -72,6 +80,8 @@ class Supply:
             self.supplied[name] += value
         self.entropy += later.entropy
         self.path += later.path
+        for box, length in later.slid.items():
+            self.slid[box] = self.slid.get(box, 0.0) + length
 
     @property
     def energy(self) -> float:
