@@ -20,8 +20,9 @@ Usage, with the Python of ``.venv`` (the platform wheel needs the extra [native]
     python .ci/release.py --out dist --platform --try python3.10 python3.12
 
 The source distribution comes from a clean copy of what git tracks, the pure wheel from that
-distribution. ``--try`` installs the wheel for each Python in a new environment, without this
-checkout on any path, and does there what a user would do first.
+distribution. ``--try`` installs the wheel for each Python in a new environment, and the platform
+wheel for the Python that it is for: without this checkout and without a compiler on any path. It
+does there what a user would do first.
 """
 
 import argparse
@@ -86,7 +87,7 @@ def attempt(python: str, wheel: Path) -> str:
         kept = {
             k: v for k, v in os.environ.items() if k.startswith(("PIP_", "SSL_", "LANG", "HOME"))
         }
-        clean = {**kept, "PATH": f"{place / 'bin'}:/usr/bin:/bin", "ROS_DOMAIN_ID": "77"}
+        clean = {**kept, "PATH": str(place / "bin"), "ROS_DOMAIN_ID": "77"}
         run(python, "-m", "venv", str(place), cwd=work)
         inside = str(place / "bin/python")
         version = run(inside, "--version", cwd=work).strip()
@@ -101,7 +102,21 @@ def attempt(python: str, wheel: Path) -> str:
                 run(str(place / "bin" / words[0]), *words[1:], cwd=work, env=clean)
             except subprocess.CalledProcessError as error:
                 return f"{version}: {line} failed\n{error.stdout[-2000:]}"
+        said = run(str(place / "bin/vms-ph"), "env", cwd=work, env=clean)
+        if is_pure(wheel) == ("the C++ core is installed in" in said):
+            return f"{version}: the core of {wheel.name} failed\n{said}"
     return f"{version}: {wheel.name} works"
+
+
+def is_pure(wheel: Path) -> bool:
+    """Return whether a wheel is without the C++ core."""
+    return wheel.name.endswith("-none-any.whl")
+
+
+def fits(wheel: Path, python: str) -> bool:
+    """Return whether a wheel is for a Python."""
+    code = "import sys; print('cp%d%d' % sys.version_info[:2])"
+    return is_pure(wheel) or f"-{run(python, '-c', code, cwd=ROOT).strip()}-" in wheel.name
 
 
 def run(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
@@ -129,9 +144,11 @@ def main() -> None:
         archive = source(out)
         wheel = pure(archive, out)
         print(f"written: {archive}\nwritten: {wheel}", flush=True)
+        wheels = [wheel]
         if given.platform:
-            print(f"written: {platform(out)}", flush=True)
-        said = [attempt(python, wheel) for python in given.pythons]
+            wheels.append(platform(out))
+            print(f"written: {wheels[-1]}", flush=True)
+        said = [attempt(p, w) for p in given.pythons for w in wheels if fits(w, p)]
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: {' '.join(error.cmd)}\n{error.stdout}")
     print("\n".join(said))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Makes the pictures that the code of pages draws, beside the pages.
+"""Makes the pictures that the code of pages draws and that of the demo, beside the pages.
 
 Usage: ``python docs/pictures.py``. Those of the web page come from test/nodes/page_pictures.py, and
 those of studies from ``vms-ph reproduce ID --out DIR``.
@@ -20,6 +20,10 @@ those of studies from ``vms-ph reproduce ID --out DIR``.
 
 import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -35,6 +39,16 @@ def main() -> None:
             for block in blocks:
                 exec(compile(block, str(page), "exec"), names)
             print(page.name)
+    demo()
+
+
+def demo() -> None:
+    """Run the demo, and keep the picture that it draws at its end."""
+    code = "from vms_ph_nodes.cli import main; main()"
+    with tempfile.TemporaryDirectory() as folder:
+        words = ("demo", "--headless", "--seconds", "14", "--out", folder)
+        subprocess.run([sys.executable, "-c", code, *words], check=True)
+        shutil.copyfile(Path(folder, "energy.png"), DOCS / "demo.png")
 
 
 if __name__ == "__main__":

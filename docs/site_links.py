@@ -26,10 +26,16 @@ PAGES_OF_THE_ROOT = re.compile(
 OTHER_FILES = re.compile(
     r"\[([^\]]+)\]\((?:\.\./)?((?:vms_ph_|examples/|launch/|config/|\.github/)[^)#]+|LICENSE|CITATION\.cff)\)"
 )
+PAGE_BY_ITS_FILE = re.compile(r"\[([\w-]+\.md)\]\(((?:\.\./)?\1(?:#[\w-]+)?)\)")
+
+titles: dict[str, str] = {}
 
 
 def on_files(files: Any, config: Any) -> Any:
     """Put the pages that site_pages.py has made for the packages into the navigation."""
+    for entry in config["nav"]:
+        for part in next(iter(entry.values())):
+            titles.update({page.rpartition("/")[2]: title for title, page in part.items()})
     pages = [file.src_uri for file in files if file.src_uri.startswith("reference/api/")]
     pages.sort(key=lambda page: page.removesuffix(".md"))
     for entry in config["nav"]:
@@ -39,7 +45,10 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links to pages of the root lead to their place in the site, and name other files."""
+    """Let links lead to their place in the site, name pages by their titles, and other files."""
+    markdown = PAGE_BY_ITS_FILE.sub(
+        lambda found: f"[{titles.get(found[1], found[1])}]({found[2]})", markdown
+    )
     markdown = PAGES_OF_THE_ROOT.sub(
         lambda found: f"]({'index' if found[1] == 'README' else found[1]}.md", markdown
     )

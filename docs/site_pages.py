@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io", "vms_ph_studies")
 ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
 FIRST = ("page.md", "nodes.md")  # in the gallery: what has pictures of robots
+MARKUP = re.compile(r"\[(bold|green|red|yellow)\](.*?)\[/\1\]", re.S)  # of rich, in help texts
 PICTURE = re.compile(r"!\[([^\]]+)\]\(([\w.-]+\.(?:png|gif|svg))\)")
 
 
@@ -40,6 +41,11 @@ def write(name: str, text: str) -> None:
     """Write one page of the site."""
     with mkdocs_gen_files.open(name, "w") as page:
         page.write(text)
+
+
+def plain(text: str) -> str:
+    """Return a help text of the command line as Markdown."""
+    return MARKUP.sub(lambda found: f"`{found[2]}`", text)
 
 
 def packages() -> list[ModuleType]:
@@ -113,7 +119,7 @@ def command_line() -> None:
     def describe(command: object, path: str, level: int) -> None:
         if getattr(command, "hidden", False):
             return
-        text.extend([f"{'#' * level} {path}", "", inspect.cleandoc(command.help or ""), ""])
+        text.extend([f"{'#' * level} {path}", "", plain(inspect.cleandoc(command.help or "")), ""])
         for parameter in command.params:
             help_text = getattr(parameter, "help", None) or ""
             if getattr(parameter, "hidden", False):

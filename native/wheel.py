@@ -183,11 +183,20 @@ def check(wheel: Path) -> str:
         return done.stdout.decode().strip()
 
 
+def source_copy(copy: Path) -> Path:
+    """Copy all that a wheel is built from to a new folder, and return that."""
+    at_the_root = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "test")
+    everywhere = shutil.ignore_patterns("__pycache__")
+
+    def skipped(folder: str, names: list[str]) -> set[str]:
+        return set((at_the_root if Path(folder) == ROOT else everywhere)(folder, names))
+
+    return Path(shutil.copytree(ROOT, copy, ignore=skipped))
+
+
 def _pure(place: Path) -> Path:
     """Build the wheel of the Python packages from a copy, so that no earlier build gets in."""
-    copy = place / "source"
-    skipped = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "test")
-    shutil.copytree(ROOT, copy, ignore=skipped)
+    copy = source_copy(place / "source")
     words = ["wheel", "--quiet", "--no-deps", "--wheel-dir", str(place / "pure"), str(copy)]
     subprocess.run([sys.executable, "-m", "pip", *words], check=True)
     (wheel,) = (place / "pure").glob("*.whl")

@@ -16,7 +16,9 @@
 
 In a tutorial, ``sh`` blocks have lines that begin with ``./vms``; those after ``<!-- long -->`` are
 typed with --campaign only. What needs a ROS 2, a compiler or a second terminal is in ``console``
-blocks. A block after "Save this as `name`" is that file too. your-robot.md has a test of its own.
+blocks; their lines that begin with ``./vms`` are typed with --campaign too, in a second terminal if
+a command that runs until Ctrl-C stands in the block before. A block after "Save this as `name`" is
+that file too. your-robot.md has a test of its own.
 """
 
 import json
@@ -26,7 +28,9 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +60,10 @@ ENDLESS = {"launch", "run", "page"}
 def follow(page: Path, folder: Path, long: bool) -> None:
     """Do what a page says, in a folder."""
     names: dict[str, object] = {}
-    for block in BLOCK.finditer(page.read_text()):
+    words: list[str] = []
+    running = False  # whether the block before has a command that goes on
+    blocks = list(BLOCK.finditer(page.read_text()))
+    for block, behind in zip_longest(blocks, blocks[1:]):
         if block["file"]:
             (folder / block["file"]).write_text(block["text"])
         if block["kind"] == "python":
@@ -65,7 +72,22 @@ def follow(page: Path, folder: Path, long: bool) -> None:
             for line in block["text"].splitlines():
                 words = shlex.split(line)
                 assert words[0] == "./vms", line
-                (_type_in_a_process if block["long"] else _type)(words[1:], folder)
+                if block["long"]:
+                    _type_in_a_process(words[1:], folder, beside=_lines(behind))
+                else:
+                    _type(words[1:], folder)
+        elif block["kind"] == "console" and long and not running:
+            for words in _lines(block):
+                _type_in_a_process(words, folder)
+        running = block["kind"] == "sh" and bool(block["long"]) and words[1] in ENDLESS
+
+
+def _lines(block: re.Match[str] | None) -> list[list[str]]:
+    """Return the commands of this project in a console block, without their first words."""
+    if block is None or block["kind"] != "console":
+        return []
+    typed = map(shlex.split, block["text"].splitlines())
+    return [words[1:] for words in typed if words[0] == "./vms"]
 
 
 def _type(words: list[str], folder: Path) -> None:
@@ -74,19 +96,43 @@ def _type(words: list[str], folder: Path) -> None:
     assert done.output.strip()
 
 
-def _type_in_a_process(words: list[str], folder: Path) -> None:
+def _type_in_a_process(
+    words: list[str], folder: Path, beside: Sequence[list[str]] = (), seconds: float = 60.0
+) -> str:
+    """Run a command, one without an end for some seconds, beside it others; return its output."""
     command = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", *words]
+    endless = words[0] in ENDLESS or words[:2] == ["topic", "echo"]
     with subprocess.Popen(
         command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         try:
-            output, _ = process.communicate(timeout=60.0 if words[0] in ENDLESS else 300.0)
-            assert words[0] not in ENDLESS, output
+            for others in beside:
+                _type_once_it_runs(others, folder)
+            output, _ = process.communicate(timeout=seconds if endless else 300.0)
+            assert not endless, output
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=30.0)
-    assert process.returncode == 0, (words, output)
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            raise
+    # Ctrl-C ends what only listens as it ends a shell command.
+    assert process.returncode in ((0, 130) if words[0] == "topic" else (0,)), (words, output)
     assert "Traceback" not in output, output
+    return output
+
+
+def _type_once_it_runs(words: list[str], folder: Path) -> None:
+    """Run a command that says something about nodes, again while they are starting."""
+    end = time.monotonic() + 60.0
+    while True:
+        try:
+            said = _type_in_a_process(words, folder, seconds=20.0)
+            assert said.strip() or words[:2] == ["topic", "echo"], words  # a topic may be silent
+            return
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
 
 
 @pytest.fixture

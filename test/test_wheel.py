@@ -92,6 +92,14 @@ def test_the_core_is_added_to_the_pure_wheel(wheel: ModuleType, tmp_path: Path) 
         assert record[name] == expected
 
 
+def test_the_wheel_has_the_shared_files_of_every_folder(wheel: ModuleType, tmp_path: Path) -> None:
+    copy = wheel.source_copy(tmp_path / "copy")
+    shared = {p.relative_to(wheel.ROOT) for p in (wheel.ROOT / "config").rglob("*") if p.is_file()}
+    assert any("test" in path.parts for path in shared)
+    assert {path for path in shared if not (copy / path).is_file()} == set()
+    assert not (copy / "test").exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the tag of other systems is that of Python")
 @pytest.mark.parametrize(
     ("symbols", "glibc"),

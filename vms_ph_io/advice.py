@@ -22,6 +22,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.links import LinkTree
 
+from .command import command
+
 # A root link with this share of the moving mass is no foundation.
 _HEAVY = 0.3
 
@@ -61,13 +63,14 @@ def advice(model: VMSModel) -> Iterator[str]:
 
 def next_lines(model: VMSModel, file: str, base: str, end_effector: str, inertia: str) -> list[str]:
     """Return the commands that a user would type next."""
+    vms = command()
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:
-        return [f"vms-ph launch {file} web:=true push_period:=5", f"vms-ph demo --robot {file}"]
+        return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
     given = {"base": base, "end_effector": end_effector, "inertia": inertia}
     chosen = {name: value for name, value in given.items() if value not in ("", "auto")}
     options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
     name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
-    return [f"vms-ph demo --robot {file}{options}", f"vms-ph new {name} --robot {file}{options}"]
+    return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]
 
 
 def _listed(names: "list[str] | tuple[str, ...]") -> str:

@@ -91,6 +91,11 @@ class RobotSettings:
         return self.robot in robots.names()
 
     @property
+    def is_file(self) -> bool:
+        """Whether the robot is given by the path of a file, which need not be there."""
+        return self.robot.endswith(_SUFFIXES) or "/" in self.robot
+
+    @property
     def are_defaults(self) -> bool:
         """Whether nothing but the robot is chosen."""
         chosen = [getattr(self, name) for name in self.names() if name != "robot"]
@@ -108,7 +113,7 @@ class RobotSettings:
         from .packages import with_file_addresses
         from .urdf import read_urdf, require_sound
 
-        if not (self.robot.endswith(_SUFFIXES) or "/" in self.robot):
+        if not self.is_file:
             return self._with_friction(robots.get(self.robot).description(), warn)
         xml = read_urdf(self.robot)
         for warning in require_sound(xml, Path(self.robot).name):

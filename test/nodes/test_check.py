@@ -73,9 +73,19 @@ def test_every_error_of_a_file_is_printed_before_it_is_refused(
     assert "error: the tree is disconnected: 'a', 'b' have no parent" in capsys.readouterr().err
 
 
+def test_what_to_type_next_begins_with_the_command_that_the_user_typed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMS_PH_COMMAND", "../vms")
+    check("panda", "auto", "")
+    assert "  ../vms launch panda " in capsys.readouterr().out
+
+
 def test_unknown_names_are_rejected_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match=r"there is no file .*pandora"):
         check(str(tmp_path / "pandora"), "auto", "")
+    with pytest.raises(VmsPhError, match="no robot 'pand'; bundled are panda"):
+        check("pand", "auto", "")
     with pytest.raises(ModelError, match="fixed, planar or floating; given: 'rocket'"):
         check("panda", "rocket", "")
     with pytest.raises(ModelError, match="'elbow' is not a frame of 'panda'"):

@@ -80,13 +80,16 @@ def test_the_plot_of_a_study_is_written_to_the_given_folder(tmp_path: Path) -> N
     assert [file.name for file in out.iterdir()] == ["free-floating-nonholonomy.png"]
 
 
-def test_the_list_names_every_study_with_its_parameters() -> None:
+def test_the_list_names_every_study_and_that_of_one_its_parameters() -> None:
     text = run("--list")
+    assert len(text.splitlines()) == 2 * len(studies()) + 1
     listed = json.loads(run("--list", "--json"))
     assert [study["id"] for study in listed] == list(studies())
     for study in listed:
         assert study["id"] in text
-        assert all(f"--set {name}=" in text for name in study["parameters"])
+    text = run("space-capture", "--list")
+    (named,) = (study for study in listed if study["id"] == "space-capture")
+    assert all(f"--set {name}=" in text for name in named["parameters"])
 
 
 @pytest.mark.parametrize(

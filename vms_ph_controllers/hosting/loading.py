@@ -104,7 +104,7 @@ def _find(kind: str) -> Any:
         place, _, name = kind.rpartition(".")
     try:
         if place.endswith(".py"):
-            return getattr(_load(Path(place).expanduser()), name)
+            return _class_in(Path(place).expanduser(), name)
         return getattr(importlib.import_module(place or _BUNDLED), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:
@@ -115,6 +115,17 @@ def _find(kind: str) -> Any:
             f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
             f"{_BUNDLED}, package.module:Class, or path/to/law.py:Class"
         ) from None
+
+
+def _class_in(file: Path, name: str) -> Any:
+    """Return what a file calls by a name."""
+    module = _load(file)
+    if hasattr(module, name):
+        return getattr(module, name)
+    laws = [
+        n for n, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__
+    ]
+    raise OptionError(f"{file} has no '{name}'; it has {', '.join(laws) or 'nothing'}")
 
 
 def _load(file: Path) -> Any:

@@ -32,7 +32,6 @@ from cyclonedds.core import (
     ReadCondition,
     SampleState,
     ViewState,
-    WaitSet,
 )
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.pub import DataWriter
@@ -151,10 +150,6 @@ class Participant:
     def guard_condition(self) -> GuardCondition:
         """A condition that any thread can trigger."""
         return GuardCondition(self.entity)
-
-    def wait_set(self) -> WaitSet:
-        """Something to wait with, on conditions and entities."""
-        return WaitSet(self.entity)
 
     def close(self) -> None:
         """Leave the domain; everything made here goes with it."""

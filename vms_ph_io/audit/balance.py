@@ -45,7 +45,7 @@ def balance(audit: Audit) -> list[Entry]:
             Entry(audit.port_name(name), float(energy))
             for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True)
         ]
-    entries.append(Entry("friction and drag", -ledger.dissipated))
+    entries.append(Entry("friction and drag", 0.0 - ledger.dissipated))
     entries.append(Entry("unaccounted", ledger.unaccounted))
     if ledger.gaps and ledger.unobserved:
         entries.append(Entry("in gaps, not accounted", ledger.unobserved, True))

@@ -110,7 +110,7 @@ def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
     for joint, size in zip(joints, np.abs(effort).T, strict=True):
         largest = float(size.max(initial=0.0))
         share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
-        if share > 0.01 and float(np.std(size)) > 0.0:
+        if 0.01 < share < 1.0:  # an effort that never changes is no limit
             found[joint] = share
     return found
 

@@ -134,11 +134,6 @@ class RecordedMotion:
         """Stamp of the first sample, ns; the times of samples count from it."""
         return int(self.order.stamps[0])
 
-    @property
-    def friction_is_recorded(self) -> bool:
-        """Whether the recording is one of a simulation, which integrates friction."""
-        return self._exact is not None
-
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
         for first, behind in self.order.segments:

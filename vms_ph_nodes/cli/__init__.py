@@ -30,11 +30,13 @@ def main() -> None:
         # Imported here so that Ctrl-C prints no traceback while the commands are imported.
         import typer
 
+        from vms_ph_io.command import command
+
         from .app import make_app
 
         try:
             _check_words(sys.argv[1:])
-            make_app()(prog_name="vms-ph")
+            make_app()(prog_name=command())
         except VmsPhError as error:
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
             sys.exit(1)

@@ -16,6 +16,8 @@
 
 import typer
 
+from vms_ph_io.command import command
+
 from . import (
     audit,
     bag,
@@ -40,11 +42,11 @@ from . import (
     topic,
 )
 
-_HELP = """Port-Hamiltonian models, controllers and energy audits for manipulators.
+_HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
 
-Start with [bold]vms-ph demo[/bold]; while it runs, inspect it from a second terminal with
-[bold]vms-ph topic list[/bold], [bold]vms-ph topic echo /vms_ph/energy[/bold] or
-[bold]vms-ph service list[/bold].
+Start with [bold]{command()} demo[/bold]; while it runs, inspect it from a second terminal with
+[bold]{command()} topic list[/bold], [bold]{command()} topic echo /vms_ph/energy[/bold] or
+[bold]{command()} service list[/bold].
 """
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 app = typer.Typer(
     help="Record and play bags, show, compare and export their content, repair truncated ones.",
@@ -37,7 +38,7 @@ def info(bag: Path = _BAG) -> None:
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
     found = bag_info(bag)
-    state = "complete" if found.is_complete else "truncated; `vms-ph bag recover` repairs it"
+    state = "complete" if found.is_complete else f"truncated; `{command()} bag recover` repairs it"
     state = "being recorded" if found.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in found.files)} ({found.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")

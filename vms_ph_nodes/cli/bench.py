@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .progress import shown_progress
 
@@ -62,7 +63,7 @@ def bench(
         _write_page(page, subject, robot, base, seconds)
         return
     if not subject:
-        raise VmsPhError("no benchmark is given; vms-ph bench --list lists them")
+        raise VmsPhError(f"no benchmark is given; `{command()} bench --list` lists them")
     chosen, robot, base = _chosen(subject, robot, base)
     if out is not None:
         _make_folder(chosen, out)

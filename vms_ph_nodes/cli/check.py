@@ -14,6 +14,7 @@
 
 """vms-ph check: validates a robot description and prints its model."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -44,7 +45,13 @@ def check(
     if known is not None:
         xml, name = known.description(), known.path().name
     else:
-        xml, name = read_urdf(robot), Path(robot).name
+        settings = RobotSettings(robot)
+        xml = (
+            read_urdf(robot)
+            if settings.is_file or os.path.isfile(robot)
+            else settings.description()
+        )
+        name = Path(robot).name
     own_base = "auto" if known is None else known.base
     findings = check_urdf(xml, own_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:

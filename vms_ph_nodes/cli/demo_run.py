@@ -32,6 +32,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.discovery import domain_id
 from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
+from vms_ph_io.command import command
 from vms_ph_io.run_record import read_run
 from vms_ph_io.run_report import report
 
@@ -128,8 +129,8 @@ class Demo:
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
         out(f"bag       {self._bag if options.bag else 'none'}")
-        out("topics    in another terminal: ./vms topic echo /vms_ph/energy")
-        out('ROS 2     eval "$(./vms env)" in its terminal, with Cyclone DDS')
+        out(f"topics    in another terminal: {command()} topic echo /vms_ph/energy")
+        out(f'ROS 2     eval "$({command()} env)" in its terminal, with Cyclone DDS')
 
     def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""

@@ -52,4 +52,7 @@ def launch(
     if show_args:
         typer.echo(show_arguments(path, find_share=find_share))
         return
-    sys.exit(Launcher(load(path, context.args, find_share=find_share)).run())
+    description = load(path, context.args, find_share=find_share)
+    import vms_ph_embedded.wire  # noqa: F401  # its error here is one, and not one of every node
+
+    sys.exit(Launcher(description).run())

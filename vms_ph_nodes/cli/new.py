@@ -14,12 +14,14 @@
 
 """vms-ph new: writes a package of the user's own for a robot."""
 
+import importlib.util
 import warnings
 from pathlib import Path
 
 import typer
 
 from vms_ph_dynamics.errors import InertiaWarning
+from vms_ph_io.command import command, python
 
 
 def new(
@@ -51,6 +53,7 @@ def new(
         typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
     for file in sorted(p for p in made.rglob("*") if p.is_file()):
         typer.echo(f"  {file}")
+    missing = "" if importlib.util.find_spec("pytest") else "; needs pytest"
     typer.echo("next:")
-    typer.echo(f"  vms-ph launch {made}/launch/{name}.launch.xml web:=true push_period:=5")
-    typer.echo(f"  python -m pytest {made}/test        # the law holds the robot")
+    typer.echo(f"  {command()} launch {made}/launch/{name}.launch.xml web:=true push_period:=5")
+    typer.echo(f"  {python()} -m pytest {made}/test        # the law holds the robot{missing}")

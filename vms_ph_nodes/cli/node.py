@@ -17,6 +17,7 @@
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .ros import awaited, settled, short_node
 
@@ -43,7 +44,7 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
         awaited(
             node,
             lambda: (base, namespace) in node.get_node_names_and_namespaces(),
-            f"there is no node {name}; `vms-ph node list` shows the running ones",
+            f"there is no node {name}; `{command()} node list` shows the running ones",
         )
         parts = (
             ("Publishers", node.get_publisher_names_and_types_by_node),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .ros import call, short_node
 
@@ -52,7 +53,9 @@ def get(of: str = _NODE, name: str = _NAME) -> None:
 
     with short_node() as node:
         if name not in _names(node, of):
-            raise VmsPhError(f"{of} has no parameter '{name}'; `vms-ph param list {of}` shows them")
+            raise VmsPhError(
+                f"{of} has no parameter '{name}'; `{command()} param list {of}` shows them"
+            )
         typer.echo(to_yaml(_values(node, of, [name])[name]).removesuffix("\n..."))
 
 

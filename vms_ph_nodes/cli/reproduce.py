@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .progress import shown_progress
 
@@ -34,7 +35,9 @@ _COLOURS = {"agrees": "green", "differs": "red", "refuted": "yellow"}
 
 def reproduce(
     study: str = typer.Argument("", help="id of the study; see --list"),
-    list_: bool = typer.Option(False, "--list", help="list all studies and their parameters"),
+    list_: bool = typer.Option(
+        False, "--list", help="list all studies, or the parameters of the given one"
+    ),
     set_: list[str] = typer.Option(
         [],
         "--set",
@@ -55,10 +58,10 @@ def reproduce(
     from vms_ph_studies import get, studies
 
     if list_:
-        _list(list(studies().values()), as_json)
+        _list([get(study)] if study else list(studies().values()), as_json, bool(study))
         return
     if not study:
-        raise VmsPhError("no study is given; vms-ph reproduce --list lists their ids")
+        raise VmsPhError(f"no study is given; `{command()} reproduce --list` lists their ids")
     chosen = get(study)
     settings = chosen.settings(_assignments(set_))
     if out is not None:
@@ -111,7 +114,7 @@ def _assignments(texts: list[str]) -> dict[str, str]:
     return given
 
 
-def _list(known: "list[Study]", as_json: bool) -> None:
+def _list(known: "list[Study]", as_json: bool, parameters: bool) -> None:
     if as_json:
         documents = [
             {
@@ -127,9 +130,13 @@ def _list(known: "list[Study]", as_json: bool) -> None:
     for study in known:
         typer.secho(study.id, bold=True)
         typer.echo(f"  {study.title} ({study.source})")
+        if not parameters:
+            continue
         for name, parameter in study.parameters.items():
             one_of = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
             typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{one_of}")
+    if not parameters:
+        typer.echo(f"parameters: {command()} reproduce ID --list")
 
 
 def _print(study: "Study", outcome: "Outcome") -> None:

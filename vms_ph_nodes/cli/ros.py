@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -97,7 +98,7 @@ def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(
             f"no node offers the service {name} (waited {PATIENCE:g} s); "
-            "`vms-ph service list` shows the running ones"
+            f"`{command()} service list` shows the running ones"
         )
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)

@@ -17,6 +17,7 @@
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .ros import awaited, call, settled, short_node
 
@@ -47,7 +48,7 @@ def call_service(
     with short_node() as node:
         wanted = load_interface(kind, "srv") if kind else None
         name = node.resolve_service_name(name)
-        missing = f"there is no service {name}; `vms-ph service list` shows the running ones"
+        missing = f"there is no service {name}; `{command()} service list` shows the running ones"
         kinds = awaited(node, lambda: dict(node.get_service_names_and_types()).get(name), missing)
         service = load_interface(kinds[0], "srv")
         if wanted not in (None, service):

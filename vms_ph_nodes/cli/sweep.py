@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .progress import shown_progress
 
@@ -67,7 +68,7 @@ def sweep(
     if list_:
         for name, title in target_names().items():
             typer.echo(f"{name:14s}{title}")
-        typer.echo(f"{'reproduce ID':14s}a study of vms-ph reproduce --list")
+        typer.echo(f"{'reproduce ID':14s}a study of {command()} reproduce --list")
         return
     if not study:
         raise VmsPhError(
@@ -153,11 +154,11 @@ def _print_points(study: "SweepStudy") -> None:
 
 def _print_summary(summary: "SweepSummary", study: str, out: Path | None) -> None:
     typer.echo(f"{summary.done} of {summary.total} points computed, {summary.failed} failed")
-    command = f"vms-ph sweep {study}" + (f" --out {out}" if out else "")
+    again = f"{command()} sweep {study}" + (f" --out {out}" if out else "")
     if summary.missing:
-        typer.echo(f"{summary.missing} points are missing; {command} computes them")
+        typer.echo(f"{summary.missing} points are missing; {again} computes them")
     if summary.failed:
-        typer.echo(f"{command} --retry-failed computes the failed points again")
+        typer.echo(f"{again} --retry-failed computes the failed points again")
     if summary.foreign:
         typer.echo(f"{summary.foreign} earlier results are not of this study and are not shown")
     for file in summary.files:

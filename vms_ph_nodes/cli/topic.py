@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
 
 from .ros import awaited, settled, short_node
 
@@ -140,7 +141,7 @@ def _type_of(node: "Node", name: str) -> str:
         return kinds[0] if kinds else None
 
     return awaited(
-        node, look, f"there is no topic {name}; `vms-ph topic list` shows the running ones"
+        node, look, f"there is no topic {name}; `{command()} topic list` shows the running ones"
     )
 
 

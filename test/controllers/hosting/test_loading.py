@@ -94,6 +94,7 @@ def test_a_controller_is_made_from_a_file_a_module_or_a_bundled_class(
     [
         ("nowhere/law.py:Own", "there is no file nowhere/law.py"),
         ("broken.py:Own", "division by zero"),
+        ("mine.py:Sprng", r"mine.py has no 'Sprng'; it has Spring"),
         ("TaskSpaceIDAPCB", r"'TaskSpaceIDAPCB' \(did you mean TaskSpaceIDAPBC\?\)"),
         ("", "there is no controller ''"),
     ],
@@ -102,6 +103,7 @@ def test_a_law_that_cannot_be_loaded_is_refused_with_what_is_accepted(
     kind: str, sentence: str, panda: VMSModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "mine.py").write_text("import os\n\n\nclass Spring:\n    pass\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(VmsPhError, match=f"{sentence}.*path/to/law.py:Class"):

@@ -25,6 +25,7 @@ from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
+from vms_ph_io.recordings.effort_meaning import saturation
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 from vms_ph_io.recordings.table import Table
 
@@ -191,6 +192,13 @@ def test_stamps_that_stand_still_give_way_to_the_log() -> None:
     found = clock_order(table)
     assert found.source == "log times"
     assert found.rate == pytest.approx(500.0)
+
+
+def test_an_effort_that_never_changes_is_not_called_saturated() -> None:
+    held = np.full((100, 1), 0.1 + 0.2)
+    held[::3] = 0.3  # another rounding of the same number
+    assert saturation(["held"], held) == {}
+    assert saturation(["held"], np.minimum(np.linspace(0.0, 2.0, 100)[:, None], 1.0)) != {}
 
 
 def test_saturated_efforts_are_named(panda: VMSModel, known: Known, tmp_path: Path) -> None:
