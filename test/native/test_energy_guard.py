@@ -14,15 +14,16 @@
 
 """The energy guard in C++ is that in Python: efforts, statuses, reasons and certificates."""
 
-from dataclasses import fields
-from types import ModuleType
+from dataclasses import asdict, fields
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from controllers.support.guard_runs import adversary, scene
+from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
 from .conftest import native_model
@@ -112,3 +113,42 @@ def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> N
     assert not guard.engage(np.zeros(3), np.zeros(7))
     held = guard.hold("the state is old", 1e-3)
     assert held.reason.startswith("reflex: the state is old")
+
+
+class Compiled:
+    """The guard in C++ with the interface of that in Python, as far as runs use it."""
+
+    def __init__(
+        self, native: ModuleType, model: VMSModel, settings: EnergyGuardSettings, *rest: Any
+    ) -> None:
+        delay, period = rest
+        self._model = native_model(native, model)
+        given = {key: float(value) for key, value in asdict(settings).items()}
+        self._guard = native.EnergyGuard(self._model, given, delay=delay, period=period)
+        self.engage, self.update = self._guard.engage, self._guard.update
+
+    @property
+    def level(self) -> float:
+        return float(self._guard.certificate()["level"])
+
+    def certificate(self) -> SimpleNamespace:
+        return SimpleNamespace(**self._guard.certificate())
+
+
+@pytest.mark.parametrize(
+    ("count", "samples"),
+    [(6, 20), pytest.param(10_000, 0, marks=(pytest.mark.slow, pytest.mark.timeout(24 * 3600)))],
+)
+def test_behind_the_guard_in_cpp_an_adversary_takes_no_more_than_the_budget_and_the_unseen_work(
+    native: ModuleType, count: int, samples: int
+) -> None:
+    models = {name: robots.load(name) for name in ("panda", "omnidirectional_panda")}
+    for seed in range(50_000, 50_000 + count):
+        name = "omnidirectional_panda" if seed % 3 == 2 else "panda"
+        home = models[name].configuration(robots.get(name).home)
+        rng = np.random.default_rng(seed)
+        given = scene(models[name], home, rng, seed, True)
+        given.samples = samples or given.samples
+        policy = adversary(given.model, rng, given.dt)
+        found = run(given, policy, make=lambda *rest: Compiled(native, *rest))
+        assert found.beyond <= 1e-9, found

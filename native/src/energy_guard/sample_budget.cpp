@@ -132,16 +132,14 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   granted_ = force - resting_;
   if (!(level < -DebtCeiling::kRounding)) return;
   inertia_.compute(ahead->M());
-  double room = ceiling.room();
-  for (int k = 0; k < under_way.waiting(); ++k) {
-    room -= risk(under_way.waiting_active(k), ceiling, dt);
-  }
-  room = std::max(0.0, room);
-  const double risked = risk(granted_, ceiling, dt);
-  if (!(risked > room)) return;
+  double left = ceiling.rise();
+  for (int k = 0; k < under_way.waiting(); ++k) left -= rise(under_way.waiting_active(k), dt);
+  left = std::max(0.0, left);
+  const double wanted = rise(granted_, dt);
+  if (!(wanted > left)) return;
   unheld(*ahead, unheld_);
   prediction_.begin(*ahead, unheld_, 0.0, dt);
-  granted_ *= std::max(room / risked, neutral(force));
+  granted_ *= std::max(left / wanted, neutral(force));
   force = resting_ + granted_;
   if (reason_[0] == '\0') reason_ = "the energy tank has a debt";
 }
@@ -175,11 +173,12 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   }
 }
 
-/// What an effort beyond the resting one (nv,) risks in a sample, with inertia_ at its state, J.
-double SampleBudget::risk(const VectorV& active, const DebtCeiling& ceiling, double dt) noexcept {
+/// By how much an effort beyond the resting one (nv,) raises the root of twice the kinetic energy
+/// in a sample at most, with inertia_ at its state.
+double SampleBudget::rise(const VectorV& active, double dt) noexcept {
   step_ = active;
   inertia_.solveInPlace(step_);
-  return ceiling.risk(active.dot(step_), dt);
+  return dt * std::sqrt(std::max(0.0, active.dot(step_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
