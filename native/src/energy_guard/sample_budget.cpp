@@ -29,6 +29,9 @@ constexpr double kClear = 2.0;
 constexpr int kTrials = 5;
 constexpr double kMore = 1.05;
 
+// Smallest share of the strongest brake that is tried.
+constexpr double kLeast = 0.01;
+
 // Longest way for which the quick check is made, rad or m.
 constexpr double kNear = 0.2;
 
@@ -158,11 +161,16 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   }
   prediction_.predict(resting_, found_);
   const double rest = prediction_.energy();
+  if (found_.lack <= DebtCeiling::kRounding) {
+    force = resting_;
+    return;
+  }
   force = brake_;
   if (!std::isfinite(rest) || !(rest > least)) return;
-  // The energy is a convex function of the share: it lies below its chord.
-  double share = kMore * (rest - budget) / (rest - least);
-  for (int k = 0; k < kTrials && 0.0 < share && share < 1.0; ++k) {
+  // The energy is a convex function of the share: it lies below its chord. Only a peak within the
+  // sample may be too high.
+  double share = std::max(kMore * (rest - budget) / (rest - least), kLeast);
+  for (int k = 0; k < kTrials && share < 1.0; ++k) {
     active_ = resting_ + share * (brake_ - resting_);
     prediction_.predict(active_, found_);
     if (found_.lack <= 0.0) {
