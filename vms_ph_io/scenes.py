@@ -32,6 +32,7 @@ from .yaml_text import YamlError, read_yaml
 
 _LARGEST = 1e6  # in SI units
 _PLACED = ("position", "rpy")
+_OF_A_LAW = ("initial_positions", "gains", "moves", "point")
 
 
 @dataclass(frozen=True)
@@ -132,18 +133,13 @@ def _pose(item: Mapping[str, Any], what: str) -> Array:
 
 def _task(item: Any, scene: Scene) -> Task:
     possible = (
-        *("initial_positions", "controller", "gains", "moves", "period", "window", "goals"),
-        *("shortest", "joint_friction"),
+        *("controller", "period", "window", "goals", "shortest", "joint_friction", "laws"),
+        *_OF_A_LAW,
     )
     _keys(item, "the task", ("robot",), possible)
-    given: dict[str, Any] = {"robot": str(item["robot"])}
-    for key in ("initial_positions", "gains"):
-        values = item.get(key, {})
-        _keys(values, f"{key} of the task", (), tuple(values) if isinstance(values, dict) else ())
-        given[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
+    given: dict[str, Any] = {"robot": str(item["robot"]), **_of_a_law(item, "the task")}
     given["controller"] = str(item.get("controller", ""))
     given["joint_friction"] = item.get("joint_friction", True) is not False
-    given["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item.get("moves", [])))
     for key in ("period", "shortest"):
         if key in item:
             given[key] = _positive(item[key], f"{key} of the task")
@@ -154,7 +150,32 @@ def _task(item: Any, scene: Scene) -> Task:
     if not isinstance(goals, Mapping):
         raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
     given["goals"] = {str(name): _goal(goal, str(name), scene) for name, goal in goals.items()}
-    return Task(**given)
+    task = Task(**given)
+    others = item.get("laws", {})
+    if not isinstance(others, Mapping):
+        raise ModelError(f"laws must be a mapping from names to what differs; given: {others!r}")
+    laws = {}
+    for law, differing in others.items():
+        _keys(differing, f"the law '{law}'", (), _OF_A_LAW)
+        changed = _of_a_law(differing, f"the law '{law}'")
+        laws[str(law)] = replace(task, controller=str(law), **changed)
+    return replace(task, laws=laws)
+
+
+def _of_a_law(item: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return what a task says for one law."""
+    given: dict[str, Any] = {}
+    for key in ("initial_positions", "gains"):
+        if key in item:
+            values = item[key]
+            known = tuple(values) if isinstance(values, dict) else ()
+            _keys(values, f"{key} of {what}", (), known)
+            given[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
+    if "moves" in item:
+        given["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item["moves"]))
+    if "point" in item:
+        given["point"] = _vector(item["point"], f"point of {what}")
+    return given
 
 
 def _move(item: Any, what: str) -> Move:

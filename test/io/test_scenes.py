@@ -48,6 +48,12 @@ def test_a_scene_is_read_as_it_is_written() -> None:
     assert goal.force.tolist() == [20.0, 0.0, 0.0]
     assert file.task.move(0.5).push.tolist() == [0.0, 0.0, 0.0]  # type: ignore[union-attr]
     assert file.task.move(1.0).push.tolist() == [20.0, 0.0, 0.0]  # type: ignore[union-attr]
+    other = file.task.by("TaskSpaceIDAPBC")
+    assert other.point.tolist() == [0.0, 0.0, 0.13]
+    assert other.goals is file.task.goals
+    assert other.initial_positions is file.task.initial_positions
+    unnamed = file.task.by("PushingImpedance")
+    assert (unnamed.controller, unnamed.gains) == ("PushingImpedance", file.task.gains)
     box = scenes.load("box")
     assert box.scene.body("box").is_free
     assert box.task is not None
@@ -67,6 +73,9 @@ def test_a_scene_is_read_as_it_is_written() -> None:
         ("title: a\ntask: {robot: panda, goals: {g: {of: x, at: [0, 0, 0], within: 1}}}", "'x'"),
         ("title: a\ntask: {robot: panda, moves: [{at: 0}]}", "move 0 lacks 'to'"),
         ("title: a\nbodies: [1]", "bodies must be a mapping"),
+        ("title: a\ntask: {robot: panda, laws: [1]}", "laws must be a mapping"),
+        ("title: a\ntask: {robot: panda, laws: {L: {goals: {}}}}", "the law 'L' has the unknown"),
+        ("title: a\ntask: {robot: panda, laws: {L: {point: [1]}}}", "point of the law 'L'"),
     ],
 )
 def test_a_file_that_is_not_valid_is_refused_with_what_is_wrong(

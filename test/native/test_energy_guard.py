@@ -14,17 +14,19 @@
 
 """The energy guard in C++ is that in Python: efforts, statuses, reasons and certificates."""
 
-from dataclasses import fields
-from types import ModuleType
+from dataclasses import asdict, fields
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from controllers.support.guard_runs import adversary, scene
+from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
+from .arms import arm, home
 from .conftest import native_model
 
 # Relative to the size of an effort; what a brake adds is a difference of predicted energies.
@@ -112,3 +114,120 @@ def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> N
     assert not guard.engage(np.zeros(3), np.zeros(7))
     held = guard.hold("the state is old", 1e-3)
     assert held.reason.startswith("reflex: the state is old")
+
+
+class Compiled:
+    """The guard in C++ with the interface of that in Python, as far as runs use it."""
+
+    def __init__(
+        self, native: ModuleType, model: VMSModel, settings: EnergyGuardSettings, *rest: Any
+    ) -> None:
+        delay, period = rest
+        self._model = native_model(native, model)
+        given = {key: float(value) for key, value in asdict(settings).items()}
+        self._guard = native.EnergyGuard(self._model, given, delay=delay, period=period)
+        self.engage, self.update = self._guard.engage, self._guard.update
+
+    @property
+    def level(self) -> float:
+        return float(self._guard.certificate()["level"])
+
+    def certificate(self) -> SimpleNamespace:
+        return SimpleNamespace(**self._guard.certificate())
+
+
+@pytest.mark.parametrize(
+    ("count", "samples"),
+    [(6, 20), pytest.param(10_000, 0, marks=(pytest.mark.slow, pytest.mark.timeout(24 * 3600)))],
+)
+def test_behind_the_guard_in_cpp_an_adversary_takes_no_more_than_the_budget_and_the_unseen_work(
+    native: ModuleType, count: int, samples: int
+) -> None:
+    models = {name: robots.load(name) for name in ("panda", "omnidirectional_panda")}
+    for seed in range(50_000, 50_000 + count):
+        name = "omnidirectional_panda" if seed % 3 == 2 else "panda"
+        home = models[name].configuration(robots.get(name).home)
+        rng = np.random.default_rng(seed)
+        given = scene(models[name], home, rng, seed, True)
+        given.samples = samples or given.samples
+        policy = adversary(given.model, rng, given.dt)
+        found = run(given, policy, make=lambda *rest: Compiled(native, *rest))
+        assert found.beyond <= 1e-9, found
+
+
+# What a broken sender puts into messages.
+GARBAGE = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-320, 0.0, 5.0)
+
+
+@pytest.mark.parametrize("name", ["ur5", "kinova"])
+def test_garbage_lost_messages_and_settings_at_their_bounds_give_finite_efforts_within_the_limits(
+    native: ModuleType, name: str
+) -> None:
+    model, q0 = arm(name), home(name)
+    most = model.joints.effort
+    rng = np.random.default_rng(5)
+    for run_ in range(6):
+        settings: dict[str, Any] = {}
+        for item in fields(EnergyGuardSettings):
+            low, high = item.metadata["low"], item.metadata["high"]
+            if isinstance(item.default, bool):
+                settings[item.name] = bool(rng.random() < 0.2)
+            elif run_:  # the first run is that of the defaults
+                settings[item.name] = float(rng.choice([item.default, low, high, 1e-300]))
+        dt = float(rng.choice([0.02, 0.001]))
+        options: Any = {"delay": int(rng.integers(0, 4)), "period": dt}
+        plain = EnergyGuard(model, EnergyGuardSettings(**settings), **options)
+        given = {key: float(value) for key, value in settings.items()}
+        core = native.EnergyGuard(native_model(native, model), given, **options)
+        q, v = q0, np.zeros(model.nv)
+        plain.engage(q, v)
+        assert core.engage(q, v)
+        for _ in range(40):
+            d = model.evaluate(q, v)
+            wanted, seen, moved, step = d.g + 50.0 * rng.normal(size=model.nv), q, v, dt
+            fault = rng.choice(["", "", "", "effort", "size", "q", "v", "dt", "lost", "budget"])
+            if fault == "effort":
+                wanted[rng.integers(model.nv)] = rng.choice(GARBAGE)
+            elif fault == "size":
+                wanted = np.zeros(model.nv + 1)
+            elif fault in ("q", "v"):
+                wrong = (q if fault == "q" else v).copy()
+                wrong[rng.integers(len(wrong))] = rng.choice(GARBAGE)
+                seen, moved = (wrong, v) if fault == "q" else (q, wrong)
+            elif fault == "dt":
+                step = float(rng.choice([np.nan, -1.0, 0.0, 1e9, 1e-12, np.inf]))
+            for guard in (plain, core):
+                if fault == "budget":
+                    for energy in (*GARBAGE, -5.0):
+                        assert 0.0 <= guard.refill(energy) <= 1e6
+                        assert 0.0 <= guard.drain(energy) <= 1e6
+                if fault == "lost":
+                    sent = guard.hold("no message", dt)
+                else:
+                    sent = guard.update(seen, moved, wanted, step)
+                assert sent.effort.shape == (model.nv,)
+                assert np.isfinite(sent.effort).all()
+                assert np.isfinite(sent.level)
+                if not np.array_equal(sent.effort, wanted):
+                    assert (np.abs(sent.effort) <= most + 1e-9).all(), sent.reason
+            a = np.linalg.solve(d.M, np.clip(sent.effort, -most, most) - d.C @ v - d.g)
+            v = np.clip(v + dt * a, -2.0, 2.0)
+            q = model.integrate(q, dt * v)
+
+
+def test_where_holding_the_weight_needs_no_energy_an_empty_tank_does_not_brake_with_full_force(
+    native: ModuleType,
+) -> None:
+    # The vertical first axis of a UR5 that turns slowly: the energy of holding the weight is zero
+    # up to rounding.
+    model = arm("ur5")
+    q, v, dt = model.neutral_configuration(), np.zeros(6), 1e-3
+    v[0] = 0.1
+    settings = {"tank_capacity": 0.0, "tank_initial": 0.0}
+    plain = EnergyGuard(model, EnergyGuardSettings(**settings), period=dt)
+    core = native.EnergyGuard(native_model(native, model), settings, period=dt)
+    wanted = model.evaluate(q, v).g + np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    for guard in (plain, core):
+        guard.engage(q, v)
+        sent = guard.update(q, v, wanted, 0.0)
+        assert abs(sent.effort[0]) < 0.02 * model.joints.effort[0]

@@ -27,6 +27,10 @@ from .unseen_work import UnseenWork
 # that work, and the robot would not be braked.
 _LENT, LEAST_LOAN = 0.05, 1e-3
 
+# Share of what is left below the ceiling that is risked at once: the mass matrix changes within a
+# sample, and with nothing left a debt could never be repaid.
+_RISKED = 0.8
+
 # A debt below this, J, is a rounding error.
 ROUNDING = 1e-12
 
@@ -40,15 +44,16 @@ class DebtCeiling:
     """Keeps efforts that repay a debt from raising it.
 
     An effort that brakes gives energy if an unseen contact turns the motion round within its
-    sample. Whatever the direction of the motion, an effort f gives at most
-    ``dt |f|_{M^-1} sqrt(2 T)`` in a sample with a kinetic energy of at most T, which is taken as
-    the largest one seen. From the sample in which a debt is seen until it is repaid, the debt and
+    sample. Whatever the direction of the motion, an effort f raises the root of twice the kinetic
+    energy by at most ``dt |f|_{M^-1}`` in a sample, so that efforts f_i one after the other give at
+    most ``1/2 ((s + sum dt |f_i|_{M^-1})^2 - s^2)`` with ``s = sqrt(2 T)``; T is the largest
+    kinetic energy seen. From the sample in which a debt is seen until it is repaid, the debt and
     what is risked together stay below a ceiling: the largest work over the ``delay + 1`` samples
     that a decision has not seen, and a loan. What has been repaid may be risked again.
 
     A debt above the ceiling is of what is never scaled, the weight held over samples in which the
-    robot is pushed and reflexes, or of a stronger push. It raises the ceiling to its level and a
-    loan.
+    robot is moved and reflexes, or of a push. It raises the ceiling to its level, and by as much
+    again, at most a loan, so that it can be repaid.
 
     Attributes:
         room: what may be risked, J.
@@ -76,7 +81,7 @@ class DebtCeiling:
         self.lent = max(self.lent, lent)
         self._ceiling = max(self._ceiling, unseen + lent)
         if debt > self._ceiling:
-            self._ceiling = debt + lent
+            self._ceiling = debt + min(lent, debt - self._ceiling)
         self.room = self._ceiling - debt
         return unseen
 
@@ -91,7 +96,8 @@ class DebtCeiling:
         """
         efforts = np.array([active, *under_way])
         squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
-        fastest = dt * np.sqrt(2.0 * self._fastest)
-        risk, *before = (fastest * np.sqrt(np.maximum(squares, 0.0))).tolist()
-        room = max(0.0, self.room - sum(before))
-        return float(room / risk) if risk > room else 1.0
+        rise, *before = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
+        now = float(np.sqrt(2.0 * self._fastest))
+        most = float(np.sqrt(2.0 * (self._fastest + _RISKED * max(0.0, self.room))))
+        left = max(0.0, most - now - sum(before))
+        return float(left / rise) if rise > left else 1.0

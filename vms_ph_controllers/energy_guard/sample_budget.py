@@ -39,6 +39,9 @@ _CLEAR = 2.0
 _TRIALS = 5
 _MORE = 1.05
 
+# Smallest share of the strongest brake that is tried.
+_LEAST = 0.01
+
 # Longest way for which the quick check is made, rad or m.
 _NEAR = 0.2
 
@@ -157,12 +160,16 @@ class SampleBudget:
         if whole.lack > 0.0:
             return strongest if whole.lack < self._prediction.of(granted).lack else granted
         rest = self._prediction.of(resting)
+        if rest.lack <= ROUNDING:
+            return resting
         if not np.isfinite(rest.energy) or not rest.energy > whole.energy:
             return strongest
-        # The energy is a convex function of the share: it lies below its chord.
+        # The energy is a convex function of the share: it lies below its chord. Only a peak within
+        # the sample may be too high.
         share = _MORE * (rest.energy - budget) / (rest.energy - whole.energy)
+        share = max(share, _LEAST)
         for _ in range(_TRIALS):
-            if not 0.0 < share < 1.0:
+            if not share < 1.0:
                 break
             force = resting + share * (strongest - resting)
             if self._prediction.of(force).lack <= 0.0:

@@ -83,7 +83,7 @@ class ImpulseBalance:
 
     Efforts that are held, or given by their mean over the sample, enter the standard coordinates
     without error. The other terms are continuous in time and are integrated by the trapezoidal
-    rule; the third difference of the rates bounds its error.
+    rule; the second difference of the rates estimates its error.
     """
 
     def __init__(

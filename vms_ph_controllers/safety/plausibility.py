@@ -213,7 +213,8 @@ class StatePlausibility:
             moved = self._model.difference(self._seen, q)
             reach = dt * self._speed + self.bounds.step_tolerance
             follows = bool((np.abs(moved) <= reach).all())
-            rate = moved / dt if dt > 0.0 else None
+            with np.errstate(over="ignore"):  # a position may be any number
+                rate = moved / dt if dt > 0.0 else None
             self._seen = q
             if continues:
                 self._q = q
@@ -294,6 +295,9 @@ class StatePlausibility:
             return False
         for rows in self._rotations:
             part = q[rows]
+            # The square of a large number is none.
+            if max(map(abs, part.tolist())) > 2.0:
+                return False
             if abs(float(part @ part) - 1.0) > 2.0 * _NORM_TOLERANCE:
                 return False
         return True

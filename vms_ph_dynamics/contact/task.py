@@ -15,9 +15,11 @@
 """What a robot does in a scene, and how it is judged at the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ..arrays import Array
+import numpy as np
+
+from ..arrays import Array, frozen
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class Task:
         joint_friction: whether the friction of its description acts.
         controller: name of the law, as for the controller node; empty for no torque at all.
         gains: of the law, by name.
+        point: (3,) which the law controls and whose targets the moves are, in the axes of the end
+            effector, m.
+        laws: the task for other laws, by their names.
         moves: its targets, by increasing time.
         period: time after which the moves begin anew, s; zero for never.
         window: the part of each period, or of the whole run, in which forces are judged, s from
@@ -101,11 +106,17 @@ class Task:
     joint_friction: bool = True
     controller: str = ""
     gains: Mapping[str, float] = field(default_factory=dict)
+    point: Array = field(default_factory=lambda: frozen(np.zeros(3)))
+    laws: Mapping[str, "Task"] = field(default_factory=dict)
     moves: tuple[Move, ...] = ()
     period: float = 0.0
     window: tuple[float, float] = (0.0, float("inf"))
     goals: Mapping[str, Goal] = field(default_factory=dict)
     shortest: float = 5.0
+
+    def by(self, controller: str) -> "Task":
+        """Return the task for another law: as the scene says, or with the gains of its own law."""
+        return self.laws.get(controller) or replace(self, controller=controller)
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force, or None before the first."""

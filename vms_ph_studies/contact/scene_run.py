@@ -39,6 +39,9 @@ from vms_ph_io.robot_shapes import robot_shapes
 # a damper of the end effector otherwise.
 _SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
 
+# Name of the link at the point that a law controls.
+_POINT = "vms_ph_point"
+
 # Steps between two samples of forces, and those for which the law's efforts are held.
 _SAMPLE, _HELD = 5, 2
 
@@ -72,7 +75,7 @@ def run_scene(
         raise OptionError(f"the scene '{name}' has no task; scenes with one: {scenes.names()}")
     task = file.task
     if controller:
-        task = replace(task, controller=controller)
+        task = task.by(controller)
     if gains:
         task = replace(task, gains={**task.gains, **gains})
     return _SceneRun(file.scene, task, step).to(seconds or task.shortest)
@@ -89,7 +92,8 @@ class _SceneRun:
         self._law: Controller | None = None
         if task.controller:
             allocation = settings.allocation()
-            self._law = make_controller(task.controller, self._model, allocation)
+            model = self._at_point(settings, description)
+            self._law = make_controller(task.controller, model, allocation)
             names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
             given = {names.get(k, k): v for k, v in task.gains.items()}
             known = {k: v for k, v in given.items() if hasattr(self._law.gains, k)}
@@ -112,6 +116,19 @@ class _SceneRun:
             scene,
             robot_shapes(self._model, description),
         )
+
+    def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
+        """Return the robot with the point that the law controls as its end effector."""
+        point = self._task.point
+        if not point.any():
+            return self._model
+        frame = (
+            f'<link name="{_POINT}"/><joint name="{_POINT}_joint" type="fixed">'
+            f'<parent link="{self._model.end_effector}"/><child link="{_POINT}"/>'
+            f'<origin xyz="{" ".join(map(repr, point.tolist()))}"/></joint></robot>'
+        )
+        extended = description.replace("</robot>", frame)
+        return replace(settings, end_effector=_POINT).model(extended)
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""

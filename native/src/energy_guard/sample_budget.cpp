@@ -29,6 +29,9 @@ constexpr double kClear = 2.0;
 constexpr int kTrials = 5;
 constexpr double kMore = 1.05;
 
+// Smallest share of the strongest brake that is tried.
+constexpr double kLeast = 0.01;
+
 // Longest way for which the quick check is made, rad or m.
 constexpr double kNear = 0.2;
 
@@ -132,16 +135,14 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& u
   granted_ = force - resting_;
   if (!(level < -DebtCeiling::kRounding)) return;
   inertia_.compute(ahead->M());
-  double room = ceiling.room();
-  for (int k = 0; k < under_way.waiting(); ++k) {
-    room -= risk(under_way.waiting_active(k), ceiling, dt);
-  }
-  room = std::max(0.0, room);
-  const double risked = risk(granted_, ceiling, dt);
-  if (!(risked > room)) return;
+  double left = ceiling.rise();
+  for (int k = 0; k < under_way.waiting(); ++k) left -= rise(under_way.waiting_active(k), dt);
+  left = std::max(0.0, left);
+  const double wanted = rise(granted_, dt);
+  if (!(wanted > left)) return;
   unheld(*ahead, unheld_);
   prediction_.begin(*ahead, unheld_, 0.0, dt);
-  granted_ *= std::max(room / risked, neutral(force));
+  granted_ *= std::max(left / wanted, neutral(force));
   force = resting_ + granted_;
   if (reason_[0] == '\0') reason_ = "the energy tank has a debt";
 }
@@ -160,11 +161,16 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   }
   prediction_.predict(resting_, found_);
   const double rest = prediction_.energy();
+  if (found_.lack <= DebtCeiling::kRounding) {
+    force = resting_;
+    return;
+  }
   force = brake_;
   if (!std::isfinite(rest) || !(rest > least)) return;
-  // The energy is a convex function of the share: it lies below its chord.
-  double share = kMore * (rest - budget) / (rest - least);
-  for (int k = 0; k < kTrials && 0.0 < share && share < 1.0; ++k) {
+  // The energy is a convex function of the share: it lies below its chord. Only a peak within the
+  // sample may be too high.
+  double share = std::max(kMore * (rest - budget) / (rest - least), kLeast);
+  for (int k = 0; k < kTrials && share < 1.0; ++k) {
     active_ = resting_ + share * (brake_ - resting_);
     prediction_.predict(active_, found_);
     if (found_.lack <= 0.0) {
@@ -175,11 +181,12 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   }
 }
 
-/// What an effort beyond the resting one (nv,) risks in a sample, with inertia_ at its state, J.
-double SampleBudget::risk(const VectorV& active, const DebtCeiling& ceiling, double dt) noexcept {
+/// By how much an effort beyond the resting one (nv,) raises the root of twice the kinetic energy
+/// in a sample at most, with inertia_ at its state.
+double SampleBudget::rise(const VectorV& active, double dt) noexcept {
   step_ = active;
   inertia_.solveInPlace(step_);
-  return ceiling.risk(active.dot(step_), dt);
+  return dt * std::sqrt(std::max(0.0, active.dot(step_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.

@@ -20,6 +20,7 @@ dampers at joints and at the end effector, which take no energy from anywhere.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -127,6 +128,13 @@ class ContactPlant(Plant):
 
 Policy = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
+Make = Callable[[VMSModel, EnergyGuardSettings, int, float], Any]
+"""From a robot, settings, a delay and a period to a guard."""
+
+
+def python(model: VMSModel, settings: EnergyGuardSettings, delay: int, period: float) -> Any:
+    return EnergyGuard(model, settings, delay=delay, period=period)
+
 
 @dataclass
 class Outcome:
@@ -138,6 +146,7 @@ class Outcome:
         taken: largest energy given.
         excess: its largest value beyond the budget.
         unseen: largest work of efforts over the d + 1 samples of which a decision does not know.
+        lent: largest energy lent to repay a debt.
         misjudged: largest difference between the energy given and what the guard has counted.
         debts: debt at every sample.
         level: of the tank at the end.
@@ -149,10 +158,16 @@ class Outcome:
     taken: float = 0.0
     excess: float = -np.inf
     unseen: float = 0.0
+    lent: float = 0.0
     misjudged: float = 0.0
     debts: list[float] = field(default_factory=list)
     level: float = 0.0
     speed: float = 0.0
+
+    @property
+    def beyond(self) -> float:
+        """How much of the excess is of neither the work not yet seen nor a loan, J."""
+        return self.excess - self.unseen - self.lent
 
 
 @dataclass
@@ -252,13 +267,13 @@ def adversary(model: VMSModel, rng: Rng, dt: float) -> Policy:
     return wanted
 
 
-def run(given: Scene, policy: Policy, is_guarded: bool = True, rng: Rng | None = None) -> Outcome:
+def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = python) -> Outcome:
     """Run a policy in a scene, with a delay of samples from measurement to effort."""
     model, dt, d = given.model, given.dt, given.delay
-    rng = np.random.default_rng(given.seed) if rng is None else rng
+    rng = np.random.default_rng(given.seed)
     plant = ContactPlant(model, given.q, given.v, given.contacts)
     settings = EnergyGuardSettings(tank_capacity=100.0, tank_initial=given.initial)
-    guard = EnergyGuard(model, settings, delay=d, period=dt)
+    guard = make(model, settings, d, dt)
     weight = np.array(model.evaluate(given.q, given.v).g)
     guard.engage(given.q, given.v)
     queue = [weight] * d
@@ -278,7 +293,7 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, rng: Rng | None =
                 break
             found.debts.append(-sent.level)
             if not given.pushes:
-                counted = guard.ledger.given
+                counted = given.initial - sent.level
                 found.misjudged = max(found.misjudged, abs(plant.given - counted))
         else:
             effort = np.clip(wanted, -bound, bound)
@@ -294,7 +309,7 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, rng: Rng | None =
         found.excess = max(found.excess, plant.most - given.initial)
         since = min(before[-1 - d :])
         found.unseen = max(found.unseen, plant.most - since)
-    found.level = guard.level
+    found.level, found.lent = guard.level, guard.certificate().lent
     found.speed = float(np.abs(plant.v).max())
     return found
 
@@ -319,7 +334,9 @@ def saturating(model: VMSModel, home: np.ndarray, parameters: np.ndarray) -> Pol
     return wanted
 
 
-def search(given: Scene, rng: Rng, generations: int, children: int) -> tuple[Outcome, np.ndarray]:
+def search(
+    given: Scene, rng: Rng, generations: int, children: int, make: Make = python
+) -> tuple[Outcome, np.ndarray]:
     """Search for the saturating controller that takes the most energy beyond the budget.
 
     An evolution strategy: the best of the children, by the energy taken, becomes their mean, and
@@ -327,7 +344,7 @@ def search(given: Scene, rng: Rng, generations: int, children: int) -> tuple[Out
     """
 
     def of(parameters: np.ndarray) -> Outcome:
-        return run(given, saturating(given.model, given.q, parameters))
+        return run(given, saturating(given.model, given.q, parameters), make=make)
 
     best = rng.standard_normal((5, given.model.nv))
     found, step = of(best), 1.0

@@ -81,17 +81,17 @@ class Plant:
             self.most = max(self.most, self.given)
 
     def _step(self, force: np.ndarray, unheld: np.ndarray, push: np.ndarray, h: float) -> None:
-        dq, dv, work = np.zeros_like(self.q), np.zeros_like(self.v), 0.0
-        q_rate, a = dq, dv
-        for lead, weight in ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6)):
-            q, v = self._normalised(self.q + lead * h * q_rate), self.v + lead * h * a
-            gravity = np.array(pin.computeGeneralizedGravity(self._model, self._data, q))
-            outside = self._outside(q, v, push)
-            a = np.array(pin.aba(self._model, self._data, q, v, force + outside))
+        counted, work = force - unheld, 0.0
+        dq, dv, q, v = self.q, self.v, self.q, self.v
+        for ahead, weight in ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6)):
+            gravity = pin.computeGeneralizedGravity(self._model, self._data, q)
+            work += weight * h * float((counted - gravity) @ v)
+            a = pin.aba(self._model, self._data, q, v, force + self._outside(q, v, push))
             q_rate = self._rate(q, v)
             dq, dv = dq + weight * h * q_rate, dv + weight * h * a
-            work += weight * h * float((force - unheld - gravity) @ v)
-        self.q, self.v, self.given = self._normalised(self.q + dq), self.v + dv, self.given + work
+            if ahead:
+                q, v = self._normalised(self.q + ahead * h * q_rate), self.v + ahead * h * a
+        self.q, self.v, self.given = self._normalised(dq), dv, self.given + work
 
     def _outside(self, q: np.ndarray, v: np.ndarray, push: np.ndarray) -> np.ndarray:
         """Return the generalised force of everything that nobody sees, (nv,)."""
@@ -118,8 +118,9 @@ class Plant:
         return np.concatenate([velocity, turn, v[6:]])
 
     def _normalised(self, q: np.ndarray) -> np.ndarray:
-        for part in {0: (), 3: (slice(2, 4),), 6: (slice(3, 7),)}[self._b]:
-            q[part] /= np.linalg.norm(q[part])
+        if self._b:
+            turn = q[2:4] if self._b == 3 else q[3:7]
+            turn /= np.sqrt(turn @ turn)
         return q
 
 

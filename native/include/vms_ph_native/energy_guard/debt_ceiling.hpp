@@ -70,28 +70,25 @@ class DebtCeiling {
     const double loan = std::max(kLeastLoan, kLent * kinetic);
     lent_ = std::max(lent_, loan);
     ceiling_ = std::max(ceiling_, unseen + loan);
-    if (debt > ceiling_) ceiling_ = debt + loan;
+    if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     room_ = ceiling_ - debt;
     return unseen;
   }
 
-  /// What may be risked, J.
-  double room() const noexcept { return room_; }
+  /// By how much efforts may raise the root of twice the kinetic energy, one after the other.
+  double rise() const noexcept {
+    return std::sqrt(2.0 * (fastest_ + kRisked * std::max(0.0, room_))) - std::sqrt(2.0 * fastest_);
+  }
 
   /// Largest loan so far, J.
   double lent() const noexcept { return lent_; }
-
-  /// What an effort f beyond the resting one risks in a sample, J.
-  ///
-  /// @param square  f^T M^-1 f
-  double risk(double square, double dt) const noexcept {
-    return dt * std::sqrt(2.0 * fastest_ * std::max(0.0, square));
-  }
 
  private:
   // What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
   // energy, and at least so many J.
   static constexpr double kLent = 0.05, kLeastLoan = 1e-3;
+  // Share of what is left below the ceiling that is risked at once.
+  static constexpr double kRisked = 0.8;
 
   UnseenWork unseen_;
   double ceiling_ = 0.0, fastest_ = 0.0, lent_ = kLeastLoan;

@@ -66,7 +66,7 @@ class SampleBudget {
                 double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
-  double risk(const VectorV& active, const DebtCeiling& ceiling, double dt) noexcept;
+  double rise(const VectorV& active, double dt) noexcept;
   void apply_to_joints(Evaluation& d, VectorV& effort) noexcept;
 
   const Model& model_;
