@@ -270,6 +270,8 @@ class Simulator(ManagedNode):
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()
+        if self._paused:  # no sample follows that shows where the robot is now
+            self._topics.publish_transforms(self.simulation.sample(), self.stamp())
         response.success = True
         response.message = "reset to the initial configuration, at rest; a new energy audit begins"
         return response

@@ -25,7 +25,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
-from vms_ph.msg import ControllerState, Energy, Power
+from vms_ph.msg import ControllerState, Energy, Exergy, Power
 from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics import VMSModel, VmsPhError
@@ -47,12 +47,12 @@ with errors_in_one_sentence():
         from .views.choices import Choices
         from .views.controls import Controls
         from .views.energy_flow import PORT_WORDS
-        from .views.marker_scene import MarkerScene
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
         from .views.pull import Pull
         from .views.robot_scene import RobotScene
         from .views.strip import Strip
+        from .views.view_tab import ViewTab, theme
         from .views.viewpoint import Chase, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
@@ -123,7 +123,7 @@ class WebViewer(Node):
 
     def _build_page(self) -> None:
         server = self._server
-        self._theme(False)
+        theme(server, False)
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_PANEL)
         self._world = server.scene.add_frame("/world", show_axes=False)
@@ -133,21 +133,9 @@ class WebViewer(Node):
             self._energy = Strip(server, "energy of the closed loop", "J")
             self._power = Strip(server, "power into the robot", "W")
             self._error = Strip(server, "task error", "m")
-        with tabs.add_tab("View"):
-            self._marker_scene = MarkerScene(server)
-            dark = server.gui.add_checkbox("dark", initial_value=False)
-
-        @dark.on_update
-        def _(_: Any) -> None:
-            self._theme(dark.value)
-            for strip in (self._energy, self._power, self._error):
-                strip.darken(dark.value)
-
+        self._strips = (self._energy, self._power, self._error)
+        self._view = ViewTab(self, server, self._strips, tabs.add_tab("View"))
         self._control_tab = None if self._commands is None else tabs.add_tab("Control")
-
-    def _theme(self, dark: bool) -> None:
-        # The button to share a page would send its scene to a server of viser.
-        self._server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)
 
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
@@ -161,6 +149,7 @@ class WebViewer(Node):
                 (Energy, "vms_ph/energy", self._on_energy, 10),
                 (Power, "vms_ph/power", self._on_power, 10),
                 (ControllerState, "controller/state", self._on_control, 10),
+                (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
                 self._live.append(self.create_subscription(kind, topic, received, depth))
@@ -189,6 +178,8 @@ class WebViewer(Node):
         self._health.declare_robot(model)
         self._scene = RobotScene(self._server, model, message.data)
         self._name_of_robot = model.name
+        self._view.show(self._scene)
+        self._overview.name(model)
         self._server.gui.set_panel_label(f"vms_ph: {model.name}")
         self._look(model)
         self._offer_controls(model)
@@ -311,6 +302,7 @@ class WebViewer(Node):
             self._commands.work()
         watched = bool(self._server.get_clients())
         self._listen(watched)
+        self._view.listen(watched)
         if self._scene is None or not watched:
             return
         self._ask_for_poses()
@@ -323,7 +315,7 @@ class WebViewer(Node):
             if self._pull is not None:
                 self._pull.draw()
             if self._markers is not None:
-                self._marker_scene.show(self._markers)
+                self._view.markers.show(self._markers)
                 self._markers = None
 
     def _face(self, client: Any) -> None:
@@ -352,8 +344,9 @@ class WebViewer(Node):
         self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            for strip in (self._energy, self._power, self._error):
+            for strip in self._strips:
                 strip.draw()
+            self._view.draw()
 
 
 def main() -> None:

@@ -42,14 +42,20 @@ _FIND = """(() => {
 })()"""
 
 
-# The field, or checkbox, with a label.
+# The field, or checkbox, with a label, that is shown; viser hides some of its own.
 _LABELLED = """(() => {
-  const own = e => [...e.childNodes].some(
-    n => n.nodeType == 3 && n.textContent.trim() == %s);
-  let e = [...document.querySelectorAll('body *')].filter(own).pop();
-  while (e && !e.querySelector('input')) e = e.parentElement;
-  return e && e.querySelector('input');
+  const own = e => e.textContent.trim() == %s && [...e.children].every(c => c.tagName == 'WBR');
+  const input = e => {
+    while (e && !e.querySelector('input')) e = e.parentElement;
+    return e && e.querySelector('input');
+  };
+  return [...document.querySelectorAll('body *')].filter(own).map(input).filter(
+    e => e && e.getClientRects().length).pop();
 })()"""
+
+# An option of the list that is open.
+_OPTION = """[...document.querySelectorAll('[role=option]')].find(
+  e => e.offsetParent && e.textContent.trim() == %s)"""
 
 _PASSIVE = "Unable to preventDefault inside passive event listener"
 
@@ -99,7 +105,7 @@ class Chromium:
             time.sleep(0.1)
         return int(lines[0])
 
-    def click(self, text: str, seconds: float = 30.0) -> None:
+    def click(self, text: str, seconds: float = 120.0) -> None:
         """Click on what shows exactly this text, once it is there."""
         end = time.monotonic() + seconds
         while not (place := self.run(_FIND % json.dumps(text))):
@@ -109,7 +115,7 @@ class Chromium:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def await_true(self, expression: str, what: str, seconds: float = 30.0) -> None:
+    def await_true(self, expression: str, what: str, seconds: float = 120.0) -> None:
         """Wait until an expression in the page is true."""
         end = time.monotonic() + seconds
         while not self.run(expression):
@@ -120,6 +126,31 @@ class Chromium:
         """Click on the checkbox with a label."""
         self.await_true(f"!!{field(label)}", f"the page shows no checkbox {label!r}")
         self.run(f"{field(label)}.click()")
+
+    def untick(self, label: str) -> None:
+        """Clear the checkbox with a label."""
+        self.await_true(f"!!{field(label)}", f"the page shows no checkbox {label!r}")
+        self.run(f"{field(label)}.checked && {field(label)}.click()")
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from the list with a label."""
+        self.await_true(f"!!{field(label)}", f"the page shows no list {label!r}")
+        shown, end = _OPTION % json.dumps(option), time.monotonic() + 60.0
+        while not self.run(f"!!{shown}"):  # the page may have moved beneath the pointer
+            assert time.monotonic() < end, f"the list {label!r} has no {option!r}"
+            self.run(f"{field(label)}.scrollIntoView({{block: 'center'}})")
+            box = f"{field(label)}.getBoundingClientRect()"
+            x, y = self.run(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({box})")
+            self.press(x, y)
+            self.release(x, y)
+            time.sleep(1.0)
+        self.run(f"{shown}.click()")
+
+    def give(self, file: Path) -> None:
+        """Choose a file for the last button that takes one."""
+        root = self._call("DOM.getDocument")["root"]["nodeId"]
+        found = self._call("DOM.querySelectorAll", nodeId=root, selector="input[type=file]")
+        self._call("DOM.setFileInputFiles", files=[str(file)], nodeId=found["nodeIds"][-1])
 
     def press(self, x: float, y: float, modifiers: int = 0) -> None:
         """Press the left button of the mouse, and hold it."""
@@ -147,12 +178,16 @@ class Chromium:
         self._call("Input.insertText", text=text)
         self.run(f"({field}).blur()")
 
-    def await_text(self, text: str, seconds: float = 30.0) -> None:
+    def await_text(self, text: str, seconds: float = 120.0) -> None:
         """Wait until the page shows a text."""
         end = time.monotonic() + seconds
         while not self.run(f"document.body.innerText.includes({json.dumps(text)})"):
-            assert time.monotonic() < end, f"the page shows no {text!r}"
+            assert time.monotonic() < end, f"the page shows no {text!r}: {self.text()}"
             time.sleep(0.2)
+
+    def text(self) -> str:
+        """Return the texts on the page."""
+        return str(self.run("document.body.innerText"))
 
     def resize(self, width: int, height: int) -> None:
         """Set the size of what the browser shows, without its own frame."""

@@ -152,6 +152,18 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
     save(whole, out / "page-robots.png")
 
 
+def of_exergy(out: Path, folder: str) -> None:
+    """Make the picture of the exergy of a robot with battery, motors and heat."""
+    with page(folder, "launch", "hextilt", "engine:=ephs", "push_period:=2") as shown:
+        shown.await_text("Energy is", 120.0)
+        shown.click("View")
+        shown.tick("EPHS pattern")
+        shown.choose("flow through", "battery to heat (exergy)")
+        shown.await_text("exergy destroyed")
+        time.sleep(10.0)
+        save(picture(shown), out / "page-exergy.png")
+
+
 def record(folder: str, name: str, *words: str, seconds: float, flight: str = "") -> None:
     """Record a run; ``flight`` is a reference pose that is commanded early in it.
 
@@ -211,14 +223,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("robots", nargs="*", default=robots.names())
     parser.add_argument("--out", type=Path, default=Path("docs"))
-    parser.add_argument("--only", choices=("robots", "replay"))
+    parser.add_argument("--only", choices=("robots", "exergy", "replay"))
     given = parser.parse_args()
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        if given.only != "replay":
+        if given.only in (None, "robots"):
             of_robots(list(given.robots), out, folder)
-        if given.only != "robots":
+        if given.only in (None, "exergy"):
+            of_exergy(out, folder)
+        if given.only in (None, "replay"):
             of_replay(out, folder)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from builtin_interfaces.msg import Time
 from dynamics.ephs.driven_arm import URDF, arm, simulation
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
@@ -26,6 +27,7 @@ from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.simulation import External
 from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
+from vms_ph_nodes.views.exergy_view import ExergyFlow, exergy_list
 from vms_ph_nodes.views.heat_shapes import colour_of, heat_shapes
 from vms_ph_nodes.views.shapes import Ellipsoid
 
@@ -44,6 +46,30 @@ def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_
     run.reset()
     run.advance(1, External())
     assert not any(messages.next(Header(), run.exergy_map(), run.resets).power)
+
+
+def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
+    run, messages, flows = simulation(), ExergyMessages(), ExergyFlow()
+    assert flows.between(messages.next(stamped(0), run.exergy_map(), run.resets)) is None
+    run.advance(20, External())
+    message = messages.next(stamped(40), run.exergy_map(), run.resets)
+    flow = flows.between(message)
+    assert flow is not None
+    sources = {each.name: each.power for each in flow.sources}
+    sinks = {each.name: each.power for each in flow.sinks}
+    assert sources["battery"] > 0.0
+    assert sinks["electronics"] == pytest.approx(5.0)
+    assert sum(sources.values()) == pytest.approx(sum(sinks.values()), rel=1e-6)
+    assert abs(sources["unaccounted"]) < 1e-6 * sources["battery"]
+    said = exergy_list(message)
+    assert "electronics" in said
+    assert "°C" in said
+    run.reset()
+    assert flows.between(messages.next(stamped(80), run.exergy_map(), run.resets)) is None
+
+
+def stamped(milliseconds: int) -> Header:
+    return Header(stamp=Time(nanosec=1_000_000 * milliseconds))
 
 
 def test_the_joint_that_destroys_most_has_the_largest_sphere_and_the_warmest_is_red() -> None:

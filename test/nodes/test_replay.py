@@ -137,6 +137,17 @@ def test_a_second_run_is_a_ghost_at_the_same_time(page: Any) -> None:
     assert "ghost" not in page._head.content
 
 
+def test_the_curves_of_the_report_can_be_plotted_beside_those_of_the_ghost(page: Any) -> None:
+    page._compare(next(name for name in page._files if name.endswith("/b")))
+    for choice in page._plotted.options:
+        page._plotted.value = choice
+        labels = [str(s["label"]) for drawing in page._drawings for s in drawing.series]
+        assert any(label.endswith(", ghost") for label in labels) or "residual" in choice
+        assert all(len(d.data) == len(d.series) for d in page._drawings)
+    page._plotted.value = page._plotted.options[0]
+    page._compare("none")
+
+
 def test_a_jump_goes_to_a_finding(page: Any) -> None:
     finding = page._run.findings[-1]
     chosen = next(text for text in page._jump.options if finding.text in text)

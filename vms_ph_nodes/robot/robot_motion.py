@@ -90,7 +90,7 @@ class MotionListener:
         refuse: Callable[[str], None],
     ) -> None:
         """Subscribe to joint_states, the port efforts and, on a moving base, odom."""
-        self._model, self._use, self._refuse = model, use, refuse
+        self._node, self._model, self._use, self._refuse = node, model, use, refuse
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
             "energies": (PortEnergy, "vms_ph/port_energy"),
@@ -101,18 +101,22 @@ class MotionListener:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
         self._pairing = StampPairing(tuple(companions), self._complete)
-        for name, (kind, topic) in companions.items():
+        self._subscriptions = [
             node.create_subscription(
                 kind,
                 topic,
                 lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
                 _SENSOR if name == "odometry" else _SENSOR.depth,
             )
-        node.create_subscription(
-            JointState,
-            "joint_states",
-            lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
-            _SENSOR,
+            for name, (kind, topic) in companions.items()
+        ]
+        self._subscriptions.append(
+            node.create_subscription(
+                JointState,
+                "joint_states",
+                lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+                _SENSOR,
+            )
         )
 
         def expect() -> None:
@@ -121,7 +125,13 @@ class MotionListener:
             self._pairing.expect(present | ({"odometry"} if model.b else set()))
 
         expect()
-        node.create_timer(0.5, expect)
+        self._timer = node.create_timer(0.5, expect)
+
+    def close(self) -> None:
+        """End the subscriptions."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_timer(self._timer)
 
     def _complete(
         self,

@@ -19,19 +19,24 @@ from typing import Any
 
 import viser
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from vms_ph.msg import ControllerState, Energy, Power
+from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit
 
 from ..node.health import NO_NEWS, PAUSED, node_name
 from .energy_flow import LoopFlow, RobotFlow
+from .exergy_view import ExergyFlow, exergy_list
 from .sankey import Sankey, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL, _LARGE = 1e-3, 5e-2
 
 _NOTHING = 1e-12  # J
+
+_EXERGY = "battery to heat (exergy)"
+_BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
 
 _GOOD, _FAIR, _BAD, _GREY = "#007a53", "#b86200", "#c62f26", "#666666"
 _STATUS = {
@@ -49,17 +54,28 @@ class Overview:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         gui = server.gui
         self._law = law
+        self._name = gui.add_html("")
         self._verdict = gui.add_html(_badge("waiting for the robot …", _GREY))
         self._status = gui.add_html("")
         self._hint = gui.add_html("")
         self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._picture = gui.add_html("")
-        self._robot, self._loop = RobotFlow(), LoopFlow()
-        self._sankeys = {"robot": Sankey(), "closed loop": Sankey()}
+        self._destroyers = gui.add_html("", visible=False)
+        self._robot, self._loop, self._exergetic = RobotFlow(), LoopFlow(), ExergyFlow()
+        self._sankeys = {"robot": Sankey(), "closed loop": Sankey(), _EXERGY: Sankey()}
         self._energy: Energy | None = None
         self._pair: tuple[Power, Energy] | None = None
         self._control: ControllerState | None = None
+        self._exergy: Exergy | None = None
         self._nodes: dict[str, DiagnosticStatus] = {}
+
+    def name(self, model: VMSModel) -> None:
+        """Say what is shown."""
+        bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
+        self._name.content = (
+            f'<div style="{_SMALL_TEXT}"><b>{escape(model.name)}</b>, {_BASES[model.base]}, '
+            f"{bodies}, {model.total_mass:.3g} kg: the robot, and where its energy goes</div>"
+        )
 
     def say_what_can_be_done(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
@@ -83,6 +99,12 @@ class Overview:
         """Take the record of the law into account."""
         self._control = message
         self._loop.add(message)
+
+    def on_exergy(self, message: Exergy) -> None:
+        """Take the exergy map into account."""
+        if self._exergy is None:
+            self._of.options = (*self._sankeys,)
+        self._exergy = message
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         """Take the status of nodes into account."""
@@ -120,7 +142,12 @@ class Overview:
             "robot": self._robot.between(power, energy, self._law.split, self._law.moving),
             "closed loop": self._loop.between(self._law.split),
         }
-        flow = flows[self._of.value]
+        if self._exergy is not None:
+            flows[_EXERGY] = self._exergetic.between(self._exergy)
+            self._destroyers.visible = self._of.value == _EXERGY
+            if self._destroyers.visible:
+                self._destroyers.content = exergy_list(self._exergy)
+        flow = flows.get(self._of.value)
         if flow is not None:
             self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
 

@@ -21,10 +21,15 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io.audit import Audit
+from vms_ph_io.audit.curves import curves
 
 from .energy_flow import PORT_WORDS, Flow, Stream
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
+
+
+GROUPS = ("energy", "power", "friction", "residual")
+"""Groups of the curves of an audit, as its report has them."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,17 @@ class RecordedRun:
             "unaccounted": np.asarray(self.audit.ledger.series["unaccounted"]),
         }
         return self._time[index] - self._time[0], {k: v[index] for k, v in curves.items()}
+
+    def audited(self, group: str, most: int) -> tuple[Array, dict[str, Array], str]:
+        """Return times since the first instant, curves of the audit by name, and their axis.
+
+        Args:
+            group: of the curves, one of GROUPS.
+            most: largest number of instants.
+        """
+        found = curves(self.audit, most)
+        label, shown = found.groups[group]
+        return found.time - self._time[0], dict(shown), label
 
 
 def _findings(audit: Audit) -> tuple[Finding, ...]:

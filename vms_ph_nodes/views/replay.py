@@ -28,7 +28,7 @@ import viser.uplot
 from vms_ph_dynamics import VmsPhError
 
 from .overview import conservation, share_of
-from .recorded_run import RecordedRun
+from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
 from .strip import COLOURS
@@ -36,6 +36,8 @@ from .viewpoint import Chase, viewpoint
 
 _GHOST = (213, 94, 0)
 _NONE = "none"
+_BALANCE = "energy balance"
+_GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _PICTURES_HZ = 5.0
@@ -133,6 +135,8 @@ class Replay:
         self._jump = gui.add_dropdown("jump to", (_NONE,))
         self._picture = gui.add_html("")
         self._plots = gui.add_folder("Energies over the run")
+        with self._plots:
+            self._plotted = gui.add_dropdown("plot", (_BALANCE, *_GROUPS))
         with gui.add_folder("Other recordings", expand_by_default=False):
             dark = gui.add_checkbox("dark", initial_value=False)
             upload = gui.add_upload_button("open a file (MCAP, SQLite, ROS 1 bag, CSV)")
@@ -154,6 +158,13 @@ class Replay:
         def _(event: Any) -> None:
             if event.client is not None:  # moved by a user, not by the page
                 self._time = float(self._slider.value)
+
+        @self._plotted.on_update
+        def _(_: Any) -> None:
+            with self._lock:
+                if self._run is not None:
+                    self._plot()
+                    self._mark()
 
         @self._jump.on_update
         def _(_: Any) -> None:
@@ -297,16 +308,26 @@ class Replay:
             drawing.remove()
         self._drawings.clear()
         assert self._run is not None
-        time, curves = self._run.energies(_INSTANTS)
+        time, curves, label = self._chosen_curves(self._run)
         others: dict[str, Any] = {}
         if self._other is not None:
-            theirs, energies = self._other.energies(_INSTANTS)
-            others = {name: np.interp(time, theirs, each) for name, each in energies.items()}
+            theirs, found, _ = self._chosen_curves(self._other)
+            others = {name: np.interp(time, theirs, each) for name, each in found.items()}
+        # What is unaccounted for is small beside the rest.
+        alone = [name for name in curves if name == "unaccounted"]
         with self._plots:
-            for names in (("stored", "supplied", "dissipated"), ("unaccounted",)):
+            for names in ([name for name in curves if name not in alone], alone):
                 shown = {name: curves[name] for name in names}
                 shown |= {f"{name}, ghost": others[name] for name in names if name in others}
-                self._drawings.append(self._curves(time, shown))
+                if shown:
+                    self._drawings.append(self._curves(time, shown, label))
+
+    def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
+        """Return times, curves and the label of their axis, of what is chosen to be plotted."""
+        group = _GROUPS.get(self._plotted.value)
+        if group is None:
+            return *run.energies(_INSTANTS), "J"
+        return run.audited(group, _INSTANTS)
 
     def _mark(self) -> None:
         """Draw where on the curves the time is that is shown."""
@@ -319,15 +340,20 @@ class Replay:
             )
             drawing.data = (time, first, *others[:-1], now)
 
-    def _curves(self, time: Any, curves: dict[str, Any]) -> Any:
+    def _curves(self, time: Any, curves: dict[str, Any], label: str) -> Any:
         series = [
-            viser.uplot.Series(label=name, stroke=colour, width=2)
-            for name, colour in zip(curves, COLOURS, strict=False)
+            viser.uplot.Series(
+                label=name,
+                stroke=COLOURS[k % len(COLOURS)],
+                width=2,
+                **({} if k < len(COLOURS) else {"dash": (8, 4)}),
+            )
+            for k, name in enumerate(curves)
         ]
         labels = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
         axes: tuple[Any, ...] = (
             {"label": "time (s)", "size": 34, **labels},
-            {"label": "J", "size": 56, **labels},
+            {"label": label, "size": 56, **labels},
         )
         return self._server.gui.add_uplot(
             (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),

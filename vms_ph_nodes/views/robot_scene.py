@@ -106,6 +106,10 @@ class RobotScene:
         """Take the robot from the scene."""
         self._root_frame.remove()
 
+    def show(self, visible: bool) -> None:
+        """Show or hide the robot."""
+        self._root_frame.visible = visible
+
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""
         d = self.model.evaluate(q, np.zeros(self.model.nv))

@@ -36,7 +36,7 @@ _HALF_ANGLE = np.radians(75.0 / 2.0)
 _FILLED = 0.6
 
 # Distance that a robot may move in a view that stays, in sizes.
-_FREE = 0.4
+_FREE = 0.25
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ class Mechanism:
         native: whether motions are computed in C++, see :func:`.assemble`.
 
     Attributes:
-        equations: of the bodies and joints.
+        system: the bodies and joints.
+        equations: of them.
         warm: (k,) joints with friction, among the n.
 
     Raises:
@@ -105,6 +106,7 @@ class Mechanism:
                 f"'{model.name}' cannot be simulated as bodies and joints: {error}; set "
                 "engine:=vms_ph"
             ) from None
+        self.system = system
         self.equations = assemble(system, theta_0, native=native)
         self.warm = np.array(
             [k for k, name in enumerate(model.joint_names) if joint_name(name) in rubbing],

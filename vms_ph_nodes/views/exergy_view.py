@@ -1,0 +1,133 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Exergy of a robot with motors, battery and heat: where it flows, and who destroys how much."""
+
+from html import escape
+
+from vms_ph.msg import Exergy
+
+from ..messages.conversions import NANOSECONDS, from_stamp
+from .energy_flow import Flow, Stream
+from .heat_shapes import colour_of
+from .sankey import quantity
+
+_STORES = {"kinetic": "motion", "potential": "height"}
+_LOSSES = {
+    "winding": "copper losses",
+    "wake": "wake of rotors",
+    "drag": "drag of blades",
+    "battery": "inner resistance",
+    "friction": "friction",
+    "electronics": "electronics",
+    "brake_resistor": "brake resistor",
+    "joint_stops": "joint stops",
+}
+_CONDUCTION = "heat conduction"
+_MOST = 10  # lines of the list
+_CELSIUS = 273.15
+
+
+class ExergyFlow:
+    """The flow of exergy out of the battery into motion, height, heat and what destroys it."""
+
+    def __init__(self) -> None:
+        self._before: tuple[tuple[int, int], dict[str, float]] | None = None
+
+    def between(self, message: Exergy) -> Flow | None:
+        """Return the flow since the last call; None where no time passed, or it began anew."""
+        stored = dict(zip(message.stores, message.stored, strict=False))
+        battery = -stored.pop("battery", 0.0)
+        stores = {word: stored.pop(name, 0.0) for name, word in _STORES.items()}
+        stores["heat"] = sum(stored.values())
+        losses: dict[str, float] = {}
+        for name, energy in zip(message.destroyers, message.destroyed, strict=False):
+            kind = _LOSSES.get(name.rpartition("/")[2], _CONDUCTION)
+            losses[kind] = losses.get(kind, 0.0) + energy
+        energies = {"battery": battery, "pushes": message.supplied, **stores, **losses}
+        energies["unaccounted"] = message.residual
+        now = (message.resets, from_stamp(message.header.stamp))
+        before, self._before = self._before, (now, energies)
+        if before is None or before[0][0] != now[0] or now[1] <= before[0][1]:
+            return None
+        seconds = (now[1] - before[0][1]) / NANOSECONDS
+
+        def stream(name: str, kind: str) -> Stream:
+            rate = (energies[name] - before[1].get(name, 0.0)) / seconds
+            return Stream(name, rate, energies[name], kind)
+
+        # Those that have destroyed nothing would fill the picture.
+        shown = [name for name in losses if losses[name] > 0.0]
+        return Flow(
+            (
+                stream("battery", "port"),
+                stream("pushes", "port"),
+                stream("unaccounted", "unaccounted"),
+            ),
+            (
+                *(stream(name, "store") for name in stores),
+                *(stream(name, "loss") for name in sorted(shown, key=lambda name: -losses[name])),
+            ),
+            seconds,
+        )
+
+
+def exergy_list(message: Exergy) -> str:
+    """Return as HTML the battery, and what destroys most exergy with its temperature."""
+    destroyed = sum(message.destroyed)
+    found = sorted(
+        zip(message.destroyers, message.destroyed, message.power, strict=False),
+        key=lambda each: -each[1],
+    )
+    temperatures = dict(zip(message.bodies, message.temperatures, strict=False))
+    rows = []
+    for name, energy, power in found[:_MOST]:
+        share = energy / found[0][1] if found[0][1] > 0.0 else 0.0
+        place = _body_of(name, temperatures)
+        theta = temperatures.get(place)
+        warm = ""
+        if theta is not None:
+            red, green, blue = (round(255 * c) for c in colour_of(theta)[:3])
+            warm = (
+                f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'
+                f'background:rgb({red},{green},{blue})"></span> {theta - _CELSIUS:.1f} °C'
+            )
+        rows.append(
+            f'<tr><td style="{_NAME}" title="{escape(name)}">{escape(name)}</td>'
+            f'<td style="width:70px"><div style="height:9px;background:#d55e00;'
+            f'width:{100.0 * share:.0f}%"></div></td>'
+            f"<td align=right>{quantity(power, 'W')}</td>"
+            f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"
+        )
+    rest = sum(energy for _, energy, _ in found[_MOST:])
+    others = f"{max(len(found) - _MOST, 0)} others {quantity(rest, 'J')}; "
+    return (
+        f'<div style="{_TEXT}"><b>battery</b> {message.voltage:.1f} V, {message.current:.1f} A, '
+        f"{100.0 * message.level:.1f} % · <b>exergy destroyed</b> {quantity(destroyed, 'J')}"
+        f'<table style="width:100%;border-spacing:4px 0">{"".join(rows)}</table>'
+        f"{others}unaccounted {quantity(message.residual, 'J')}</div>"
+    )
+
+
+def _body_of(destroyer: str, temperatures: dict[str, float]) -> str:
+    """Return the body in which it is destroyed: of windings, the winding, else the housing."""
+    place = destroyer.rpartition("/")[0]
+    for name in (destroyer, f"{place}/housing", f"{place}/winding"):
+        if name in temperatures:
+            return name
+    return ""
+
+
+_TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"
+_NAME = "max-width:120px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;direction:rtl"

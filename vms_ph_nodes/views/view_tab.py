@@ -1,0 +1,126 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What of the scene is shown: links, markers, the pattern of the robot, light or dark."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import viser
+from rclpy.node import Node
+
+from vms_ph_dynamics import VMSModel, VmsPhError
+
+from ..robot.robot_motion import MotionListener, RobotMotion
+from .marker_scene import MarkerScene
+from .robot_scene import RobotScene
+from .strip import Strip
+
+LINKS, PATTERN = "links", "EPHS pattern"
+
+
+class ViewTab:
+    """Switches of a page.
+
+    Attributes:
+        markers: in the scene.
+    """
+
+    def __init__(
+        self, node: Node, server: viser.ViserServer, strips: Sequence[Strip], tab: Any
+    ) -> None:
+        """Add them to the page.
+
+        Args:
+            node: which listens to the motion of the robot where the pattern is shown.
+            server: of the page.
+            strips: plots of the page, which become dark with it.
+            tab: where on the page.
+        """
+        self._node, self._server = node, server
+        self._scene: RobotScene | None = None
+        self._pattern: Any = None
+        self._listener: MotionListener | None = None
+        self._motion: RobotMotion | None = None
+        gui = server.gui
+        with tab:
+            self._links = gui.add_checkbox(LINKS, initial_value=True)
+            self.markers = MarkerScene(server)
+            self._wanted = gui.add_checkbox(
+                PATTERN, initial_value=False, hint="bodies and joints as boxes, with their powers"
+            )
+            self._said = gui.add_html("")
+            dark = gui.add_checkbox("dark", initial_value=False)
+
+        @self._links.on_update
+        def _(_: Any) -> None:
+            if self._scene is not None:
+                self._scene.show(self._links.value)
+
+        @dark.on_update
+        def _(_: Any) -> None:
+            theme(server, dark.value)
+            for strip in strips:
+                strip.darken(dark.value)
+
+    def show(self, scene: RobotScene) -> None:
+        """Take another robot."""
+        self._scene = scene
+        scene.show(self._links.value)
+        self._close()
+
+    def listen(self, wanted: bool) -> None:
+        """Listen to the motion where the pattern is shown; called in the thread of the node."""
+        shown = wanted and self._wanted.value and self._scene is not None
+        if shown and self._pattern is None:
+            assert self._scene is not None
+            self._open(self._scene.model)
+        elif not shown and self._pattern is not None:
+            self._close()
+
+    def draw(self) -> None:
+        """Draw the pattern anew."""
+        if self._motion is not None and self._listener is not None:
+            self._pattern.draw(self._motion)
+
+    def _open(self, model: VMSModel) -> None:
+        from .pattern_view import PatternView
+
+        try:
+            self._pattern = PatternView(self._server, model)
+        except VmsPhError as error:
+            self._wanted.value = False
+            self._said.content = (
+                f'<div style="font:12px sans-serif;padding:0 12px">{escape(str(error))}</div>'
+            )
+            return
+        self._said.content = ""
+        self._listener = MotionListener(self._node, model, self._moved, lambda why: None)
+
+    def _moved(self, motion: RobotMotion) -> None:
+        self._motion = motion
+
+    def _close(self) -> None:
+        if self._pattern is not None:
+            self._pattern.remove()
+        if self._listener is not None:
+            self._listener.close()
+        self._pattern = self._listener = self._motion = None
+
+
+def theme(server: viser.ViserServer, dark: bool) -> None:
+    """Make a page dark or light."""
+    # The button to share a page would send its scene to a server of viser.
+    server.gui.configure_theme(dark_mode=dark, show_logo=False, show_share_button=False)
