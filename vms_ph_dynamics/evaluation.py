@@ -17,7 +17,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,6 +48,12 @@ class Evaluation(Kinematics):
         self.model = model
         in_cpp = model.tree.in_cpp if model.is_plain else None
         self._core = None if in_cpp is None else in_cpp.dynamics
+        self._in_cpp = in_cpp
+
+    @property
+    def law_algebra(self) -> Any:
+        """The workspace in C++ for the algebra of laws at this state; None without it."""
+        return None if self._in_cpp is None else self._in_cpp.law_algebra
 
     @cached_property
     def M(self) -> Array:

@@ -15,7 +15,7 @@
 // Times every contender on a robot, and prints one line for each, tabs between: its name, then
 // median, lower and upper quartile, 99th percentile, 99.9th, and the longest, in ns.
 //
-//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms
+//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms|loop
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -72,6 +72,10 @@ int run(char** words) {
     time(vms_ph::dynamics(model), updates);
     return 0;
   }
+  if (std::string(words[5]) == "loop") {
+    time(vms_ph::closed_loop(model), updates);
+    return 0;
+  }
   // Those who have something to time; each gives its contenders for this robot.
   for (const auto& of : {vms_ph::decoupled_vms, vms_ph::task_space}) time(of(model), updates);
   return 0;
@@ -82,7 +86,7 @@ int run(char** words) {
 int main(int count, char** words) {
   if (count != 6) {
     std::fprintf(stderr,
-                 "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms\n",
+                 "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms|loop\n",
                  words[0]);
     return 2;
   }

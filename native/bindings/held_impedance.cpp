@@ -16,15 +16,16 @@
 #include "vms_ph_native/held_impedance.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/split_motion.hpp"
-#include "vms_ph_native/task_svd.hpp"
+#include "vms_ph_native/decoupled_effort.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -74,12 +75,22 @@ Array rows_of(const Values& values) {
 
 /// The workspace of laws in Python, one thread at a time.
 struct Algebra {
+  explicit Algebra(const vms_ph::Model& model)
+      : held(model), decoupled(model), task(model), d(model) {}
+
   HeldImpedance held;
   vms_ph::TaskSvd svd;
   vms_ph::SplitMotion motion;
+  vms_ph::DecoupledEffort decoupled;
+  vms_ph::TaskEffort task;
+  vms_ph::Evaluation d;
   MatrixV mass, damping, stiffness;
   vms_ph::Matrix3V jacobian;
 };
+
+void set_state(Algebra& self, const Array& q, const Array& v) {
+  self.d.set(vector_of(q, self.d.model().nq(), "q"), vector_of(v, self.d.model().nv(), "v"));
+}
 
 py::tuple hold(Algebra& self, const Array& mass, const Array& damping, const Array& stiffness,
                const Array& gradient, const Array& velocity, double h) {
@@ -109,20 +120,79 @@ py::tuple split(Algebra& self, const Array& mass, const Array& velocity, const A
                         motion.is_regular, rows_of(self.svd.pseudo_inverse(singular_below)));
 }
 
+py::tuple decoupled(Algebra& self, const Array& q, const Array& v, const Array& gradient,
+                    const Array& stiffness, const std::optional<Array>& velocity,
+                    const std::optional<Array>& acceleration, double base, double shape, double h) {
+  set_state(self, q, v);
+  const py::ssize_t nv = self.d.model().nv();
+  vms_ph::DecoupledEffort& effort = self.decoupled;
+  vms_ph::DecoupledEffort::Demand& demand = effort.demand;
+  demand.gradient = vector_of(gradient, nv, "gradient");
+  demand.stiffness = vector_of(stiffness, nv, "stiffness");
+  demand.is_resting = !velocity || !acceleration;
+  demand.velocity.setZero(nv);
+  demand.acceleration.setZero(nv);
+  if (!demand.is_resting) {
+    demand.velocity = vector_of(*velocity, nv, "velocity");
+    demand.acceleration = vector_of(*acceleration, nv, "acceleration");
+  }
+  demand.base = base;
+  demand.shape = shape;
+  demand.h = h;
+  effort.compute(self.d);
+  return py::make_tuple(array_of(effort.error), array_of(effort.wanted), array_of(effort.sent),
+                        effort.kinetic_base, effort.kinetic_shape, effort.damping_base,
+                        effort.damping_shape, effort.reason());
+}
+
+py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacobian,
+               const Array& jacobian_rate, const Array& spring, const Array& stiffness,
+               const std::optional<Array>& routed, double damping_task, double damping_null,
+               double h, double singular_below) {
+  set_state(self, q, v);
+  vms_ph::Evaluation& d = self.d;
+  const py::ssize_t nv = d.model().nv();
+  self.jacobian = matrix_of(jacobian, 3, nv);
+  const VectorV gradient = vector_of(spring, nv, "spring");
+  // Symmetric: the order of the entries does not matter.
+  self.stiffness = matrix_of(stiffness, nv, nv);
+  vms_ph::TaskEffort& effort = self.task;
+  effort.split(d, self.jacobian, singular_below);
+  effort.damp(d, self.jacobian, gradient, self.stiffness, damping_task, damping_null, h);
+  VectorV turning;
+  if (routed) turning = vector_of(*routed, nv, "routed");
+  VectorV wanted = d.g() - gradient - effort.damping;
+  VectorV sent = d.g() + effort.held.brake(d, h, routed ? &turning : nullptr);
+  sent -= effort.held.spring + effort.damping;
+  if (routed) {
+    wanted += turning;
+    sent += turning;
+  }
+  const vms_ph::SplitMotion& motion = effort.motion;
+  const vms_ph::Matrix3V rate = matrix_of(jacobian_rate, 3, nv);
+  return py::make_tuple(array_of(wanted), array_of(sent), d.kinetic_energy(), motion.kinetic_null,
+                        motion.eta.dot(effort.damping_task),
+                        motion.nu.dot(effort.damping_null) + d.v().dot(effort.held.ahead),
+                        motion.exchange(d, effort.svd, rate), motion.smallest, motion.is_regular,
+                        effort.held.reason());
+}
+
 }  // namespace
 
 void bind_held_impedance(py::module_& module) {
   py::class_<Algebra>(module, "LawAlgebra",
                       "The algebra of sampled laws; a workspace of one thread.")
-      .def(py::init([](const vms_ph::Model& model) {
-             return std::unique_ptr<Algebra>(
-                 new Algebra{HeldImpedance(model), {}, {}, {}, {}, {}, {}});
-           }),
-           py::keep_alive<1, 2>(), "model"_a)
+      .def(py::init<const vms_ph::Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest",
                                     [](const py::object&) { return vms_ph::kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
            "Return spring, velocity, ahead and reason of a HeldImpedance.")
       .def("split", &split, "mass"_a, "velocity"_a, "momentum"_a, "jacobian"_a, "singular_below"_a,
-           "Return the parts of a SplitMotion after J.");
+           "Return the parts of a SplitMotion after J.")
+      .def("decoupled", &decoupled, "q"_a, "v"_a, "gradient"_a, "stiffness"_a, "velocity"_a,
+           "acceleration"_a, "base"_a, "shape"_a, "h"_a,
+           "Return the parts of an effort of DecoupledVMSController.")
+      .def("task", &task, "q"_a, "v"_a, "jacobian"_a, "jacobian_rate"_a, "spring"_a, "stiffness"_a,
+           "routed"_a, "damping_task"_a, "damping_null"_a, "h"_a, "singular_below"_a,
+           "Return the parts of an effort of TaskSpaceIDAPBC.");
 }

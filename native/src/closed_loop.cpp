@@ -32,11 +32,16 @@ ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, doubl
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
+  state_.terms = &robot_;
 }
 
 ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   stepper_.motion(x, state_.q, state_.v);
-  robot_.place(state_.q.data());
+  if (const Tree* placed = stepper_.placed()) {
+    robot_.place_as(*placed, state_.q.data());
+  } else {
+    robot_.place(state_.q.data());
+  }
   robot_.move(state_.v.data());
   const double kinetic = robot_.kinetic_energy();
   const double potential = gravity_ ? robot_.potential_energy() : 0.0;

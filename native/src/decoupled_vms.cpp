@@ -77,11 +77,8 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(VectorV::Zero(n_)),
-      v_ref_(VectorV::Zero(model.nv())),
-      a_ref_(v_ref_),
-      wanted_(v_ref_),
-      sent_(v_ref_),
-      held_(model),
+      rest_(VectorV::Zero(model.nv())),
+      effort_(model),
       reason_(2048) {
   command_.wrench_base.setZero(b_);
   command_.torque.setZero(n_);
@@ -103,8 +100,7 @@ bool DecoupledVMSController::resume(const RobotState& state) noexcept {
 
 bool DecoupledVMSController::hold(const Eigen::VectorXd& q) noexcept {
   if (!model_.is_configuration(q)) return false;
-  v_ref_.setZero();
-  d_.set(q, v_ref_);
+  d_.set(q, rest_);
   const int linear = b_ == 6 ? 3 : 2;
   const auto diagonal = d_.M_b().diagonal();
   mass_ = diagonal.head(linear).mean();
@@ -124,53 +120,31 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
     missed_updates();
     return output_.safe();
   }
-  d_.set(state.q, state.v);
+  d_.set(state);
   const DecoupledVmsGains& gains = ramp_.follow(gains_, dt);
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
   const Pose error = se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
   const bool turned = switched(error);
   model_.joint_positions(state.q, positions_);
-  const Shaped potential = shaped(error, h);
+  DecoupledEffort::Demand& demand = effort_.demand;
+  const double potential = shape(error, h);
   reference_motion(error);
-
-  const VectorV e = d_.v() - v_ref_;
-  VectorB locked = e.head(b_);
-  locked.noalias() += d_.A() * e.tail(n_);
-  const double damping_of_base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
-  const double damping_of_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
-  const VectorB momentum_base = d_.M_b() * locked;
-  const VectorV momentum_shape = d_.M_hat_m() * e.tail(n_);
-  hold(potential, damping_of_base, damping_of_shape, e, h);
-  const VectorV& left = held_.velocity;
-  VectorB left_locked = left.head(b_);
-  left_locked.noalias() += d_.A() * left.tail(n_);
-  const VectorB damping_base = damping_of_base * (d_.M_b() * left_locked);
-  const VectorV damping_shape = damping_of_shape * (d_.M_hat_m() * left.tail(n_));
-
-  wanted_ = d_.g();
-  if (!is_resting()) {
-    wanted_.noalias() += d_.M() * a_ref_;
-    wanted_.noalias() += d_.C() * v_ref_;
-  }
-  wanted_ -= potential.gradient + held_.ahead;
-  wanted_.head(b_) -= damping_base;
-  // The damping of the locked motion also acts on the joints; its potential does not.
-  wanted_.tail(n_) -= damping_shape;
-  wanted_.tail(n_).noalias() -= d_.A().transpose() * damping_base;
-  if (!wanted_.allFinite()) return output_.refuse(d_);
-  sent_ = wanted_ + potential.gradient - held_.spring;
-  sent_ += held_.brake(d_, h);
-  const VectorV& force = output_.apply(d_, sent_, gains, dt);
+  demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+  demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+  demand.h = h;
+  effort_.compute(d_);
+  if (!effort_.wanted.allFinite()) return output_.refuse(d_);
+  const VectorV& force = output_.apply(d_, effort_.sent, gains, dt);
 
   ControlEnergy& energy = command_.energy;
-  energy.kinetic_base = 0.5 * locked.dot(momentum_base);
-  energy.kinetic_shape = 0.5 * e.tail(n_).dot(momentum_shape);
-  energy.shaped_potential = potential.energy;
-  energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential.energy;
-  energy.damping_base = damping_base.dot(locked) + held_.ahead.head(b_).dot(e.head(b_));
-  energy.damping_shape = damping_shape.dot(e.tail(n_)) + held_.ahead.tail(n_).dot(e.tail(n_));
-  energy.clipped_power = (force - wanted_).dot(e);
+  energy.kinetic_base = effort_.kinetic_base;
+  energy.kinetic_shape = effort_.kinetic_shape;
+  energy.shaped_potential = potential;
+  energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
+  energy.damping_base = effort_.damping_base;
+  energy.damping_shape = effort_.damping_shape;
+  energy.clipped_power = (force - effort_.wanted).dot(effort_.error);
   energy.tank_level = output_.tank_level();
   command_.wrench_base = force.head(b_);
   command_.torque = force.tail(n_);
@@ -181,7 +155,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
     if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
   };
   add(output_.reason().text());
-  add(held_.reason());
+  add(effort_.reason());
   if (turned) add("attitude error past half a turn: its correction is reversed");
   command_.reason = reason_.text();
   command_.task_error = error.topRightCorner<3, 1>().norm();
@@ -196,8 +170,8 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
   return potential_.follow(error);
 }
 
-DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error,
-                                                              double h) noexcept {
+/// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
+double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
   const DecoupledVmsGains& gains = ramp_.now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
@@ -211,33 +185,19 @@ DecoupledVMSController::Shaped DecoupledVMSController::shaped(const Pose& error,
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   const VectorV soon = positions_ + h * d_.v().tail(n_);
   const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
-  Shaped result;
-  result.energy = potential_.value(error, k_position, k_rotation) +
-                  0.5 * k_shape.dot(away.cwiseAbs2()) + 0.5 * k_limit.dot(depth.cwiseAbs2());
-  result.gradient.resize(model_.nv());
-  result.gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
-  result.gradient.tail(n_) = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
+  VectorV &gradient = effort_.demand.gradient, &stiffness = effort_.demand.stiffness;
+  gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
+  gradient.tail(n_) = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
   Twist k_base;
   k_base << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
-  result.stiffness.resize(model_.nv());
-  result.stiffness.head(b_) = components(k_base);
-  result.stiffness.tail(n_) = k_shape;
+  stiffness.head(b_) = components(k_base);
+  stiffness.tail(n_) = k_shape;
   for (Eigen::Index i = 0; i < n_; ++i) {
     // Springs at limits that are about to act count as well.
-    if (depth[i] != 0.0 || ahead[i] != 0.0) result.stiffness[b_ + i] += k_limit[i];
+    if (depth[i] != 0.0 || ahead[i] != 0.0) stiffness[b_ + i] += k_limit[i];
   }
-  return result;
-}
-
-/// Compute what is held of springs and damping, at rates of the base and of the shape.
-void DecoupledVMSController::hold(const Shaped& potential, double base, double shape,
-                                  const VectorV& e, double h) noexcept {
-  damping_ = base * d_.M();
-  damping_.bottomRightCorner(n_, n_) = shape * d_.M_hat_m();
-  damping_.bottomRightCorner(n_, n_) += base * d_.A().transpose().lazyProduct(d_.M_bm());
-  stiffness_.setZero(model_.nv(), model_.nv());
-  stiffness_.diagonal() = potential.stiffness;
-  held_.compute(d_.M(), damping_, stiffness_, potential.gradient, e, h);
+  return potential_.value(error, k_position, k_rotation) + 0.5 * k_shape.dot(away.cwiseAbs2()) +
+         0.5 * k_limit.dot(depth.cwiseAbs2());
 }
 
 /// Advance the references; a target that is not finite is ignored.
@@ -253,18 +213,20 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
   joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
 }
 
-/// Write velocity and acceleration of the reference in the frame of the base to v_ref_ and a_ref_.
+/// Write velocity and acceleration of the reference in the frame of the base to the demand.
 void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
+  VectorV &velocity = effort_.demand.velocity, &acceleration = effort_.demand.acceleration;
+  effort_.demand.is_resting = is_resting();
   if (is_resting()) {
-    v_ref_.setZero();
-    a_ref_.setZero();
+    velocity.setZero();
+    acceleration.setZero();
     return;
   }
   const se3::Adjoint to_body = se3::Ad(se3::inverse(error));
   const Twist twist = to_body * base_.twist();
-  v_ref_.head(b_) = components(twist);
-  v_ref_.tail(n_) = joints_.rates();
-  const VectorB slip = d_.v().head(b_) - v_ref_.head(b_);
+  velocity.head(b_) = components(twist);
+  velocity.tail(n_) = joints_.rates();
+  const VectorB slip = d_.v().head(b_) - velocity.head(b_);
   Twist relative = Twist::Zero();
   if (b_ == 6) {
     relative = slip;
@@ -272,8 +234,8 @@ void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
     relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
   }
   const Twist turning = to_body * base_.acceleration() - se3::ad(relative) * twist;
-  a_ref_.head(b_) = components(turning);
-  a_ref_.tail(n_) = joints_.accelerations();
+  acceleration.head(b_) = components(turning);
+  acceleration.tail(n_) = joints_.accelerations();
 }
 
 /// The components of a twist or wrench that the base has.

@@ -81,6 +81,27 @@ bool Dynamics::is_configuration(const double* q) const noexcept {
 void Dynamics::place(const double* q) noexcept {
   q_ = Eigen::Map<const VectorXd>(q, nq());
   tree_.place(q_);
+  place_base(q);
+}
+
+void Dynamics::place_as(const Tree& tree, const double* q) noexcept {
+  q_ = Eigen::Map<const VectorXd>(q, nq());
+  tree_.place_as(tree, q_);
+  place_base(q);
+}
+
+bool Dynamics::take(const Dynamics& other, const double* q, const double* v) noexcept {
+  if (!tree_.is_twin_of(other.tree_) || Eigen::Map<const VectorXd>(q, nq()) != other.q_ ||
+      Eigen::Map<const VectorXd>(v, nv()) != other.v_) {
+    return false;
+  }
+  place_as(other.tree_, q);
+  v_ = other.v_;
+  tree_.move_as(other.tree_);
+  return true;
+}
+
+void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
   turn_ = turn_of(q);
   position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};

@@ -62,6 +62,12 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
   known_ = Known{};
 }
 
+void Evaluation::set(const RobotState& state) noexcept {
+  set(state.q, state.v);
+  if (state.terms == nullptr || !dynamics_.take(*state.terms, q_.data(), v_.data())) return;
+  known_.placed = known_.moved = true;
+}
+
 Dynamics& Evaluation::placed() noexcept {
   if (!known_.placed) dynamics_.place(q_.data());
   known_.placed = true;

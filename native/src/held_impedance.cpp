@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {
@@ -46,9 +47,9 @@ HeldImpedance::HeldImpedance(const Model& model)
       q_ahead_(Eigen::VectorXd::Zero(model.nq())),
       brake_(spring) {}
 
-void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
-                            const VectorV& gradient, const VectorV& its_velocity,
-                            double h) noexcept {
+VMS_PH_WIDE void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping,
+                                        const MatrixV& stiffness, const VectorV& gradient,
+                                        const VectorV& its_velocity, double h) noexcept {
   spring = gradient;
   velocity = its_velocity;
   is_reduced_ = false;
@@ -61,9 +62,7 @@ void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping, const M
   stiffness_ = stiffness;
   whole_ = most * mass - stiffness_;
   if (!Cholesky(whole_).is_positive()) reduce(mass, most);
-  whole_ = damping + h * stiffness_;
-  whole_ *= h;
-  whole_ += mass;
+  whole_ = mass + h * (damping + h * stiffness_);
   const VectorV held = damping.lazyProduct(velocity);
   const double wanted = velocity.dot(held);
   VectorV left = mass.lazyProduct(velocity);

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -278,7 +279,7 @@ void MechanismTree::factorise_loops() {
       delassus_(i, j) = delassus_(j, i) = mean / (scale_[i] * scale_[j]);
     }
   }
-  solver_.compute(delassus_);
+  decompose_symmetric(delassus_, solver_);
   values_ = solver_.eigenvalues();
 }
 

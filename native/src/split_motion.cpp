@@ -18,10 +18,11 @@
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
-MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
+VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
   MatrixV weighted = z.lazyProduct(mass);
   if (z.rows() > 0) {
     MatrixV inertia = weighted.lazyProduct(z.transpose());
@@ -63,15 +64,15 @@ void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
   kinetic_null = 0.5 * momentum.dot(nu);
 }
 
-MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
-                                    double damping_null) const noexcept {
+VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
+                                                double damping_null) const noexcept {
   MatrixV damping = damping_task * jacobian.transpose().lazyProduct(jacobian);
   damping += damping_null * null_map.transpose().lazyProduct(null_map);
   return damping;
 }
 
-double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
-                             const Matrix3V& jacobian_rate) const noexcept {
+VMS_PH_WIDE double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
+                                         const Matrix3V& jacobian_rate) const noexcept {
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;

@@ -20,4 +20,9 @@ void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept
   result.compute(matrix);
 }
 
+void decompose_symmetric(const Eigen::MatrixXd& matrix,
+                         Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& result) {
+  result.compute(matrix);
+}
+
 }  // namespace vms_ph

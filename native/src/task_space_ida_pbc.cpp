@@ -14,8 +14,9 @@
 
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <limits>
+
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 namespace {
@@ -42,7 +43,8 @@ void check_symmetric(const Eigen::MatrixXd& matrix, int size, const std::string&
                      std::to_string(size) + ") matrix; given: shape (" +
                      std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()) + ")");
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix, Eigen::EigenvaluesOnly);
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(size);
+  decompose_symmetric(matrix, eigen);
   const Eigen::VectorXd& values = eigen.eigenvalues();
   if (values[0] < -kRounding * values[size - 1]) {
     throw ModelError(name + " must not have negative eigenvalues: it would push away");
@@ -73,7 +75,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       at_minimum_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
       wanted_potential_(model),
-      held_(model),
+      effort_(model),
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
       routed_(VectorV::Zero(model.n())) {
@@ -117,7 +119,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     missed_updates();
     return hold();
   }
-  d_.set(state.q, state.v);
+  d_.set(state);
   const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
   const double h = horizon(dt, gains.delay);
   model_.joint_positions(d_.q(), positions_);
@@ -126,8 +128,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   tank_budget_.begin_sample(d_, limit_energy, gains.tank_capacity, gains.tank_initial, dt);
   const double put_in = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
-  svd_.compute(jacobian_);
-  motion_.compute(d_.M(), d_.v(), d_.momentum(), jacobian_, svd_, kSingular);
+  effort_.split(d_, jacobian_, kSingular);
   spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
   spring_ += gains.limit_stiffness * depth_;
   damp(h);
@@ -135,11 +136,11 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
 
   const double share = cancelling_.follow(options_.cancel_coupling || gains_.cancel_coupling, dt);
   const bool cancelled =
-      share > 0.0 && routing_.torque(d_, jacobian_, svd_, jacobian_rate, routed_);
+      share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routed_);
   if (cancelled) routed_ *= share;
-  wanted_ = d_.g() - spring_ - damping_;
-  sent_ = d_.g() + held_.brake(d_, h, cancelled ? &routed_ : nullptr);
-  sent_ -= held_.spring + damping_;
+  wanted_ = d_.g() - spring_ - effort_.damping;
+  sent_ = d_.g() + effort_.held.brake(d_, h, cancelled ? &routed_ : nullptr);
+  sent_ -= effort_.held.spring + effort_.damping;
   if (cancelled) {
     wanted_ += routed_;
     sent_ += routed_;
@@ -156,20 +157,21 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = kinetic + potential;
   energy.shaped_potential = potential;
-  energy.kinetic_task = kinetic - motion_.kinetic_null;
-  energy.kinetic_null = motion_.kinetic_null;
-  energy.damping_task = motion_.eta.dot(damping_task_);
-  energy.damping_null = motion_.nu.dot(damping_null_) + d_.v().dot(held_.ahead);
+  energy.kinetic_task = kinetic - effort_.motion.kinetic_null;
+  energy.kinetic_null = effort_.motion.kinetic_null;
+  energy.damping_task = effort_.motion.eta.dot(effort_.damping_task);
+  energy.damping_null =
+      effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.held.ahead);
   energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
   energy.clipped_power = (torque_ - wanted_).dot(d_.v());
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
-  energy.null_to_task = motion_.exchange(d_, svd_, jacobian_rate);
+  energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level() : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy() : 0.0;
   const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
   command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();
-  command_.smallest_singular_value = motion_.smallest;
+  command_.smallest_singular_value = effort_.motion.smallest;
   command_.authority = tank_budget_.authority();
   judge();
   return command_;
@@ -238,7 +240,6 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 // The spring and damping forces that are held; `spring_` is the gradient of the potential.
 void TaskSpaceIDAPBC::damp(double h) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
-  damping_matrix_ = motion_.damping_matrix(jacobian_, gains.damping_task, gains.damping_null);
   const VectorV positions = positions_ + h * d_.v();
   const VectorV ahead = joint_limits_.depth(positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
@@ -247,12 +248,7 @@ void TaskSpaceIDAPBC::damp(double h) noexcept {
     // Springs at limits that are about to act count as well.
     if (depth_[i] != 0.0 || ahead[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
   }
-  held_.compute(d_.M(), damping_matrix_, stiffness_, spring_, d_.v(), h);
-  damping_task_ = gains.damping_task * (jacobian_ * held_.velocity);
-  damping_null_ = gains.damping_null * (motion_.null_map * held_.velocity);
-  damping_ = held_.ahead;
-  damping_.noalias() += jacobian_.transpose() * damping_task_;
-  damping_.noalias() += motion_.null_map.transpose() * damping_null_;
+  effort_.damp(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
 }
 
 void TaskSpaceIDAPBC::judge() noexcept {
@@ -265,8 +261,8 @@ void TaskSpaceIDAPBC::judge() noexcept {
     reason_.set("%s%s%s", tank.text(), tank.empty() || limits.empty() ? "" : "; ", limits.text());
     return set(Status::saturated, reason_.text());
   }
-  if (!motion_.is_regular) {
-    reason_.set("near a singularity: smallest singular value %.3g", motion_.smallest);
+  if (!effort_.motion.is_regular) {
+    reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest);
     return set(Status::degraded, reason_.text());
   }
   if (minimum_.refused()) {
@@ -281,7 +277,7 @@ void TaskSpaceIDAPBC::judge() noexcept {
     return set(Status::degraded,
                "the minimum cannot follow the reference: holding the closest reachable one");
   }
-  set(Status::ok, held_.reason());
+  set(Status::ok, effort_.held.reason());
 }
 
 }  // namespace vms_ph

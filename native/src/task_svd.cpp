@@ -19,6 +19,8 @@
 #include <limits>
 #include <utility>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -114,7 +116,7 @@ bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
 
 }  // namespace
 
-void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
+VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
   // kernel.
   const Eigen::Index nv = jacobian.cols();
@@ -138,7 +140,7 @@ void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
 }
 
 /// The values and singular vectors of a matrix of fixed size.
-void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
+VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   Matrix3d turned = matrix, turn;
   if (orthogonalise(turned, turn)) {
     int order[] = {0, 1, 2};
@@ -163,7 +165,7 @@ void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   }
 }
 
-Tall TaskSvd::pseudo_inverse(double lifted) const noexcept {
+VMS_PH_WIDE Tall TaskSvd::pseudo_inverse(double lifted) const noexcept {
   const Vector3d inverse = values.cwiseMax(lifted).cwiseInverse();
   const Matrix3d scaled = inverse.asDiagonal() * left.transpose();
   return right.transpose().lazyProduct(scaled);

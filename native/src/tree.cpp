@@ -14,11 +14,12 @@
 
 #include "vms_ph_native/tree.hpp"
 
-#include <cmath>
+#include <initializer_list>
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/sine_cosine.hpp"
 
 namespace vms_ph {
 namespace {
@@ -31,23 +32,6 @@ Matrix3d skew(const Vector3d& a) {
   Matrix3d m;
   m << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
   return m;
-}
-
-SpatialInertia inertia_at(double mass, const Vector3d& centre, const Matrix3d& rotation,
-                          const Matrix3d& about_centre) {
-  SpatialInertia y;
-  y.mass = mass;
-  y.first = mass * centre;
-  const Matrix3d half = rotation * about_centre;
-  const auto turned = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
-  const Vector3d square = y.first.cwiseProduct(centre);
-  y.xx = turned(0, 0) + square.y() + square.z();
-  y.yy = turned(1, 1) + square.x() + square.z();
-  y.zz = turned(2, 2) + square.x() + square.y();
-  y.xy = turned(0, 1) - y.first.x() * centre.y();
-  y.xz = turned(0, 2) - y.first.x() * centre.z();
-  y.yz = turned(1, 2) - y.first.y() * centre.z();
-  return y;
 }
 
 }  // namespace
@@ -115,6 +99,10 @@ Tree::Tree(const Model& model, bool gravity)
     whole_mass_ += inertia.mass();
   }
   const auto size = static_cast<std::size_t>(n_);
+  const std::size_t padded = (size + kTogether - 1) / kTogether * kTogether;
+  angles_.assign(padded, 0.0);
+  sines_ = cosines_ = angles_;
+  fingerprint_ = fingerprint_of();
   factor_.assign(size * size, 0.0);
   diagonal_.assign(size, 0.0);
   placed_ = VectorXd::Zero(model.nq());
@@ -135,75 +123,27 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
   return frame;
 }
 
-void Tree::displace(const Joint& joint, const double* q, Matrix3d& turn, Vector3d& shift) {
-  shift = joint.offset;
-  if (joint.pair) {
-    // Scaled to length one, to second order: pairs are accepted as they come from integration,
-    // and in common axes a rotation that stretches does so for all bodies behind it.
-    const double c = q[joint.at], s = q[joint.at + 1], scale = 1.5 - 0.5 * (c * c + s * s);
-    turn = joint.fixed + scale * (c * joint.cosine + s * joint.sine);
-    return;
+/// A number that other joints and inertias do not have.
+std::uint64_t Tree::fingerprint_of() const noexcept {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto add = [&hash](const auto& values) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+    const std::size_t size = static_cast<std::size_t>(values.size()) * sizeof(values.data()[0]);
+    for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 1099511628211ULL;
+  };
+  const auto add_numbers = [&add](std::initializer_list<double> numbers) {
+    add(std::vector<double>(numbers));
+  };
+  for (const Joint& j : joints_) {
+    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.at), j.turns ? 1.0 : 0.0,
+                 j.pair ? 1.0 : 0.0, j.mass, j.armature});
+    for (const Matrix3d* m : {&j.fixed, &j.cosine, &j.sine, &j.inertia}) add(*m);
+    for (const Vector3d* v : {&j.offset, &j.slide, &j.axis, &j.along, &j.lever}) add(*v);
   }
-  const double position = q[joint.at];
-  shift += position * joint.slide;
-  turn = joint.fixed;
-  if (!joint.turns) return;
-  turn += std::cos(position) * joint.cosine + std::sin(position) * joint.sine;
-}
-
-void Tree::place(const VectorXd& q) noexcept {
-  const auto joints = q.tail(positions());
-  auto last = placed_.tail(joints.size());
-  if (is_placed_ && joints == last) return;
-  last = joints;
-  is_placed_ = true;
-  has_reactions_ = is_factorised_ = false;
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Joint& joint = joints_[i];
-    Body& body = bodies_[i];
-    Matrix3d turn;
-    Vector3d shift;
-    displace(joint, q.data(), turn, shift);
-    if (joint.parent < 0) {
-      body.rotation = turn;
-      body.origin = shift;
-    } else {
-      const Body& parent = bodies_[static_cast<std::size_t>(joint.parent)];
-      body.rotation.noalias() = parent.rotation * turn;
-      body.origin = parent.origin + parent.rotation * shift;
-    }
-    body.screw.angular = body.rotation * joint.axis;
-    body.screw.linear = body.rotation * joint.along + body.origin.cross(body.screw.angular);
-    body.own = inertia_at(joint.mass, body.origin + body.rotation * joint.lever, body.rotation,
-                          joint.inertia);
-    body.composite = body.own;
-  }
-  total_ = root_;
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    (parent < 0 ? total_ : bodies_[static_cast<std::size_t>(parent)].composite) +=
-        bodies_[i].composite;
-  }
-  if (b_ == 0) return;
-  centre_ = total_.first / total_.mass;
-  const Vector3d square = total_.first.cwiseProduct(centre_);
-  const double zz = total_.zz - square.x() - square.y();
-  if (b_ == 3) {
-    turning_(2, 2) = 1.0 / zz;
-    return;
-  }
-  const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
-  const double xy = total_.xy + total_.first.x() * centre_.y();
-  const double xz = total_.xz + total_.first.x() * centre_.z();
-  const double yz = total_.yz + total_.first.y() * centre_.z();
-  const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
-  const double over = 1.0 / (xx * a + xy * b + xz * c);
-  turning_(0, 0) = over * a;
-  turning_(0, 1) = turning_(1, 0) = over * b;
-  turning_(0, 2) = turning_(2, 0) = over * c;
-  turning_(1, 1) = over * (xx * zz - xz * xz);
-  turning_(1, 2) = turning_(2, 1) = over * (xy * xz - xx * yz);
-  turning_(2, 2) = over * (xx * yy - xy * xy);
+  add_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
+  add(root_.first);
+  add(reference_);
+  return hash;
 }
 
 Screw Tree::base_twist(const double* v) const noexcept {
@@ -293,29 +233,6 @@ Tree::Frame Tree::placed(const Frame& frame) const noexcept {
   if (frame.body < 0) return frame;
   const Body& body = bodies_[static_cast<std::size_t>(frame.body)];
   return {frame.body, body.rotation * frame.rotation, body.origin + body.rotation * frame.origin};
-}
-
-void Tree::move(const VectorXd& v) noexcept {
-  const Screw& base = base_ = base_twist(v);
-  momentum_ = b_ == 0 ? Screw{} : root_ * base;
-  double twice = momentum_.dot(base);
-  rates_ = v.tail(n_);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Body& body = bodies_[i];
-    const double rate = rates_[static_cast<Eigen::Index>(i)];
-    const Screw& parent =
-        joints_[i].parent < 0 ? base : bodies_[static_cast<std::size_t>(joints_[i].parent)].twist;
-    body.twist.linear = parent.linear + rate * body.screw.linear;
-    body.twist.angular = parent.angular + rate * body.screw.angular;
-    body.momentum = body.own * body.twist;
-    twice += body.momentum.dot(body.twist) + joints_[i].armature * rate * rate;
-  }
-  kinetic_ = 0.5 * twice;
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    (parent < 0 ? momentum_ : bodies_[static_cast<std::size_t>(parent)].momentum) +=
-        bodies_[i].momentum;
-  }
 }
 
 double Tree::joint_momentum(int joint) const noexcept {

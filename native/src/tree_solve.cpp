@@ -14,13 +14,14 @@
 
 // The mass matrix of a tree: its factors, and what follows from efforts and momenta.
 #include "vms_ph_native/tree.hpp"
+#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-void Tree::react() noexcept {
+VMS_PH_WIDE void Tree::react() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
   for (Body& body : bodies_) {
@@ -31,7 +32,7 @@ void Tree::react() noexcept {
   }
 }
 
-void Tree::factorise() noexcept {
+VMS_PH_WIDE void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
   react();
@@ -67,7 +68,7 @@ void Tree::factorise() noexcept {
   }
 }
 
-void Tree::substitute(double* x) const noexcept {
+VMS_PH_WIDE void Tree::substitute(double* x) const noexcept {
   const auto n = static_cast<std::size_t>(n_);
   for (std::size_t i = 0; i < n; ++i) {
     double sum = x[i];
@@ -95,7 +96,7 @@ const Vector3d& Tree::pull(int joint) noexcept {
   return bodies_[static_cast<std::size_t>(joint)].column.linear;
 }
 
-void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
   Screw p;
   if (b_ > 0) {
@@ -116,7 +117,8 @@ void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   out.tail(n_) = right_;
 }
 
-void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
+VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
+                                  VectorXd& out) noexcept {
   const Screw base = base_twist(v);
   const Screw lift{-field_, Vector3d::Zero()};
   // Newton-Euler recursion with zero accelerations of joints and base.

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -60,43 +62,13 @@ Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
 
 }  // namespace
 
-double Tree::lifting_power(const double* q, const double* v, const Vector3d& field) noexcept {
-  const Screw base = base_twist(v);
-  double power =
-      b_ == 0 ? 0.0 : -field.dot(root_.mass * base.linear + base.angular.cross(root_.first));
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Joint& joint = joints_[i];
-    Carried& here = carried_[i];
-    Matrix3d turn;
-    Vector3d shift;
-    displace(joint, q, turn, shift);
-    if (joint.parent < 0) {
-      here.rotation = turn;
-      here.origin = shift;
-      here.twist = base;
-    } else {
-      const Carried& parent = carried_[static_cast<std::size_t>(joint.parent)];
-      here.rotation.noalias() = parent.rotation * turn;
-      here.origin = parent.origin + parent.rotation * shift;
-      here.twist = parent.twist;
-    }
-    const double rate = v[b_ + static_cast<int>(i)];
-    const Vector3d angular = rate * (here.rotation * joint.axis);
-    here.twist.linear += rate * (here.rotation * joint.along) + here.origin.cross(angular);
-    here.twist.angular += angular;
-    const Vector3d centre = here.origin + here.rotation * joint.lever;
-    power -= joint.mass * field.dot(here.twist.linear + here.twist.angular.cross(centre));
-  }
-  return power;
-}
-
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k, out += stride) *out = component(value, which[k]);
   return out;
 }
 
-void Tree::write_mass(double* out) noexcept {
+VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
   react();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
@@ -123,14 +95,14 @@ void Tree::write_locked_inverse(double* out) const noexcept {
   }
 }
 
-void Tree::write_connection(double* out) noexcept {
+VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
   react();
   for (int i = 0; i < n_; ++i) {
     write_base(mobility(bodies_[static_cast<std::size_t>(i)].column), out + i, n_);
   }
 }
 
-void Tree::write_shape_inertia(double* out) noexcept {
+VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   react();
   std::fill(out, out + n_ * n_, 0.0);
   for (int i = 0; i < n_; ++i) {
@@ -153,8 +125,8 @@ void Tree::add_weight(const Vector3d& field, double factor, double* out) const n
   for (int i = 0; i < n_; ++i) out[b_ + i] += this->weight(i, factor * field);
 }
 
-void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotation,
-                          double* out) const noexcept {
+VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotation,
+                                      double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;  // it stands beside a base that moves
@@ -177,8 +149,8 @@ const Screw& Tree::twist_of(int body) const noexcept {
   return body < 0 ? base_ : bodies_[static_cast<std::size_t>(body)].twist;
 }
 
-void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
-                               const Vector3d& turning, double* out) const noexcept {
+VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
+                                           const Vector3d& turning, double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;
@@ -220,7 +192,7 @@ void Tree::write_shape_momentum(double* out) noexcept {
 // With the velocity field `v_i(r)` of joint i, C_ij is the integral of `v_i . d(v_j)/dt` over the
 // mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
 // `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
-void Tree::write_coriolis(double* out) noexcept {
+VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   react();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
@@ -267,7 +239,7 @@ void Tree::write_coriolis(double* out) noexcept {
 }
 
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
-double Tree::coriolis_power(const double* x, const double* y) noexcept {
+VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
   const auto power = [](const SpatialInertia& inertia, const Screw& twist, const Screw& with,
                         const Screw& of, const Screw& rate) {
     const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;

@@ -15,6 +15,7 @@
 """The measured state of a robot."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -49,4 +50,4 @@ class RobotState:
         """Return whether the state has the dimensions of this robot and is finite."""
         if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
             return False
-        return bool(np.isfinite(self.q.sum() + self.v.sum()))
+        return isfinite(np.add.reduce(self.q) + np.add.reduce(self.v))

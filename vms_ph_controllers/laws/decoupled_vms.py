@@ -39,8 +39,9 @@ from ..potentials.pose_potential import PosePotential
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
+from .decoupled_effort import ReferenceMotion, ShapedEnergy, decoupled_effort
 from .gain_ramp import GainRamp
-from .held_impedance import HeldImpedance, brake, horizon
+from .held_impedance import horizon
 
 _SE3 = SE3()
 
@@ -169,41 +170,23 @@ class DecoupledVMSController(Controller):
         error = _SE3.inverse(self._base.pose) @ self.model.base_pose(d.q)
         switched = self._switched(error)
         motion = self._reference_motion(error, d.v)
-        e = d.v - motion.velocity
-        locked = e[:b] + d.A @ e[b:]
         positions = self.model.joint_positions(d.q)
         shaped = self._shaped(error, positions, positions + h * d.v[b:])
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
-        held = self._held(d, shaped, rate_base, rate_shape, e, h)
-        left = held.velocity
-        damping_base = rate_base * (d.M_b @ (left[:b] + d.A @ left[b:]))
-        damping_shape = rate_shape * (d.M_hat_m @ left[b:])
-
-        wanted = (
-            d.g.copy()
-            if self._is_resting
-            else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
-        )
-        wanted -= shaped.gradient + held.ahead
-        wanted[:b] -= damping_base
-        # The damping of the locked motion also acts on the joints; its potential does not.
-        wanted[b:] -= damping_shape + d.A.T @ damping_base
-        if not np.isfinite(wanted.sum()):
+        effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
+        if not np.isfinite(effort.wanted.sum()):
             return self._output.refuse(d)
-        sent = wanted + (shaped.gradient - held.spring) + brake(d, h)
-        output = self._output.apply(d, sent, gains, dt)
+        output = self._output.apply(d, effort.sent, gains, dt)
 
-        kinetic_base = 0.5 * float(locked @ d.M_b @ locked)
-        kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
         energy = ControlEnergy(
-            closed_loop_energy=kinetic_base + kinetic_shape + shaped.energy,
+            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + shaped.energy,
             shaped_potential=shaped.energy,
-            kinetic_base=kinetic_base,
-            kinetic_shape=kinetic_shape,
-            damping_base=float(damping_base @ locked + held.ahead[:b] @ e[:b]),
-            damping_shape=float(damping_shape @ e[b:] + held.ahead[b:] @ e[b:]),
-            clipped_power=float((output.force - wanted) @ e),
+            kinetic_base=effort.kinetic_base,
+            kinetic_shape=effort.kinetic_shape,
+            damping_base=effort.damping_base,
+            damping_shape=effort.damping_shape,
+            clipped_power=float((output.force - effort.wanted) @ effort.error),
             tank_level=self._output.tank_level,
         )
         turned = "attitude error past half a turn: its correction is reversed" if switched else ""
@@ -212,7 +195,7 @@ class DecoupledVMSController(Controller):
             output.force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, held.reason, turned))),
+            "; ".join(filter(None, (output.reason, effort.reason, turned))),
             task_error=float(np.sqrt(error[:3, 3] @ error[:3, 3])),
         )
 
@@ -226,7 +209,7 @@ class DecoupledVMSController(Controller):
             self._potential.restart(error)
         return self._potential.follow(error)
 
-    def _shaped(self, error: Array, positions: Array, ahead: Array) -> "_Shaped":
+    def _shaped(self, error: Array, positions: Array, ahead: Array) -> ShapedEnergy:
         gains = self._ramp.now
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
@@ -244,25 +227,11 @@ class DecoupledVMSController(Controller):
         shape = k_shape * offset + k_limit * depth
         reached = (depth != 0.0) | (self._joint_limits.depth(ahead, gains.limit_margin) != 0.0)
         k_base = np.array([k_position] * 3 + [k_rotation] * 3)[self._components]
-        return _Shaped(
+        return ShapedEnergy(
             energy,
             np.concatenate([wrench[self._components], shape]),
             np.concatenate([k_base, k_shape + np.where(reached, k_limit, 0.0)]),
         )
-
-    def _held(
-        self, d: Evaluation, shaped: "_Shaped", base: float, shape: float, e: Array, h: float
-    ) -> HeldImpedance:
-        """Return what is held of springs and damping, at rates of the base and of the shape."""
-        if h <= 0.0:
-            return HeldImpedance.continuous(shaped.gradient, e)
-        b = self.model.b
-        damping = np.zeros_like(d.M)
-        damping[:b] = base * d.M[:b]
-        damping[b:, :b] = damping[:b, b:].T
-        damping[b:, b:] = base * (d.A.T @ d.M_bm) + shape * d.M_hat_m
-        stiffness = np.diag(shaped.stiffness)
-        return HeldImpedance.at(d, damping, stiffness, shaped.gradient, e, h)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -284,35 +253,17 @@ class DecoupledVMSController(Controller):
         self._base.advance(twist, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
 
-    def _reference_motion(self, error: Array, v: Array) -> "_Motion":
-        """Return velocity and acceleration of the reference, in the frame of the base."""
-        zero = np.zeros(self.model.nv)
+    def _reference_motion(self, error: Array, v: Array) -> ReferenceMotion | None:
+        """Return the motion of the reference in the frame of the base; None at rest."""
         if self._is_resting:
-            return _Motion(zero, zero)
+            return None
         b, rows = self.model.b, self._components
         to_body = _SE3.Ad(_SE3.inverse(error))
         twist = to_body @ self._base.twist
-        velocity, acceleration = zero.copy(), zero.copy()
+        velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
         velocity[:b], velocity[b:] = twist[rows], self._joints.rates
         relative = np.zeros(6)
         relative[rows] = v[:b] - velocity[:b]
         turning = to_body @ self._base.acceleration - _SE3.ad(relative) @ twist
         acceleration[:b], acceleration[b:] = turning[rows], self._joints.accelerations
-        return _Motion(velocity, acceleration)
-
-
-@dataclass(frozen=True, slots=True)
-class _Motion:
-    """Velocity and acceleration of the reference, (nv,) each."""
-
-    velocity: Array
-    acceleration: Array
-
-
-@dataclass(frozen=True, slots=True)
-class _Shaped:
-    """The shaped potential: its energy, J, its gradient (nv,) and its stiffnesses (nv,)."""
-
-    energy: float
-    gradient: Array
-    stiffness: Array
+        return ReferenceMotion(velocity, acceleration)

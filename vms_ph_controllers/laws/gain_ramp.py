@@ -38,7 +38,7 @@ class GainRamp(Generic[G]):
 
     def follow(self, target: G, dt: float) -> G:
         """Move towards the gains set, for a time step in s, and return those in force."""
-        if not self._begun or target == self.now:
+        if not self._begun or target is self.now or target == self.now:
             self.now, self._begun = target, True
             return target
         share = _share(dt)

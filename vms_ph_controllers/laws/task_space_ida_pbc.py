@@ -15,6 +15,7 @@
 """Task-space IDA-PBC: energy shaping, energy routing and damping injection for redundant arms."""
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 import numpy as np
@@ -44,9 +45,9 @@ from ..safety.limits import LimitGains, TorqueLimits
 from ..safety.tank_budget import TankBudget
 from .energy_routing import EnergyRouting, TargetCoupling
 from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import HeldImpedance, brake, horizon
+from .held_impedance import horizon
 from .matrix_gain import symmetric
-from .split_motion import SplitMotion, damping_matrix, exchange, split
+from .task_effort import Spring, TaskEffort, task_effort
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
 # configuration. The law contains no inverse of J and stays finite and passive.
@@ -220,29 +221,22 @@ class TaskSpaceIDAPBC(Controller):
         budget = self._tank_budget
         budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
-        jacobian = self.task.jacobian(d)
-        motion = split(d, jacobian, SINGULAR)
-        spring = budget.authority * budget.potential.gradient(d.q)
-        spring = spring + gains.limit_stiffness * depth
-        held = HeldImpedance.at(
+        stored, spring = budget.potential.energy_and_gradient(d.q)
+        spring = budget.authority * spring + gains.limit_stiffness * depth
+        effort = task_effort(
             d,
-            damping_matrix(motion, gains.damping_task, gains.damping_null),
-            self._stiffness(d, depth, h),
-            spring,
-            d.v,
+            self.task,
+            Spring(spring, self._stiffness(d, depth, h)),
+            self._routed(d, dt),
+            (gains.damping_task, gains.damping_null),
             h,
+            SINGULAR,
         )
-        damping_task = gains.damping_task * (jacobian @ held.velocity)
-        damping_null = gains.damping_null * (motion.null_map @ held.velocity)
-        damping = jacobian.T @ damping_task + motion.null_map.T @ damping_null + held.ahead
-        wanted = d.g - spring - damping
-        routed = self._routed(d, dt)
-        sent = d.g + brake(d, h, routed) - held.spring - damping
-        if routed is not None:
-            wanted, sent = wanted + routed, sent + routed
-        limited = self._torque_limits.apply(sent, d.g, d.v, gains.torque_rate, gains.power, dt)
-        effort = model.joints.effort
-        self._safe_torque = np.minimum(np.maximum(d.g, -effort), effort)
+        limited = self._torque_limits.apply(
+            effort.sent, d.g, d.v, gains.torque_rate, gains.power, dt
+        )
+        bound = model.joints.effort
+        self._safe_torque = np.minimum(np.maximum(d.g, -bound), bound)
         granted = budget.grant(
             d, limited.torque, self._safe_torque, limit_energy, self._torque_limits, dt
         )
@@ -251,34 +245,34 @@ class TaskSpaceIDAPBC(Controller):
             self._torque_limits.replace(torque)
         budget.end_sample(d, torque, limit_energy)
 
-        potential = budget.energy(d.q) + limit_energy
+        potential = budget.authority * stored + limit_energy
         tank = budget.tank
         energy = ControlEnergy(
-            closed_loop_energy=d.kinetic_energy + potential,
+            closed_loop_energy=effort.kinetic + potential,
             shaped_potential=potential,
-            kinetic_task=d.kinetic_energy - motion.kinetic_null,
-            kinetic_null=motion.kinetic_null,
-            damping_task=float(motion.eta @ damping_task),
-            damping_null=float(motion.nu @ damping_null + d.v @ held.ahead),
+            kinetic_task=effort.kinetic - effort.kinetic_null,
+            kinetic_null=effort.kinetic_null,
+            damping_task=effort.damping_task,
+            damping_null=effort.damping_null,
             reference_power=supplied / dt if dt > 0.0 else 0.0,
-            clipped_power=float((torque - wanted) @ d.v),
-            routing_power=0.0 if routed is None else float(routed @ d.v),
-            null_to_task=exchange(d, motion, self.task.jacobian_rate(d)),
+            clipped_power=float((torque - effort.wanted) @ d.v),
+            routing_power=effort.routing_power,
+            null_to_task=effort.exchange,
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
         limits = "; ".join(filter(None, (granted.reason, limited.reason)))
-        status, reason = self._outcome(limits, held.reason, motion)
+        status, reason = self._outcome(limits, effort)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
-        error = float(np.linalg.norm(self.task.value(d) - goal))
+        missed = self.task.value(d) - goal
         return Command(
             np.zeros(0),
             torque,
             energy,
             status,
             reason,
-            error,
-            motion.smallest,
+            sqrt(missed @ missed),
+            effort.smallest,
             budget.authority,
         )
 
@@ -344,12 +338,17 @@ class TaskSpaceIDAPBC(Controller):
     def _stiffness(self, d: Evaluation, depth: Array, h: float) -> Array:
         """Return the Hessian (n,n) of the potential in force, with limits that are about to act."""
         weight, n = self._tank_budget.potential.weight, self.model.n
-        ahead = self._joint_limits.depth(
-            self.model.joint_positions(d.q) + h * d.v, self._ramp.now.limit_margin
-        )
-        whole = weight * np.eye(n) if isinstance(weight, float) else weight
-        limits = np.where((depth != 0.0) | (ahead != 0.0), self._ramp.now.limit_stiffness, 0.0)
-        return self._tank_budget.authority * whole + np.diag(limits)
+        limit, margin = self._ramp.now.limit_stiffness, self._ramp.now.limit_margin
+        positions = self.model.joint_positions(d.q) + h * d.v
+        ahead = self._joint_limits.depth(positions, margin)
+        whole = np.zeros((n, n))
+        diagonal = whole.reshape(-1)[:: n + 1]
+        if isinstance(weight, float):
+            diagonal += self._tank_budget.authority * weight
+        else:
+            whole += self._tank_budget.authority * weight
+        diagonal += limit * ((depth != 0.0) | (ahead != 0.0))
+        return whole
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
         if self._target_coupling is not None:
@@ -358,11 +357,11 @@ class TaskSpaceIDAPBC(Controller):
         routed = self._routing.torque(d, None) if share > 0.0 else None
         return None if routed is None else share * routed
 
-    def _outcome(self, limited: str, held: str, motion: SplitMotion) -> tuple[Status, str]:
+    def _outcome(self, limited: str, effort: TaskEffort) -> tuple[Status, str]:
         if limited:
             return Status.SATURATED, limited
-        if not motion.is_regular:
-            smallest = motion.smallest
+        if not effort.is_regular:
+            smallest = effort.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
         if self._governor.refused:
             return Status.HOLDING, "the reference is not finite; the last one is kept"
@@ -376,4 +375,4 @@ class TaskSpaceIDAPBC(Controller):
                 Status.DEGRADED,
                 "the minimum cannot follow the reference: holding the closest reachable one",
             )
-        return Status.OK, held
+        return Status.OK, effort.reason

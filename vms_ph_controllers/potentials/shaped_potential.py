@@ -48,6 +48,12 @@ class ShapedPotential:
         """Return ``W (q - q*)``, (n,) N m."""
         return self._weighted(self.model.difference(self.q_star, q))
 
+    def energy_and_gradient(self, q: Array) -> tuple[float, Array]:
+        """Return the value, J, and the gradient (n,), N m, at a configuration (nq,)."""
+        offset = self.model.difference(self.q_star, q)
+        gradient = self._weighted(offset)
+        return 0.5 * float(offset @ gradient), gradient
+
     def _weighted(self, offset: Array) -> Array:
         return self.weight * offset if isinstance(self.weight, float) else self.weight @ offset
 

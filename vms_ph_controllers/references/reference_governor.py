@@ -15,6 +15,7 @@
 """The reference governor: it moves the minimum of a potential towards a reference of the task."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class ReferenceGovernor:
             margin: distance kept from the joint limits, rad or m.
         """
         step = self._requested_step(reference, dt)
-        length = float(np.linalg.norm(step))
+        length = sqrt(step @ step)
         if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
             return self.now
         reach = dt * speed
@@ -103,7 +104,7 @@ class ReferenceGovernor:
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
         lead = self.now.x + step - here
-        distance = float(np.linalg.norm(lead))
+        distance = sqrt(lead @ lead)
         self._settled = distance < _NEGLIGIBLE
         # A reference that the minimum cannot follow is held at this distance ahead of it.
         largest = max(_LARGEST_LEAD, 2.0 * reach)

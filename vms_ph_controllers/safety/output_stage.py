@@ -66,10 +66,11 @@ class OutputStage:
     It passes the energy tank, the actuators of the base and the limits of the joints. An error of
     the base wrench does not disturb the shape: the joints receive ``tau = tau_hat + A^T w`` with
     the desired shape force ``tau_hat`` [A (73)] and the wrench w that the base applies.
-
-    Attributes:
-        safe: the safe output at the last state.
     """
+
+    _safe: Command | None
+    _at: Array
+    _weight: Array
 
     def __init__(
         self,
@@ -98,6 +99,13 @@ class OutputStage:
             self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), TankLayer(model)
         self._rest = np.zeros(model.nv)
+
+    @property
+    def safe(self) -> Command:
+        """The safe output at the last state."""
+        if self._safe is None:
+            self._safe = self._gravity_compensation(Evaluation(self._model, self._at, self._rest))
+        return self._safe
 
     @property
     def base_is_actuated(self) -> bool:
@@ -144,13 +152,15 @@ class OutputStage:
         """Return the efforts sent to the robot for a desired force (nv,)."""
         self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
-        resting = np.concatenate([self.safe.wrench_base, self.safe.torque])
         achieved = self._achieved(d, wanted)
         b = self._model.b
         limited = self._limits.apply(
             achieved.force[b:], d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt
         )
         force = np.concatenate([achieved.force[:b], limited.torque])
+        if not self._tank.exists:
+            return Output(force, "; ".join(filter(None, (achieved.reason, limited.reason))))
+        resting = np.concatenate([self.safe.wrench_base, self.safe.torque])
         granted = self._tank.grant(d, force, resting, dt)
         if granted.reason:
             force = granted.force
@@ -164,15 +174,18 @@ class OutputStage:
         return Output(force, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
-        self._at, self._weight, self.safe = d.q, d.g, self._gravity_compensation(d)
+        # A copy: a host may measure into the same array again.
+        self._at, self._weight, self._safe = np.array(d.q), d.g, None
 
     def _achieved(self, d: Evaluation, wanted: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
         b = self._model.b
-        weight, active = d.g, wanted - d.g
-        achieved = self._actuation.apply(weight[:b] + active[:b], weight[:b])
-        shape = active[b:] - d.A.T @ active[:b]
-        torque = weight[b:] + shape + d.A.T @ (achieved.wrench - weight[:b])
+        wrench = wanted[:b]
+        achieved = self._actuation.apply(wrench, d.g[:b])
+        if achieved.wrench is wrench:
+            return Output(wanted, achieved.reason)
+        # The desired shape force, and the compensation of the wrench that the base applies.
+        torque = wanted[b:] + d.A.T @ (achieved.wrench - wrench)
         return Output(np.concatenate([achieved.wrench, torque]), achieved.reason)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:

@@ -99,13 +99,13 @@ class TankBudget:
             q: present configuration, (nq,).
             wanted: function from a share of the change to the potential after it.
         """
-        before, self.is_short = self.energy(q), False
-        new = wanted(1.0)
-        tank = self.tank
+        tank, self.is_short = self.tank, False
         if tank is None:
-            added = 0.0 if _same(new, self.potential) else new.energy(q) - before
+            new = wanted(1.0)
+            added = 0.0 if _same(new, self.potential) else new.energy(q) - self.energy(q)
             self.potential = new
             return added
+        before = self.energy(q)
         # First the minimum is moved at the present authority; then the authority is adapted.
         share = 1.0
         for k in range(_HALVINGS + 1):

@@ -47,6 +47,11 @@ class TankLayer:
         self._held.forget()
 
     @property
+    def exists(self) -> bool:
+        """Whether there is a tank."""
+        return self._tank is not None
+
+    @property
     def level(self) -> float:
         """Energy in the tank, J; zero without a tank."""
         return 0.0 if self._tank is None else self._tank.level

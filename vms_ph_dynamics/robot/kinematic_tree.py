@@ -119,6 +119,8 @@ class KinematicTree:
         )
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
         self._position_size = BASE_POSITION[self.base]
+        # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
+        self._is_flat = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()
         # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
@@ -252,11 +254,15 @@ class KinematicTree:
 
     def integrate(self, q: Array, dv: Array) -> Array:
         """Return the configuration reached from ``q`` by the constant velocity ``dv``, (nq,)."""
+        if self._is_flat:
+            return np.add(q, dv)
         full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
         return self.independent(full)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
+        if self._is_flat:
+            return np.subtract(q1, q0)
         full = pin.difference(
             self.pinocchio, self.full_configuration(q0), self.full_configuration(q1)
         )

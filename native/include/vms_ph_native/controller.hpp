@@ -26,6 +26,7 @@
 
 namespace vms_ph {
 
+class Dynamics;
 class Model;
 
 /// Longest time between updates that laws accept, s.
@@ -37,6 +38,10 @@ constexpr bool is_usable_step(double dt) noexcept { return 0.0 <= dt && dt <= kL
 struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
+
+  /// What a host in the same process has computed at this state, if it has; a law may take it over
+  /// within the call that it is given to.
+  const Dynamics* terms = nullptr;
 
   /// Whether the state has the dimensions of this robot and is finite.
   bool is_usable(const Model& model) const noexcept;

@@ -21,9 +21,9 @@
 
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/decoupled_effort.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_ramp.hpp"
-#include "vms_ph_native/held_impedance.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/joint_reference.hpp"
 #include "vms_ph_native/output_stage.hpp"
@@ -73,17 +73,10 @@ class DecoupledVMSController final : public Controller {
 
  private:
   bool hold(const Eigen::VectorXd& q) noexcept;
-  struct Shaped {
-    double energy;
-    VectorV gradient, stiffness;  // (nv,), the stiffness diagonal
-  };
-
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
   bool switched(const Pose& error) noexcept;
-  Shaped shaped(const Pose& error, double h) noexcept;
-  void hold(const Shaped& potential, double base, double shape, const VectorV& e,
-            double h) noexcept;
+  double shape(const Pose& error, double h) noexcept;
   void reference_motion(const Pose& error) noexcept;
   VectorB components(const Twist& twist) const noexcept;
 
@@ -102,9 +95,8 @@ class DecoupledVMSController final : public Controller {
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_;
   bool begun_ = false;
-  VectorV v_ref_, a_ref_, wanted_, sent_;
-  HeldImpedance held_;
-  MatrixV damping_, stiffness_;
+  const VectorV rest_;
+  DecoupledEffort effort_;
   Reason reason_;
   Command command_;
 };

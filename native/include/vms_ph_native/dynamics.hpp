@@ -71,6 +71,15 @@ class Dynamics {
   void place(const double* q) noexcept;
   void move(const double* v) noexcept;
 
+  /// The same, taking over what a tree has computed if it is of the same robot and placed there.
+  void place_as(const Tree& tree, const double* q) noexcept;
+
+  /// Set configuration and velocity to those of another robot that is the same one; false, and
+  /// nothing is set, if it is not the same or stands or moves differently.
+  bool take(const Dynamics& other, const double* q, const double* v) noexcept;
+
+  const Tree& tree() const noexcept { return tree_; }
+
   // Of the configuration:
   void mass(double* out) noexcept { tree_.write_mass(out); }                      ///< (nv,nv)
   void locked_inverse(double* out) noexcept { tree_.write_locked_inverse(out); }  ///< (b,b)
@@ -139,6 +148,7 @@ class Dynamics {
     int first, size;  ///< entries of a configuration that have length one
   };
 
+  void place_base(const double* q) noexcept;
   Eigen::Matrix3d turn_of(const double* q) const noexcept;
   Screw screw_of(const double* momentum) const noexcept;
   Tree::Frame placed(int frame) const noexcept;

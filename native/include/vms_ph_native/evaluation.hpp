@@ -15,6 +15,7 @@
 // The terms of the equations of motion at one state.
 #pragma once
 
+#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sizes.hpp"
@@ -34,6 +35,9 @@ class Evaluation {
 
   /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
   void set(const ConstVector& q, const ConstVector& v) noexcept;
+
+  /// The same, taking over the terms that come with a state where they are of the same robot.
+  void set(const RobotState& state) noexcept;
 
   const Model& model() const noexcept { return model_; }
   const Eigen::VectorXd& q() const noexcept { return q_; }

@@ -22,15 +22,14 @@
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/gain_table.hpp"
-#include "vms_ph_native/held_impedance.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
-#include "vms_ph_native/split_motion.hpp"
 #include "vms_ph_native/tank_budget.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {
 
@@ -126,13 +125,9 @@ class TaskSpaceIDAPBC final : public Controller {
 
   // Of one update.
   Matrix3V jacobian_;
-  TaskSvd svd_;
-  SplitMotion motion_;
-  HeldImpedance held_;
-  MatrixV damping_matrix_, stiffness_;
-  VectorV safe_torque_, positions_, depth_, spring_, damping_null_, damping_, wanted_, sent_,
-      routed_, torque_;
-  Eigen::Vector3d damping_task_;
+  TaskEffort effort_;
+  MatrixV stiffness_;
+  VectorV safe_torque_, positions_, depth_, spring_, wanted_, sent_, routed_, torque_;
   Reason reason_{1024};
   Command command_;
 };

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <Eigen/Core>
@@ -77,6 +78,25 @@ inline Screw SpatialInertia::operator*(const Screw& twist) const {
   return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
 }
 
+/// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
+inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
+                                 const Eigen::Matrix3d& rotation,
+                                 const Eigen::Matrix3d& about_centre) {
+  SpatialInertia y;
+  y.mass = mass;
+  y.first = mass * centre;
+  const Eigen::Matrix3d half = rotation * about_centre;
+  const auto turned = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
+  const Eigen::Vector3d square = y.first.cwiseProduct(centre);
+  y.xx = turned(0, 0) + square.y() + square.z();
+  y.yy = turned(1, 1) + square.x() + square.z();
+  y.zz = turned(2, 2) + square.x() + square.y();
+  y.xy = turned(0, 1) - y.first.x() * centre.y();
+  y.xz = turned(0, 2) - y.first.x() * centre.z();
+  y.yz = turned(1, 2) - y.first.y() * centre.z();
+  return y;
+}
+
 /// Recursions over the joints of a robot with screws, momenta and inertias in the axes of its root:
 /// the base where that moves, the world where it does not.
 ///
@@ -116,6 +136,14 @@ class Tree {
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
   void place(const Eigen::VectorXd& q) noexcept;
 
+  /// The same, taking over what another tree of the same robot has computed at these positions.
+  void place_as(const Tree& other, const Eigen::VectorXd& q) noexcept;
+
+  /// Whether the other tree is of the same robot: same joints, same inertias.
+  bool is_twin_of(const Tree& other) const noexcept {
+    return fingerprint_ == other.fingerprint_ && n_ == other.n_ && b_ == other.b_;
+  }
+
   // Of the configuration set last:
   double mass() const { return total_.mass; }
   const Eigen::Vector3d& centre() const { return centre_; }  ///< of mass, root axes, m
@@ -150,6 +178,9 @@ class Tree {
 
   /// Compute twists and momenta of a velocity (nv,).
   void move(const Eigen::VectorXd& v) noexcept;
+
+  /// Take over those of another tree of the same robot, placed alike, at its velocity.
+  void move_as(const Tree& other) noexcept;
 
   // Of the velocity set last:
   const Screw& momentum() const {
@@ -270,16 +301,20 @@ class Tree {
     Eigen::Matrix3d inertia;  ///< about its centre of mass
     double armature;
   };
-  struct Body {
+  struct Place {
     Eigen::Matrix3d rotation;
     Eigen::Vector3d origin;
     Screw screw;
     SpatialInertia own, composite;
-    Screw twist, momentum;  ///< the momentum is that of its subtree
-    Screw acceleration, force;
-    Screw screw_rate;      ///< of the screw in inertial axes
     Screw reaction;        ///< composite inertia times screw
     Screw column, turned;  ///< of the mass matrix; with the base eliminated
+  };
+  struct Motion {
+    Screw twist, momentum;  ///< the momentum is that of its subtree
+  };
+  struct Body : Place, Motion {
+    Screw acceleration, force;
+    Screw screw_rate;     ///< of the screw in inertial axes
     Screw locked, drift;  ///< momentum of the subtree in the locked motion; its rate at fixed twist
     Eigen::Matrix3d spin;  ///< of the subtree: turns a rotation of it into a change of its momentum
   };
@@ -291,9 +326,13 @@ class Tree {
     Screw twist, other, other_rate;
   };
 
-  /// Rotation and translation of a joint at a configuration.
-  static void displace(const Joint& joint, const double* q, Eigen::Matrix3d& turn,
-                       Eigen::Vector3d& shift);
+  /// Sines and cosines of the joints that turn, at a configuration.
+  void measure(const double* q) noexcept;
+  /// Rotation and translation of a joint at the configuration measured last.
+  void displace(std::size_t joint, const double* q, Eigen::Matrix3d& turn,
+                Eigen::Vector3d& shift) const noexcept;
+  bool is_placed_at(const Eigen::VectorXd& q) const noexcept;
+  std::uint64_t fingerprint_of() const noexcept;
   double weight(int joint) const noexcept { return weight(joint, field_); }
   double weight(int joint, const Eigen::Vector3d& field) const noexcept;
   void react() noexcept;
@@ -313,6 +352,8 @@ class Tree {
   double whole_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
+  std::uint64_t fingerprint_ = 0;
+  std::vector<double> angles_, sines_, cosines_;
   std::vector<Body> bodies_;
   std::vector<Carried> carried_;
   SpatialInertia root_, total_;

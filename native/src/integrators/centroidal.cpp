@@ -16,6 +16,8 @@
 
 #include <cmath>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -116,8 +118,8 @@ void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& reach,
   }
 }
 
-void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& out,
-                           bool turn_only) const noexcept {
+VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& out,
+                                       bool turn_only) const noexcept {
   integrate_joints(q, reach, out);
   if (k == 0) return;
   const Screw step = tree.base_twist(reach);
@@ -143,10 +145,13 @@ void Centroidal::integrate(const VectorXd& q, const VectorXd& reach, VectorXd& o
     out[3] = scale * y;
     return;
   }
-  const double half = square < 1e-4
-                          ? 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120))
-                          : std::sin(0.5 * angle) / angle;
-  const Eigen::Quaterniond turn(std::cos(0.5 * angle), half * w.x(), half * w.y(), half * w.z());
+  double half = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
+  double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
+  if (!(square < 1e-4)) {
+    half = std::sin(0.5 * angle) / angle;
+    cosine = std::cos(0.5 * angle);
+  }
+  const Eigen::Quaterniond turn(cosine, half * w.x(), half * w.y(), half * w.z());
   const Eigen::Quaterniond now = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * turn;
   out.segment<4>(3) = now.coeffs() * (0.5 * (3.0 - now.squaredNorm()));
 }
@@ -159,7 +164,6 @@ double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {
 
 void Centroidal::friction(const Ports& ports, int joint, double rate,
                           double& force) const noexcept {
-  if (ports.viscous.size() == 0) return;
   force -= ports.viscous[joint] * rate;
   if (ports.coulomb[joint] != 0.0) force -= ports.coulomb[joint] * std::tanh(rate / ports.slip);
 }
@@ -171,6 +175,7 @@ void Centroidal::external_force(const Ports& ports, const VectorXd& v,
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
   if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force.data());
+  if (ports.viscous.size() == 0) return;
   for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
 }
 
@@ -184,6 +189,7 @@ void Centroidal::add_port_energies(const Ports& ports, const VectorXd& v, double
   if (ports.has_tool) {
     result.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool), v);
   }
+  if (ports.viscous.size() == 0) return;
   for (int i = 0; i < n; ++i) {
     double force = 0.0;
     friction(ports, i, v[b + i], force);

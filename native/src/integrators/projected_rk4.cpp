@@ -16,6 +16,8 @@
 
 #include <cmath>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -80,7 +82,7 @@ StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t
 }
 
 /// Without port efforts no rate depends on the pose of the base.
-void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noexcept {
+VMS_PH_WIDE void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noexcept {
   Tree& tree = robot_.tree;
   const auto accelerate = [&](double lead, const VectorXd& rate, const VectorXd& v, VectorXd& a) {
     reach_ = lead * rate;
@@ -109,24 +111,27 @@ void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noex
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, SolverState& next,
-                          StepResult& result) noexcept {
+VMS_PH_WIDE void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt,
+                                      SolverState& next, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;
-  rate_.setZero();
-  a_.setZero();
+  const Eigen::Index nv = v_.size();
+  reach_.setZero();
   mean_.setZero();
   mean_a_.setZero();
   Vector3d impulse = Vector3d::Zero(), turn = impulse, thrust = impulse;
   for (int i = 0; i < 4; ++i) {
     const auto [lead, weight] = kStages[i];
-    reach_ = (lead * dt) * rate_;
     if (i == 0) {
       q_ = x.q;
+      v_ = x.v;
     } else {
+      for (Eigen::Index j = 0; j < nv; ++j) {
+        reach_[j] = (lead * dt) * rate_[j];
+        v_[j] = x.v[j] + (lead * dt) * a_[j];
+      }
       robot_.integrate(x.q, reach_, q_);
     }
-    v_ = x.v + (lead * dt) * a_;
     tree.place(q_);
     robot_.external_force(ports, v_, force_);
     moving_ = v_;
@@ -146,8 +151,10 @@ void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt, S
       turn += weight * dt * (rotation * acting.angular + robot_.position(q_).cross(push));
       if (i < 3) thrust += (dt * dt / 6.0) * push;
     }
-    mean_ += weight * rate_;
-    mean_a_ += weight * a_;
+    for (Eigen::Index j = 0; j < nv; ++j) {
+      mean_[j] += weight * rate_[j];
+      mean_a_[j] += weight * a_[j];
+    }
   }
   reach_ = dt * mean_;
   next.q = x.q;

@@ -17,6 +17,8 @@
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -46,7 +48,7 @@ double Projection::rounding(const SolverState& x, double terms) const noexcept {
   return kRounding * whole + 0.5 * robot_.mass * kRest * kRest;
 }
 
-void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
+VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   tree.place(x.q);
   tree.move(x.v);

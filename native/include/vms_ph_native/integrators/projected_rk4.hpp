@@ -32,6 +32,7 @@ class ProjectedRK4 final : public Stepper {
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
+  const Tree* placed() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:

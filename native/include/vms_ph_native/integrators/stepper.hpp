@@ -133,6 +133,9 @@ class Stepper {
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                           SolverState& next) noexcept = 0;
 
+  /// The tree that was placed at the end of the last step, if there is one.
+  virtual const Tree* placed() const noexcept { return nullptr; }
+
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
 

@@ -1,0 +1,103 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// A law in the loop of the integrator at 1 kHz, and what it consists of; times are per step.
+#include "vms_ph_native/closed_loop.hpp"
+
+#include <memory>
+
+#include "contender.hpp"
+#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/guard.hpp"
+#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/task_space_ida_pbc.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::VectorXd;
+
+constexpr double kPeriod = 1e-3, kRounding = 1e-9;
+constexpr int kSteps = 200;  // of one update
+
+/// A robot that moves under a guarded law; every update begins at the same motion.
+struct Loop {
+  explicit Loop(const Model& m)
+      : model(m), scheme(m, true), guard(m, law(m)), loop(m, scheme, true, kRounding) {
+    // Near the middle of the ranges, away from singular postures.
+    VectorXd middle = VectorXd::Constant(m.nv(), m.b() == 0 ? 0.4 : 0.0);
+    for (int i = 0; i < m.n(); ++i) {
+      const double centre = 0.5 * (m.lower()[i] + m.upper()[i]);
+      if (std::isfinite(centre)) middle[m.b() + i] += centre;
+    }
+    state.q = VectorXd::Zero(m.nq());
+    m.integrate(m.neutral_configuration(), middle, state.q);
+    state.v = VectorXd::Constant(m.nv(), 0.2);
+    start = here = there = scheme.begin(state.q, state.v, 0.0);
+    guard.reset(state);
+    const Command& command = guard.update(state, reference, kPeriod);
+    first = {command.torque, command.wrench_base};
+    held.any = true;
+    held.torque = first.torque;
+    held.wrench_base = first.wrench_base;
+  }
+
+  static std::unique_ptr<Controller> law(const Model& m) {
+    if (m.base() == Base::fixed) return std::make_unique<TaskSpaceIDAPBC>(m);
+    return std::make_unique<DecoupledVMSController>(m);
+  }
+
+  void restart() {
+    guard.reset(state);
+    here = start;
+  }
+
+  const Model& model;
+  ProjectedRK4 scheme;
+  Guard guard;
+  ClosedLoop loop;
+  RobotState state;
+  Reference reference;
+  SolverState start, here, there;
+  HeldCommand first;
+  Ports held, outside;
+};
+
+}  // namespace
+
+Contenders closed_loop(const Model& model) {
+  if (model.base() == Base::fixed && model.n() < PositionTask::kDimension) return {};
+  const auto s = std::make_shared<Loop>(model);
+  const auto step = [s](int) {
+    s->restart();
+    s->scheme.run(s->here, s->held, 0.0, kPeriod, 0, kSteps, s->there);
+  };
+  const auto update = [s](int) {
+    s->restart();
+    for (int k = 0; k < kSteps; ++k) s->guard.update(s->state, s->reference, kPeriod);
+  };
+  const auto all = [s](int) {
+    s->restart();
+    LoopResult result;
+    result.now = result.before = s->first;
+    HeldReference control(s->guard, s->reference);
+    s->loop.run(control, s->here, s->there, s->outside, 0.0, kPeriod, 0, kSteps, result);
+    if (result.done.steps != kSteps) throw ModelError("the loop has ended early");
+  };
+  return {{"a step of projected_rk4", step, kSteps},
+          {"an update of the guarded law", update, kSteps},
+          {"a step of the closed loop", all, kSteps}};
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,116 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Springs and damping of a task-space law, split into task and null space; it has no memory."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.tasks import Task
+
+from .held_impedance import HeldImpedance, brake
+from .split_motion import damping_matrix, exchange, split
+
+
+@dataclass(frozen=True, slots=True)
+class Spring:
+    """The gradient (nv,) of a potential and its stiffness (nv,nv)."""
+
+    force: Array
+    stiffness: Array
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEffort:
+    """What a potential and the damping of task and null space demand of an arm.
+
+    Attributes:
+        wanted: (nv,) the effort in which the energy balance is stated.
+        sent: (nv,) with the reduced spring and the brake.
+        kinetic: kinetic energy of the robot, J.
+        kinetic_null: of the null space, J.
+        damping_task: power that the damping of the task takes out, W.
+        damping_null: power that the damping of the null space takes out, W.
+        exchange: power from null-space to task energy by inertia alone, W.
+        smallest: smallest singular value of the task Jacobian.
+        is_regular: whether it is above the threshold.
+        reason: what was reduced, in words; empty when nothing was.
+        routing_power: of the routed effort, W.
+    """
+
+    wanted: Array
+    sent: Array
+    kinetic: float
+    kinetic_null: float
+    damping_task: float
+    damping_null: float
+    exchange: float
+    smallest: float
+    is_regular: bool
+    reason: str
+    routing_power: float = 0.0
+
+
+def task_effort(
+    d: Evaluation,
+    task: Task,
+    spring: Spring,
+    routed: Array | None,
+    damping: tuple[float, float],
+    h: float,
+    singular_below: float,
+) -> TaskEffort:
+    """Return the effort at a state, computed in C++ where the terms of the model are.
+
+    Args:
+        d: the state.
+        task: what is split from the null space.
+        spring: of the potential in force.
+        routed: (nv,) an effort that routes energy; None for none.
+        damping: of task and null space, N s/m and N m s/rad.
+        h: the horizon, s.
+        singular_below: smallest singular value at which the Jacobian counts as regular.
+    """
+    jacobian, rate = task.jacobian(d), task.jacobian_rate(d)
+    routing_power = 0.0 if routed is None else float(routed @ d.v)
+    algebra = d.law_algebra if len(jacobian) == 3 else None
+    if algebra is not None:
+        found = algebra.task(
+            *(d.q, d.v, jacobian, rate, spring.force, spring.stiffness, routed),
+            *(*damping, h, singular_below),
+        )
+        return TaskEffort(*found, routing_power)
+    motion = split(d, jacobian, singular_below)
+    matrix = damping_matrix(motion, *damping)
+    held = HeldImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
+    of_task = damping[0] * (jacobian @ held.velocity)
+    of_null = damping[1] * (motion.null_map @ held.velocity)
+    damped = jacobian.T @ of_task + motion.null_map.T @ of_null + held.ahead
+    turning = np.zeros(len(d.v)) if routed is None else routed
+    return TaskEffort(
+        d.g - spring.force - damped + turning,
+        d.g + brake(d, h, routed) - held.spring - damped + turning,
+        d.kinetic_energy,
+        motion.kinetic_null,
+        float(motion.eta @ of_task),
+        float(motion.nu @ of_null + d.v @ held.ahead),
+        exchange(d, motion, rate),
+        motion.smallest,
+        motion.is_regular,
+        held.reason,
+        routing_power,
+    )
