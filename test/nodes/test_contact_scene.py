@@ -33,6 +33,7 @@ from vms_ph_nodes.simulator import Simulator
 
 @pytest.mark.wire
 def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
+    pytest.importorskip("mujoco")
     parameters = ["robot:=panda", "engine:=mujoco", "scene:=ground", "real_time_factor:=1.0"]
     arguments = [part for each in parameters for part in ("-p", each)]
     rclpy.init(args=["--ros-args", *arguments], domain_id=83)
@@ -89,6 +90,8 @@ def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
 def test_an_engine_that_cannot_is_answered_in_one_line(
     parameters: tuple[str, ...], said: str
 ) -> None:
+    if "engine:=mujoco" in parameters:
+        pytest.importorskip("mujoco")
     program = "import sys; from vms_ph_nodes.simulator import main; main()"
     words = [part for each in ("robot:=panda", *parameters) for part in ("-p", each)]
     done = subprocess.run(
