@@ -39,6 +39,7 @@ class TaskEffort:
     """What a potential and the damping of task and null space demand of an arm.
 
     Attributes:
+        routing_power: of the routed effort, W.
         wanted: (nv,) the effort in which the energy balance is stated.
         sent: (nv,) with the reduced spring and the brake.
         kinetic: kinetic energy of the robot, J.
@@ -49,9 +50,9 @@ class TaskEffort:
         smallest: smallest singular value of the task Jacobian.
         is_regular: whether it is above the threshold.
         reason: what was reduced, in words; empty when nothing was.
-        routing_power: of the routed effort, W.
     """
 
+    routing_power: float
     wanted: Array
     sent: Array
     kinetic: float
@@ -62,7 +63,6 @@ class TaskEffort:
     smallest: float
     is_regular: bool
     reason: str
-    routing_power: float = 0.0
 
 
 def task_effort(
@@ -93,7 +93,7 @@ def task_effort(
             *(d.q, d.v, jacobian, rate, spring.force, spring.stiffness, routed),
             *(*damping, h, singular_below),
         )
-        return TaskEffort(*found, routing_power)
+        return TaskEffort(routing_power, *found)
     motion = split(d, jacobian, singular_below)
     matrix = damping_matrix(motion, *damping)
     held = HeldImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
@@ -102,6 +102,7 @@ def task_effort(
     damped = jacobian.T @ of_task + motion.null_map.T @ of_null + held.ahead
     turning = np.zeros(len(d.v)) if routed is None else routed
     return TaskEffort(
+        routing_power,
         d.g - spring.force - damped + turning,
         d.g + brake(d, h, routed) - held.spring - damped + turning,
         d.kinetic_energy,
@@ -112,5 +113,4 @@ def task_effort(
         motion.smallest,
         motion.is_regular,
         held.reason,
-        routing_power,
     )
