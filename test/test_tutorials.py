@@ -60,10 +60,10 @@ ENDLESS = {"launch", "run", "page"}
 def follow(page: Path, folder: Path, long: bool) -> None:
     """Do what a page says, in a folder."""
     names: dict[str, object] = {}
-    words: list[str] = []
-    running = False  # whether the block before has a command that goes on
+    running = False  # whether the block has a command that goes on
     blocks = list(BLOCK.finditer(page.read_text()))
     for block, behind in zip_longest(blocks, blocks[1:]):
+        before, running = running, False
         if block["file"]:
             (folder / block["file"]).write_text(block["text"])
         if block["kind"] == "python":
@@ -74,12 +74,12 @@ def follow(page: Path, folder: Path, long: bool) -> None:
                 assert words[0] == "./vms", line
                 if block["long"]:
                     _type_in_a_process(words[1:], folder, beside=_lines(behind))
+                    running = words[1] in ENDLESS
                 else:
                     _type(words[1:], folder)
-        elif block["kind"] == "console" and long and not running:
+        elif block["kind"] == "console" and long and not before:
             for words in _lines(block):
                 _type_in_a_process(words, folder)
-        running = block["kind"] == "sh" and bool(block["long"]) and words[1] in ENDLESS
 
 
 def _lines(block: re.Match[str] | None) -> list[list[str]]:

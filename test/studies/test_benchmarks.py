@@ -61,7 +61,14 @@ def test_the_model_can_be_timed_on_every_base(base: str) -> None:
     assert f"{base} base" in result.output
 
 
-@pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        pytest.param("fixed", marks=pytest.mark.slow),
+        pytest.param("planar", marks=pytest.mark.slow),
+        "floating",
+    ],
+)
 def test_errors_against_cost_are_drawn_for_every_base(
     base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

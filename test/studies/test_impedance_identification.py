@@ -44,6 +44,7 @@ def test_identified_impedances_include_the_null_space_compliance_that_40_neglect
     assert found["impedance at s = 1/s: (40) off by"].obtained > 1.0
 
 
+@pytest.mark.slow
 def test_with_a_task_stiffness_both_are_right() -> None:
     short = {"seconds": "2.5", "static_seconds": "3", "step": "3e-3"}
     found = checks(task_stiffness="300", stiffness="10", **short)

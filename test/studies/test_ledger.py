@@ -52,6 +52,14 @@ def test_the_ledger_of_a_minute_of_flight_closes() -> None:
     assert found.least >= 0.0
 
 
+def test_the_ledger_of_an_underwater_robot_names_the_drag_of_the_water() -> None:
+    found = exergy_ledger("bluerov2_alpha5", seconds=0.02)
+    assert abs(found.residual) < 1e-10
+    assert found.least >= 0.0
+    drag = {line.name: line.energy for line in found.destroyed}["fluid_drag"]
+    assert drag > 0.0
+
+
 def test_a_robot_that_the_engine_does_not_cover_is_refused() -> None:
-    with pytest.raises(VmsPhError, match=r"bluerov2_alpha5.*fluid.*engine:=vms_ph"):
-        exergy_ledger("bluerov2_alpha5", seconds=0.01)
+    with pytest.raises(VmsPhError, match=r"prismatic_hopper.*rigid body needs.*engine:=vms_ph"):
+        exergy_ledger("prismatic_hopper", seconds=0.01)

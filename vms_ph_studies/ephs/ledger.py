@@ -53,6 +53,7 @@ WORDS: Mapping[str, str] = {
     "rotor_to_air": "heat conduction from the rotors' motors to the air",
     "rotor_wake": "wake of the rotors",
     "rotor_drag": "drag of the blades",
+    "fluid_drag": "drag of the fluid around the robot",
 }
 
 
