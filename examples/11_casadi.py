@@ -14,8 +14,12 @@
 
 """The dynamics as CasADi functions: exact derivatives, for optimal control (optimal_swing.py)."""
 
-import casadi as ca
 import numpy as np
+
+try:
+    import casadi as ca
+except ImportError:
+    raise SystemExit("this example needs casadi: pip install 'vms-ph[casadi]'") from None
 
 from vms_ph_dynamics import DecoupledForm, Ports
 from vms_ph_io import robots

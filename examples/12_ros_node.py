@@ -24,6 +24,7 @@ import sys
 import vms_ph_nodes  # noqa: F401  brings the embedded runtime where no ROS 2 is
 
 import rclpy
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from vms_ph.msg import Energy
 
@@ -58,5 +59,5 @@ def main(seconds: float = float("inf")) -> int:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         print(main(*map(float, sys.argv[1:])), "messages")

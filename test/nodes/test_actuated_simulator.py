@@ -58,6 +58,20 @@ def listen(node: Simulator) -> Published:
     return found
 
 
+def test_thrusters_that_start_to_turn_enter_the_map_of_exergy() -> None:
+    with nodes("robot:=bluerov2_alpha5", "actuators:=own") as (simulator, _):
+        found = listen(simulator)
+        simulator._publish()  # before any of them turns
+        for _ in range(60):
+            simulator._advance(10)
+            simulator._publish()
+        first, *_, last = found["/vms_ph/exergy"]
+        entered = set(last.destroyers) - set(first.destroyers)
+        powers = dict(zip(last.destroyers, last.power, strict=True))
+        assert any(name.startswith("thruster_") for name in entered)
+        assert all(powers[name] >= 0.0 for name in entered)
+
+
 def test_the_simulator_publishes_its_actuators_and_where_their_energy_goes() -> None:
     with nodes("robot:=borinot", "actuators:=own") as (simulator, controller):
         assert isinstance(controller, ControllerNode)

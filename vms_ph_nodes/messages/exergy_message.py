@@ -35,7 +35,10 @@ class ExergyMessages:
         powers = dict.fromkeys(found.destroyed, 0.0)
         if self._last is not None and self._last[0] == resets and found.time > self._last[1]:
             passed, before = found.time - self._last[1], self._last[2]
-            powers = {name: (e - before[name]) / passed for name, e in found.destroyed.items()}
+            # What is not named before has destroyed nothing before: a thruster that starts to turn.
+            powers = {
+                name: (e - before.get(name, 0.0)) / passed for name, e in found.destroyed.items()
+            }
         self._last = resets, found.time, found.destroyed
         return Exergy(
             header=header,
