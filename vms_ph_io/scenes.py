@@ -28,6 +28,7 @@ from vms_ph_dynamics.contact.task import ForceGoal, Goal, Move, PlaceGoal, RestG
 from vms_ph_dynamics.errors import ModelError, OptionError, StateError
 
 from .share import share_directory
+from .yaml_items import check_keys
 from .yaml_text import YamlError, read_yaml
 
 _LARGEST = 1e6  # in SI units
@@ -73,12 +74,12 @@ def load(name: str) -> SceneFile:
 
 
 def _scene_file(name: str, content: Any) -> SceneFile:
-    _keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
+    check_keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
     bodies = content.get("bodies", {})
     if not isinstance(bodies, Mapping):
         raise ModelError(f"bodies must be a mapping from names to bodies; given: {bodies!r}")
     surface = content.get("surface", {})
-    _keys(surface, "the surface", (), ("friction", "time", "damping_ratio"))
+    check_keys(surface, "the surface", (), ("friction", "time", "damping_ratio"))
     given = {key: _positive(value, f"{key} of the surface") for key, value in surface.items()}
     scene = Scene(
         name,
@@ -93,7 +94,7 @@ def _scene_file(name: str, content: Any) -> SceneFile:
 
 def _body(name: str, item: Any) -> Body:
     what = f"the body '{name}'"
-    _keys(item, what, ("shapes",), (*_PLACED, "mass"))
+    check_keys(item, what, ("shapes",), (*_PLACED, "mass"))
     mass = _number(item.get("mass", 0.0), f"mass of {what}")
     if mass < 0.0:
         raise ModelError(f"mass of {what} must not be negative; given: {mass:g} kg")
@@ -110,7 +111,7 @@ def _shapes(items: Any, what: str) -> tuple[Shape, ...]:
 
 def _shape(item: Any, what: str) -> Shape:
     kinds = [kind for kind in SIZES if kind != "mesh"]
-    _keys(item, what, (), (*kinds, *_PLACED, "colour"))
+    check_keys(item, what, (), (*kinds, *_PLACED, "colour"))
     found = [kind for kind in kinds if kind in item]
     if len(found) != 1:
         raise ModelError(f"{what} must be one of {', '.join(kinds)}; given: {found or 'none'}")
@@ -136,7 +137,7 @@ def _task(item: Any, scene: Scene) -> Task:
         *("controller", "period", "window", "goals", "shortest", "joint_friction", "laws"),
         *_OF_A_LAW,
     )
-    _keys(item, "the task", ("robot",), possible)
+    check_keys(item, "the task", ("robot",), possible)
     given: dict[str, Any] = {"robot": str(item["robot"]), **_of_a_law(item, "the task")}
     given["controller"] = str(item.get("controller", ""))
     given["joint_friction"] = item.get("joint_friction", True) is not False
@@ -156,7 +157,7 @@ def _task(item: Any, scene: Scene) -> Task:
         raise ModelError(f"laws must be a mapping from names to what differs; given: {others!r}")
     laws = {}
     for law, differing in others.items():
-        _keys(differing, f"the law '{law}'", (), _OF_A_LAW)
+        check_keys(differing, f"the law '{law}'", (), _OF_A_LAW)
         changed = _of_a_law(differing, f"the law '{law}'")
         laws[str(law)] = replace(task, controller=str(law), **changed)
     return replace(task, laws=laws)
@@ -169,7 +170,7 @@ def _of_a_law(item: Mapping[str, Any], what: str) -> dict[str, Any]:
         if key in item:
             values = item[key]
             known = tuple(values) if isinstance(values, dict) else ()
-            _keys(values, f"{key} of {what}", (), known)
+            check_keys(values, f"{key} of {what}", (), known)
             given[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
     if "moves" in item:
         given["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item["moves"]))
@@ -179,7 +180,7 @@ def _of_a_law(item: Mapping[str, Any], what: str) -> dict[str, Any]:
 
 
 def _move(item: Any, what: str) -> Move:
-    _keys(item, what, ("at", "to"), ("push",))
+    check_keys(item, what, ("at", "to"), ("push",))
     push = _vector(item.get("push", [0.0, 0.0, 0.0]), f"push of {what}")
     return Move(_number(item["at"], f"at of {what}"), _vector(item["to"], f"to of {what}"), push)
 
@@ -187,12 +188,12 @@ def _move(item: Any, what: str) -> Move:
 def _goal(item: Any, name: str, scene: Scene) -> Goal:
     what = f"the goal '{name}'"
     if isinstance(item, Mapping) and "force" in item:
-        _keys(item, what, ("force", "body"), ("share",))
+        check_keys(item, what, ("force", "body"), ("share",))
         body = scene.body(str(item["body"])).name
         share = _positive(item.get("share", 0.05), f"share of {what}")
         return ForceGoal(body, _vector(item["force"], f"force of {what}"), share)
     if isinstance(item, Mapping) and "at" in item:
-        _keys(item, what, ("at", "of", "within"), ("axes",))
+        check_keys(item, what, ("at", "of", "within"), ("axes",))
         of = str(item["of"])
         if of != "end_effector":
             scene.body(of)
@@ -205,7 +206,7 @@ def _goal(item: Any, name: str, scene: Scene) -> Goal:
             _positive(item["within"], f"within of {what}"),
             tuple("xyz".index(axis) for axis in axes),
         )
-    _keys(item, what, ("speed",))
+    check_keys(item, what, ("speed",))
     return RestGoal(_positive(item["speed"], f"speed of {what}"))
 
 
@@ -228,16 +229,3 @@ def _positive(value: Any, name: str) -> float:
     if number <= 0.0:
         raise ModelError(f"{name} must be above zero; given: {number:g}")
     return number
-
-
-def _keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
-    """Reject an item that is not a mapping with these keys."""
-    known = (*needed, *possible)
-    if not isinstance(item, Mapping):
-        raise ModelError(f"{what} must have the keys {', '.join(known)}; given: {item!r}")
-    for key in item:
-        if key not in known:
-            raise ModelError(f"{what} has the unknown key '{key}'; known are {', '.join(known)}")
-    for key in needed:
-        if key not in item:
-            raise ModelError(f"{what} lacks '{key}'")
