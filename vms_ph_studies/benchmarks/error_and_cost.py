@@ -146,12 +146,17 @@ def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Arra
 
 
 def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
-    """Return trajectory and energy error at a cost, by linear regression of the logarithms."""
-    x = np.log([r.cost for r in results])
+    """Return trajectory and energy error at a cost, by linear regression of the logarithms.
+
+    The regression is over the steps, which are exact, and the cost of one step is a mean: measured
+    costs that lie close together, as on a loaded machine, would make the slope arbitrary.
+    """
+    dt = np.log([r.dt for r in results])
+    a_step = float(np.mean([np.log(r.cost) for r in results] + dt))
 
     def at(values: list[float]) -> float:
-        slope, height = np.polyfit(x, np.log(np.maximum(values, 1e-16)), 1)
-        return float(np.exp(height + slope * np.log(cost)))
+        slope, height = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
+        return float(np.exp(height + slope * (a_step - np.log(cost))))
 
     return at([r.trajectory for r in results]), at([r.energy for r in results])
 
