@@ -43,7 +43,17 @@ class Run:
     output: str
 
 
-@pytest.fixture(scope="module", params=robots.names())
+# One robot of every kind of base; the campaign runs them all.
+SHORT = {"panda", "hextilt", "bluerov2_alpha5", "prismatic_hopper"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=() if name in SHORT else pytest.mark.slow)
+        for name in robots.names()
+    ],
+)
 def run(
     request: pytest.FixtureRequest,
     start: Start,

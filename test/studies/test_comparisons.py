@@ -27,7 +27,7 @@ def checks(identifier: str, **given: str) -> dict[str, Check]:
     return {check.name: check for check in done.checks}
 
 
-@pytest.mark.parametrize("posture", ["q0", "q1"])
+@pytest.mark.parametrize("posture", ["q0", pytest.param("q1", marks=pytest.mark.slow)])
 def test_operational_space_control_is_not_passive_and_its_elbow_moves_the_task(
     posture: str,
 ) -> None:

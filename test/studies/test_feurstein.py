@@ -42,6 +42,10 @@ def differing(checks: dict[str, Check]) -> set[str]:
 
 def test_the_upright_leg_tips_over_after_seven_jumps_from_a_tilt_of_rounding() -> None:
     assert not differing(run("prismatic-1"))
+
+
+@pytest.mark.slow
+def test_a_larger_tilt_takes_fewer_jumps() -> None:
     larger = run("prismatic-1", tilt="1e-6")["jumps before the leg tilts by 10 deg"]
     assert str(larger.obtained).startswith("5 ")
 
@@ -108,6 +112,7 @@ def test_undamped_it_falls_in_the_end() -> None:
     assert differing(run("revolute-3", tolerance="1e-6")) == {"E(0)", "stability"}
 
 
+@pytest.mark.slow
 def test_damped_it_converges_to_hopping_in_place() -> None:
     # The gait turns by 0.24 deg in flight where the source reads 3 deg off a figure.
     found = run("revolute-4", duration="7.5")

@@ -31,6 +31,7 @@ def checks(**given: str) -> dict[str, Check]:
     return {check.name: check for check in done.checks}
 
 
+@pytest.mark.slow
 def test_identified_impedances_include_the_null_space_compliance_that_40_neglects() -> None:
     found = checks(posture="q1", seconds="4", static_seconds="3", step="2.5e-3")
     for name, check in found.items():

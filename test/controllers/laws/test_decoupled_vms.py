@@ -43,7 +43,10 @@ def assert_it_comes_back_with_falling_energy(one: Plant, seconds: float) -> None
     assert np.abs(away).max() < 0.05
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+# The other two come back from half a turn below.
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n != ROBOTS[1] else n for n in ROBOTS]
+)
 def test_the_energy_only_falls_and_every_state_comes_back(
     name: str, rng: np.random.Generator
 ) -> None:
@@ -63,7 +66,14 @@ AXES = {"satellite_panda": [(1, 0, 0), (0, 0, 1)], "omnidirectional_panda": [(0,
         "hextilt": [(1, 0, 0), (0.6, 0, 0.8)]}  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "axis"), [(name, axis) for name in ROBOTS for axis in AXES[name]])
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [
+        pytest.param(name, axis, marks=() if k == 0 else pytest.mark.slow)
+        for name in ROBOTS
+        for k, axis in enumerate(AXES[name])
+    ],
+)
 def test_exactly_half_a_turn_is_left_at_once(
     name: str, axis: tuple[float, float, float], rng: np.random.Generator
 ) -> None:

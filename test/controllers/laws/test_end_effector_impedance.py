@@ -85,8 +85,16 @@ class Plant:
         return d.placement(self.model.end_effector)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize(
+    ("name", "relative"),
+    [
+        *((name, False) for name in ROBOTS),
+        *(
+            pytest.param(name, True, marks=() if name == "omnidirectional_panda" else pytest.mark.slow)
+            for name in ROBOTS
+        ),
+    ],
+)
 def test_the_energy_falls_by_what_damping_takes(
     name: str, relative: bool, rng: np.random.Generator
 ) -> None:

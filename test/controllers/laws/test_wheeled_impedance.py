@@ -70,7 +70,9 @@ def test_energy_of_the_closed_loop_falls_by_the_damping(make: "object") -> None:
         assert command.energy.damping_task >= 0.0
 
 
-@pytest.mark.parametrize(("stiffness", "damping"), [(400.0, 200.0), (5000.0, 1000.0)])
+@pytest.mark.parametrize(
+    ("stiffness", "damping"), [(400.0, 200.0), pytest.param(5000.0, 1000.0, marks=pytest.mark.slow)]
+)
 def test_end_effector_comes_to_a_reference_beside_the_cart(
     stiffness: float, damping: float
 ) -> None:

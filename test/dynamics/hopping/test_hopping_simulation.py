@@ -135,6 +135,7 @@ def test_the_wrench_at_the_foot_is_the_floors_in_its_axes() -> None:
     np.testing.assert_allclose(seen.momentum - before.momentum, impulse + weight, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_a_law_held_over_its_steps_comes_near_the_continuous_one() -> None:
     name = "revolute_hopper"
     continuous, held = simulation(name), simulation(name, continuous=False, step=2e-4)
