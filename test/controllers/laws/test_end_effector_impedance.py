@@ -90,7 +90,9 @@ class Plant:
     [
         *((name, False) for name in ROBOTS),
         *(
-            pytest.param(name, True, marks=() if name == "omnidirectional_panda" else pytest.mark.slow)
+            pytest.param(
+                name, True, marks=() if name == "omnidirectional_panda" else pytest.mark.slow
+            )
             for name in ROBOTS
         ),
     ],

@@ -120,12 +120,19 @@ def with_bus(model: VMSModel) -> VMSModel:
     return VMSModel.from_pinocchio(pin_model, "panda_link8")
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("scheme", ["projected_rk4", "discrete_gradient_4"])
+@pytest.mark.parametrize(
+    ("scheme", "base"),
+    [
+        ("projected_rk4", "fixed"),
+        ("projected_rk4", "floating"),
+        ("discrete_gradient_4", "fixed"),
+        pytest.param("discrete_gradient_4", "floating", marks=pytest.mark.slow),
+    ],
+)
 def test_powers_integrated_apart_from_the_scheme_close_against_the_stored_energy(
     scheme: str, base: str
 ) -> None:
-    assert closure(scheme, 0.6 if base == "fixed" else 0.8, base) < 1e-9
+    assert closure(scheme, 0.6 if base == "fixed" else 2.0, base) < 1e-9
 
 
 @pytest.mark.slow
