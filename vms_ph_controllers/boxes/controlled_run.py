@@ -35,7 +35,11 @@ Storage = Callable[[Command, Array, Array], float]
 
 
 def shaped_storage(model: VMSModel) -> Storage:
-    """Return the storage of laws with a shaped potential: it, the tank, less the robot's own."""
+    """Return the storage of laws with a shaped potential: it, the tank, less the robot's own.
+
+    Args:
+        model: the robot, whose potential energy is taken off.
+    """
 
     def stored(command: Command, q: Array, v: Array) -> float:
         own = model.evaluate(q, v).potential_energy
@@ -45,7 +49,11 @@ def shaped_storage(model: VMSModel) -> Storage:
 
 
 def tank_storage(model: VMSModel) -> Storage:
-    """Return the storage of laws behind a tank of their own: its level, less the potential."""
+    """Return the storage of laws behind a tank of their own: its level, less the potential.
+
+    Args:
+        model: the robot, whose potential energy is taken off.
+    """
 
     def stored(command: Command, q: Array, v: Array) -> float:
         return command.energy.tank_level - model.evaluate(q, v).potential_energy

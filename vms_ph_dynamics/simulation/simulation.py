@@ -102,10 +102,11 @@ class Sample:
 
     Attributes:
         time: simulated time, s.
-        q: (nq,); v: (nv,).
-        torque: (n,) total joint torques.
-        wrench_base: (b,) total wrench at the base in its own axes.
-        wrench_end_effector: (6,) wrench at the end effector in its own axes.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        torque: (n,) total joint torques, N m or N.
+        wrench_base: (b,) total wrench at the base in its own axes, N and N m.
+        wrench_end_effector: (6,) wrench at the end effector in its own axes, N and N m.
         port_energy: supplied through each port since the last reset, J.
         dissipated: energy dissipated by friction and joint stops since then, J.
         wrench_tools: (6,) total wrench at each tool in its own axes, by name.
@@ -214,7 +215,11 @@ class Simulation:
         return self._steps
 
     def hold(self, external: External) -> None:
-        """Apply ``external`` from now on instead of from the next sample."""
+        """Apply ``external`` from now on instead of from the next sample.
+
+        Args:
+            external: efforts besides those of the controller.
+        """
         self._external = external
         self._acting = self._efforts()
 
@@ -223,6 +228,10 @@ class Simulation:
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
+
+        Args:
+            steps: their number.
+            external: efforts besides those of the controller.
         """
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):

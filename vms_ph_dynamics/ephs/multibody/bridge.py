@@ -52,6 +52,9 @@ def state_of(
         box: name of the box that the robot fills in a larger system, as in ``"cell.left"``; found
             by the names of its joints when None.
 
+    Returns:
+        (size,).
+
     Raises:
         ModelError: the robot is in a fluid that the system does not have; the system does not
             contain the robot, or contains several and no box is given.
@@ -89,6 +92,9 @@ def configuration_of(
         model: the minimal-coordinate model of the robot.
         x: state vector.
         box: as for :func:`state_of`.
+
+    Returns:
+        q (nq,) and v (nv,), as the model has them.
 
     Raises:
         ModelError: as for :func:`state_of`.
