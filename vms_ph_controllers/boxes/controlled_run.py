@@ -22,7 +22,8 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.ephs import Equations, assemble
 from vms_ph_dynamics.ephs.multibody import configuration_of, state_of
-from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio, joint_name
+from vms_ph_dynamics.ephs.multibody.pinocchio_joints import body_names, joint_name
+from vms_ph_dynamics.ephs.multibody.urdf import from_pinocchio
 from vms_ph_dynamics.ephs.simulation import Simulation
 from vms_ph_dynamics.ephs.systems import System
 

@@ -25,8 +25,8 @@ from ...groups import pose as pose_of
 from ..equations import Equations
 from ..patterns import split
 from .immersion import Weights
+from .pinocchio_joints import body_names, joint_name
 from .placement import joint_positions, joint_velocities, place
-from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
     from ...model import VMSModel
