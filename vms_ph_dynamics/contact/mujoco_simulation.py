@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulation whose steps MuJoCo takes, with contacts, and with the books of this project."""
+"""A simulation whose steps MuJoCo takes, with contacts, and with energy accounting."""
 
 from collections.abc import Sequence
 

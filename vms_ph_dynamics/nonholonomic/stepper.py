@@ -41,7 +41,7 @@ _STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 _SE2 = SE2()
 
 # Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
-# residual of the step is left in the books.
+# residual of the step is left in the balance.
 _CLOSABLE = 1e-3
 
 

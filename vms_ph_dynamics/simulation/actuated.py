@@ -34,7 +34,7 @@ class ActuatedSimulation(Simulation):
 
     The wrench that controller and others command is allocated to the actuators within their limits;
     what acts on the base is what they do, with lag, dead zone, limits and failures. Their energy is
-    in the books: what the supply gave is the work on the base, what spins store, and what fluid,
+    accounted for: what the supply gave is the work on the base, what spins store, and what fluid,
     bearings and windings took.
 
     Attributes:
