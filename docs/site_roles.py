@@ -12,10 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The roles of docstrings, as :class:`.VMSModel`, become links to the pages of the API."""
+"""What the pages of the API have beyond docstrings: links and the descriptions of gains.
+
+Roles, as :class:`.VMSModel`, become links; a field that is declared by ``gain`` or ``switch`` has
+the description and the bounds given there.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from functools import cache
@@ -44,9 +49,23 @@ class Roles(griffe.Extension):
     """Rewrites the docstring of every object as it is read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Put a link, or the name as code, in place of each role."""
+        """Describe a gain, and put a link, or the name as code, in place of each role."""
+        if obj.docstring is None and obj.is_attribute:
+            described = _description(obj)
+            obj.docstring = griffe.Docstring(described, parent=obj) if described else None
         if obj.docstring is not None:
             obj.docstring.value = ROLE.sub(_link, obj.docstring.value)
+
+
+def _description(attribute: griffe.Object) -> str:
+    """Return what a gain or switch is, with its bounds; empty for other attributes."""
+    value = attribute.value
+    if not isinstance(value, griffe.ExprCall) or str(value.function) not in ("gain", "switch"):
+        return ""
+    call = ast.parse(str(value), mode="eval").body
+    text = f"{ast.literal_eval(call.args[1])}"
+    bounds = [ast.unparse(bound) for bound in call.args[2:4]]
+    return text + (f"; from {bounds[0]} to {bounds[1]}" if bounds else "")
 
 
 def _link(role: re.Match[str]) -> str:

@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ from vms_ph_nodes.cli.run import EXECUTABLES
 ROOT = Path(__file__).parents[1]
 PACKAGE = ET.parse(ROOT / "package.xml").getroot()
 CMAKE = (ROOT / "CMakeLists.txt").read_text()
+PLUGINS = (ROOT / "ros2_control" / "plugins.cmake").read_text()
+TEXT = (".py", ".txt", ".cmake", ".xml", ".yaml", ".cpp", ".hpp", ".rviz")
 INTERFACES = sorted([*ROOT.glob("msg/*.msg"), *ROOT.glob("srv/*.srv")])
 PYTHON = sorted(
     path
@@ -55,18 +58,63 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"version = {{{version}}}" in (ROOT / "README.md").read_text()  # of the citation
 
 
-def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
-    ros = {*STANDARD_PACKAGES, "rclpy", "tf2_ros", "ament_index_python"}
-    imported = set()
-    for path in ROOT.glob("vms_ph_nodes/**/*.py"):
+def _imported(paths: Iterable[Path]) -> set[str]:
+    """The packages that files in Python import, but for relative imports."""
+    found: set[str] = set()
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                imported.add(node.module.partition(".")[0])
+                found.add(node.module.partition(".")[0])
             elif isinstance(node, ast.Import):
-                imported |= {name.name.partition(".")[0] for name in node.names}
+                found |= {name.name.partition(".")[0] for name in node.names}
+    return found
+
+
+def _ros_packages(imported: set[str]) -> set[str]:
+    ros = {*STANDARD_PACKAGES, "rclpy", "tf2_ros", "ament_index_python", "controller_manager_msgs"}
     # The Python module tf2_ros is in the package tf2_ros_py.
-    needed = {"tf2_ros_py" if name == "tf2_ros" else name for name in imported & ros}
-    assert needed <= _depends("depend", "exec_depend")
+    return {"tf2_ros_py" if name == "tf2_ros" else name for name in imported & ros}
+
+
+def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
+    imported = _imported(ROOT.glob("vms_ph_nodes/**/*.py"))
+    assert _ros_packages(imported) <= _depends("depend", "exec_depend")
+
+
+def test_every_ros_package_that_a_test_of_colcon_imports_is_a_dependency() -> None:
+    folders = ("test/embedded/contract", "test/nodes", "ros2_control/test")
+    for folder in folders:
+        assert re.search(rf"ament_add_pytest_test\(\w+ {folder} ", CMAKE + PLUGINS)
+    imported = _imported(path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py"))
+    assert _ros_packages(imported) <= _depends("depend", "exec_depend", "test_depend")
+
+
+def test_every_ros_package_that_a_plugin_includes_is_a_dependency() -> None:
+    includes = {
+        name
+        for path in ROOT.glob("ros2_control/**/*.?pp")
+        for name in re.findall(r"#include <([a-z0-9_]+)/", path.read_text())
+    }
+    assert {"rclcpp", "controller_interface", "gmock"} <= includes
+    own = {"vms_ph", "vms_ph_native", "gmock"}  # gmock is that of ament_cmake_gmock
+    assert includes - own <= _depends("depend")
+
+
+def test_every_dependency_is_used() -> None:
+    places = ("CMakeLists.txt", "ros2_control/**/*", "launch/*", "config/**/*", "vms_ph_*/**/*.py")
+    files = [path for place in (*places, "test/nodes/*.py") for path in ROOT.glob(place)]
+    words = set().union(
+        *(re.findall(r"\w+", path.read_text()) for path in files if path.suffix in TEXT)
+    )
+    modules = {key: name for name, key in _KEYS.items()}
+    named = {
+        name: modules.get(name, name).removeprefix("python3-").replace("-", "_")
+        for name in _depends("depend", "build_depend", "exec_depend", "test_depend")
+    }
+    # Tools for the terminal, and what a find_package of another name brings.
+    tools = {"ros2launch", "ros2controlcli", "launch_xml", "eigen", "pybind11-dev", "python3-dev"}
+    tools |= {"python3-pytest-timeout"}
+    assert {name for name, word in named.items() if word not in words} <= tools
 
 
 # Keys of rosdep for modules of other names, and modules that docs/interoperability.md says to get
@@ -91,15 +139,7 @@ _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}
 
 
 def test_every_python_package_that_colcon_installs_is_a_dependency_or_documented() -> None:
-    imported: set[str] = set()
-    for path in PYTHON:
-        if path.is_relative_to(ROOT / "vms_ph_embedded"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                imported.add(node.module.partition(".")[0])
-            elif isinstance(node, ast.Import):
-                imported |= {name.name.partition(".")[0] for name in node.names}
+    imported = _imported(p for p in PYTHON if not p.is_relative_to(ROOT / "vms_ph_embedded"))
     foreign = {name for name in imported - sys.stdlib_module_names if name not in _OWN}
     foreign -= {path.parent.name for path in ROOT.glob("vms_ph_*/__init__.py")}
     depends = _depends("depend", "build_depend", "exec_depend")

@@ -14,11 +14,17 @@
 
 """The site of the documentation: it is built without a warning and has every public name."""
 
+import dataclasses
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -39,17 +45,70 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_search_finds_every_public_name(site: Path) -> None:
+@pytest.fixture(scope="module")
+def pages() -> ModuleType:
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        from site_pages import home, packages
+        import site_pages
     finally:
         sys.path.pop(0)
+    return site_pages
+
+
+@pytest.fixture(scope="module")
+def public(pages: ModuleType) -> dict[str, Any]:
+    return {
+        pages.home(package, name): getattr(package, name)
+        for package in pages.packages()
+        for name in package.__all__
+    }
+
+
+def test_search_finds_every_public_name(site: Path, pages: ModuleType) -> None:
+    home, packages = pages.home, pages.packages
     names = {home(package, name) for package in packages() for name in package.__all__}
     index = json.loads((site / "search" / "search_index.json").read_text())
     places = {document["location"].partition("#")[2] for document in index["docs"]}
     assert len(names) > 200
     assert names - places == set()
+
+
+def functions(public: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Any], str]]:
+    """Every public function and method of this project, with the text that describes its errors."""
+    for name, value in public.items():
+        if inspect.isclass(value) and value.__module__.startswith("vms_ph_"):
+            for member, raw in vars(value).items():
+                method = getattr(raw, "__func__", getattr(raw, "fget", raw))
+                if not inspect.isfunction(method) or "vms_ph_" not in method.__code__.co_filename:
+                    continue  # made by dataclass or Protocol
+                if not member.startswith("_") or member in ("__init__", "__post_init__"):
+                    about = value.__doc__ if member.startswith("_") else ""
+                    yield f"{name}.{member}", method, f"{about}{method.__doc__}"
+        elif inspect.isfunction(value):
+            yield name, value, value.__doc__ or ""
+
+
+def test_public_functions_say_what_they_raise(public: dict[str, Any]) -> None:
+    silent = [
+        name
+        for name, function, text in functions(public)
+        if re.search(r"^ +raise [A-Z]", inspect.getsource(function), re.M) and "Raises:" not in text
+    ]
+    assert silent == []
+
+
+def test_public_records_describe_every_field(public: dict[str, Any]) -> None:
+    missing = [
+        f"{name}.{field.name}"
+        for name, value in public.items()
+        if inspect.isclass(value) and dataclasses.is_dataclass(value)
+        for field in dataclasses.fields(value)
+        if field.name in inspect.get_annotations(value)
+        and not field.name.startswith("_")
+        and "description" not in field.metadata
+        and not re.search(rf"\b{field.name}\b", value.__doc__ or "")
+    ]
+    assert missing == []
 
 
 def test_every_page_is_reached_from_the_navigation(site: Path) -> None:

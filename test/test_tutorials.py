@@ -188,18 +188,21 @@ def test_the_twin_of_the_tutorial_in_cpp_is_equal_to_the_law_in_python(folder: P
     configure = ["-G", "Ninja", "-S", ROOT / "examples/cpp", "-B", folder / "build"]
     native_build.cmake(*configure, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
     native_build.cmake("--build", folder / "build", "--target", "spring")
-    arm = (ROOT / "native/test/arm.hpp").read_text().partition('R"(')[2].partition(')";')[0]
-    (folder / "arm.urdf").write_text(arm)
+    page = (ROOT / "docs/your-law.md").read_text()
+    typed = re.search(r"^build/example/spring (.+)$", page, re.M)
+    assert typed is not None
+    words = typed[1].split()
     done = subprocess.run(
-        [folder / "build/spring", "arm.urdf"], capture_output=True, text=True, check=True
+        [folder / "build/spring", *words], cwd=ROOT, capture_output=True, text=True, check=True
     )
     names: dict[str, Any] = {}
-    first = BLOCK.search((ROOT / "docs/your-law.md").read_text())
+    first = BLOCK.search(page)
     assert first is not None
     exec(first["text"], names)
-    model = VMSModel.from_urdf(arm, base="fixed")
-    law, rest = names["Spring"](model), np.zeros(2)
+    xml = (ROOT / words[0]).read_text()
+    model = VMSModel.from_urdf(xml, base="fixed", locked_joints=words[1:])
+    law, rest = names["Spring"](model), np.zeros(model.n)
     law.reset(names["RobotState"](rest, rest))
-    state = names["RobotState"](rest + 0.1, rest + 0.2)
+    state = names["RobotState"](rest + 2e-4, rest + 0.2)
     expected = law.update(state, names["Reference"](), 1e-3).torque
     np.testing.assert_allclose(np.array(done.stdout.split(), float), expected, rtol=1e-12)

@@ -38,12 +38,21 @@ class Evaluation(Kinematics):
     base the base blocks are empty. In a fluid, inertia and momentum include the added mass, and
     gravity the buoyancy.
 
+    Inertias are in kg, kg m and kg m^2, velocities in m/s and rad/s, momenta in N s and N m s,
+    generalised forces in N and N m; entries of prismatic joints have the linear unit.
+
     Attributes:
         model: the robot.
     """
 
     def __init__(self, model: "VMSModel", q: Array, v: Array) -> None:
-        """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's."""
+        """Store the arrays as they are; :meth:`VMSModel.evaluate` copies the caller's.
+
+        Args:
+            model: the robot.
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+        """
         super().__init__(model.tree, q, v)
         self.model = model
         in_cpp = model.tree.in_cpp if model.is_plain else None

@@ -81,7 +81,14 @@ class EvaluationBatch:
     """
 
     def __init__(self, model: "VMSModel", Q: Array, V: Array, threads: int | None = None) -> None:
-        """Store checked arrays; see :meth:`.VMSModel.evaluate_batch`."""
+        """Store checked arrays; see :meth:`.VMSModel.evaluate_batch`.
+
+        Args:
+            model: the robot.
+            Q: (N,nq) configurations.
+            V: (N,nv) velocities.
+            threads: number of threads; that of the processors when None.
+        """
         self.model = model
         self.Q, self.V = Q, V
         self._threads = threads_of(threads)

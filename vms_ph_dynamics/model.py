@@ -77,7 +77,19 @@ class VMSModel:
         inertia: InertiaMode = "auto",
         fluid: Fluid | None = None,
     ) -> None:
-        """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`."""
+        """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`.
+
+        Args:
+            pinocchio: the ``pinocchio.Model``.
+            end_effector: name of a frame; when None, the last link that a joint moves.
+            mimics: the joints that mimic others, by name.
+            links: the inertias of its links; those of its bodies when None.
+            inertia: as for :meth:`from_urdf`.
+            fluid: that surrounds the robot; None for none.
+
+        Raises:
+            ModelError: a joint type is not covered, or the robot is not physical.
+        """
         tree = self.tree = KinematicTree(pinocchio, mimics, links, inertia)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
@@ -314,7 +326,12 @@ class VMSModel:
         return self.tree.integrate(q, dv)
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
+        """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,).
+
+        Args:
+            q0: (nq,) configuration.
+            q1: (nq,) configuration.
+        """
         return self.tree.difference(q0, q1)
 
     def in_fluid(self, fluid: Fluid) -> "VMSModel":
@@ -378,11 +395,11 @@ class VMSModel:
         return self.checked_configuration(q)
 
     def base_pose(self, q: Array) -> Array:
-        """Return the pose of the base in the inertial frame, (4,4); identity for a fixed base."""
+        """Return the pose of the base in the inertial frame, (4,4), m; the identity if fixed."""
         return self.tree.base_pose(q)
 
     def joint_positions(self, q: Array) -> Array:
-        """Return the positions of the n joints, (n,), continuous ones within (-pi, pi]."""
+        """Return the positions of the n joints, (n,), rad or m; continuous ones in (-pi, pi]."""
         if self.nq - self.nq_base == self.n:
             return np.array(q[self.nq_base :])
         return self.difference(self.neutral_configuration(), q)[self.b :]

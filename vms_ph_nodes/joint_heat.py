@@ -26,7 +26,7 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs.multibody import Heat
 from vms_ph_dynamics.ephs.multibody.joint_heat import JointHeat
-from vms_ph_dynamics.ephs.multibody.urdf import body_names
+from vms_ph_dynamics.ephs.multibody.pinocchio_joints import body_names
 
 from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp
 from .node.health import OK, WARN, Health

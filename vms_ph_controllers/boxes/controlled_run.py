@@ -22,7 +22,8 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.ephs import Equations, assemble
 from vms_ph_dynamics.ephs.multibody import configuration_of, state_of
-from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio, joint_name
+from vms_ph_dynamics.ephs.multibody.pinocchio_joints import body_names, joint_name
+from vms_ph_dynamics.ephs.multibody.urdf import from_pinocchio
 from vms_ph_dynamics.ephs.simulation import Simulation
 from vms_ph_dynamics.ephs.systems import System
 
@@ -35,7 +36,11 @@ Storage = Callable[[Command, Array, Array], float]
 
 
 def shaped_storage(model: VMSModel) -> Storage:
-    """Return the storage of laws with a shaped potential: it, the tank, less the robot's own."""
+    """Return the storage of laws with a shaped potential: it, the tank, less the robot's own.
+
+    Args:
+        model: the robot, whose potential energy is taken off.
+    """
 
     def stored(command: Command, q: Array, v: Array) -> float:
         own = model.evaluate(q, v).potential_energy
@@ -45,7 +50,11 @@ def shaped_storage(model: VMSModel) -> Storage:
 
 
 def tank_storage(model: VMSModel) -> Storage:
-    """Return the storage of laws behind a tank of their own: its level, less the potential."""
+    """Return the storage of laws behind a tank of their own: its level, less the potential.
+
+    Args:
+        model: the robot, whose potential energy is taken off.
+    """
 
     def stored(command: Command, q: Array, v: Array) -> float:
         return command.energy.tank_level - model.evaluate(q, v).potential_energy

@@ -93,7 +93,15 @@ class Certificate(PortCertificate):
     def of(
         cls, model: VMSModel, ledger: TankLedger, counts: Counts, delay: int, carries_weight: bool
     ) -> "Certificate":
-        """Return the certificate of a guard."""
+        """Return the certificate of a guard.
+
+        Args:
+            model: the robot.
+            ledger: the tank, with the sums of what went in and out.
+            counts: of samples.
+            delay: from measurement to effort, samples.
+            carries_weight: whether the efforts compensate gravity.
+        """
         return cls(
             ports_of(model),
             counts.time,

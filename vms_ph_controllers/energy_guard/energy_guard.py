@@ -198,7 +198,12 @@ class EnergyGuard:
         return Guarded(force, Status.SATURATED if reason else Status.OK, reason, self.level)
 
     def hold(self, why: str, dt: float) -> Guarded:
-        """Return the safe output, for a host without a new state, and why in its reason."""
+        """Return the safe output, for a host without a new state, and why in its reason.
+
+        Args:
+            why: the reason, in words.
+            dt: time since the last update, s.
+        """
         self._counts.samples += 1
         seen = self._states.judge(self._nowhere, np.full_like(self._still, np.nan), dt)
         return self._blind(seen.q, seen.v, dt, why)

@@ -42,6 +42,9 @@ class Controller(ABC):
             hosts expose them as parameters.
         gains: the present values; replace the whole record to change one.
         FOLLOWS_JOINTS: whether the law follows ``Reference.joints``; hosts then take trajectories.
+
+    Args:
+        model: the robot.
     """
 
     Gains: "ClassVar[type[DataclassInstance]]"
@@ -71,6 +74,9 @@ class Controller(ABC):
     def reset(self, state: RobotState) -> None:
         """Restart the law; it then holds the present pose.
 
+        Args:
+            state: of the robot, as measured.
+
         Raises:
             StateError: the state does not fit the model.
         """
@@ -80,6 +86,9 @@ class Controller(ABC):
 
         A law with an energy tank keeps its level, which :meth:`reset` sets to the initial one. By
         default this is :meth:`reset`.
+
+        Args:
+            state: of the robot, as measured.
 
         Raises:
             StateError: the state does not fit the model.

@@ -24,12 +24,24 @@ def gain(
 
     The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`; limits act
     ``at_once``.
+
+    Args:
+        default: value where none is set, in the unit of the description.
+        description: in a few words, with the unit.
+        low: smallest value, in that unit.
+        high: largest value.
+        at_once: whether a change acts at once.
     """
     metadata = {"description": description, "low": low, "high": high, "at_once": at_once}
     return field(default=default, metadata=metadata)
 
 
 def switch(default: bool, description: str) -> bool:
-    """Declare a field of a ``Gains`` record that is on or off."""
+    """Declare a field of a ``Gains`` record that is on or off.
+
+    Args:
+        default: whether it is on where nothing is set.
+        description: in a few words.
+    """
     metadata = {"description": description, "low": None, "high": None, "at_once": True}
     return field(default=default, metadata=metadata)

@@ -39,8 +39,9 @@ class RobotState:
     """The measured state of a robot.
 
     Attributes:
-        q: (nq,) configuration.
-        v: (nv,) velocity.
+        q: (nq,) configuration, laid out as in Pinocchio, m and rad.
+        v: (nv,) velocity: base twist in the base frame, linear first, then joint rates; m/s and
+            rad/s.
     """
 
     q: Array

@@ -27,15 +27,11 @@ from vms_ph_dynamics.effects.allocation import Allocation
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
-    Status,
     gain,
-    is_usable_step,
     usable,
 )
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
@@ -43,6 +39,7 @@ from ..safety.output_stage import OutputGains, OutputStage
 from ..safety.prioritised_actuation import PrioritisedActuation
 from .gain_ramp import GainRamp
 from .held_impedance import HeldImpedance, brake, horizon
+from .staged_controller import StagedController
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ def centre_and_inertia(d: Evaluation) -> tuple[Array, Array]:
     return centre, d.M_b[3:, 3:] + mass * (corner @ corner)
 
 
-class AttitudeAndShape(Controller):
+class AttitudeAndShape(StagedController):
     """Energy shaping of the attitude of a base and of the shape, with a force on the base given.
 
     In the locked momenta of [A (59)] the momentum about the centre of mass changes by the moment
@@ -127,21 +124,11 @@ class AttitudeAndShape(Controller):
             gains: the gains; None for the defaults.
             allocation: the actuators.
         """
-        super().__init__(model)
-        self.gains = self._checked_gains(gains)
-        self._output = OutputStage(model, allocation, True, PrioritisedActuation(allocation))
-        self._joint_limits = JointLimitPotential(model)
+        output = OutputStage(model, allocation, True, PrioritisedActuation(allocation))
+        super().__init__(model, gains, output)
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self.set_minimum(model.neutral_configuration())
-
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose and joints; see :meth:`Controller.reset`."""
-        self.set_minimum(state.q)
-
-    def resume(self, state: RobotState) -> None:
-        """Hold what is present with the energy left; see :meth:`Controller.resume`."""
-        self._output.resume(self._hold(state.q))
 
     def set_minimum(self, q: Array) -> None:
         """Set pose and joints that are held to those of a configuration (nq,).
@@ -149,10 +136,10 @@ class AttitudeAndShape(Controller):
         Raises:
             StateError: it is not a configuration of the model.
         """
-        self._output.restart(self._hold(q))
+        self._output.restart(self._hold(RobotState(q, np.zeros(self.model.nv))))
 
-    def _hold(self, q: Array) -> Evaluation:
-        d = self.model.evaluate(q, np.zeros(self.model.nv))
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._inertia = float(np.diag(d.M_b)[3:].mean())
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         pose = self.model.base_pose(d.q).copy()
@@ -165,9 +152,9 @@ class AttitudeAndShape(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._output.safe
+        refused = self._refused(state, dt)
+        if refused is not None:
+            return refused
         b, gains = 6, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -230,12 +217,12 @@ class AttitudeAndShape(Controller):
         )
         turned = "attitude error past half a turn: its correction is reversed" if switched else ""
         place = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
-        return Command(
-            output.force[:b],
-            output.force[b:],
+        return self._command(
+            output,
             energy,
-            Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, held.reason, turned, base.reason))),
+            held.reason,
+            turned,
+            base.reason,
             task_error=float(np.sqrt(place @ place)),
         )
 
@@ -244,14 +231,6 @@ class AttitudeAndShape(Controller):
             self._begun = True
             self._potential.restart(error)
         return self._potential.follow(error)
-
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
-        self._output.missed_updates()
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity as far as the rotors can; see :meth:`Controller.safe_output`."""
-        return self._output.safe_at(q)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references."""

@@ -26,15 +26,11 @@ from vms_ph_dynamics.groups import SE3
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
-    Status,
     gain,
-    is_usable_step,
     usable,
 )
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
@@ -42,6 +38,7 @@ from ..safety.output_stage import OutputGains, OutputStage
 from .decoupled_effort import ReferenceMotion, ShapedEnergy, decoupled_effort
 from .gain_ramp import GainRamp
 from .held_impedance import horizon
+from .staged_controller import StagedController
 
 _SE3 = SE3()
 
@@ -49,7 +46,7 @@ _SE3 = SE3()
 _COMPONENTS = {"planar": np.array([0, 1, 5]), "floating": np.arange(6)}
 
 
-class DecoupledVMSController(Controller):
+class DecoupledVMSController(StagedController):
     r"""Energy shaping and damping in the inertially decoupled coordinates of [A (59)].
 
     The storage function is ``H_cl = 1/2 e^T M e + V_b(h) + V_m(q)`` with the velocity error ``e``.
@@ -107,15 +104,12 @@ class DecoupledVMSController(Controller):
         Raises:
             ModelError: the base is fixed, or the allocation is for another base.
         """
-        super().__init__(model)
         if model.base == "fixed":
             raise ModelError(
                 f"DecoupledVMSController is for robots on a planar or floating base; "
                 f"'{model.name}' has a fixed one"
             )
-        self.gains = self._checked_gains(gains)
-        self._output = OutputStage(model, allocation, base_actuated)
-        self._joint_limits = JointLimitPotential(model)
+        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._active = 1.0 if self._output.base_is_actuated else 0.0
@@ -129,24 +123,16 @@ class DecoupledVMSController(Controller):
         self._has_endless = bool(self._endless.any())
         self.set_minimum(model.neutral_configuration())
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
-        self.set_minimum(state.q)
-
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
-        self._output.resume(self._hold(state.q))
-
     def set_minimum(self, q: Array) -> None:
         """Set the minimum of the shaped energy to a configuration (nq,) at once.
 
         Raises:
             StateError: it is not a configuration of the model.
         """
-        self._output.restart(self._hold(q))
+        self._output.restart(self._hold(RobotState(q, np.zeros(self.model.nv))))
 
-    def _hold(self, q: Array) -> Evaluation:
-        d = self.model.evaluate(q, np.zeros(self.model.nv))
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         angular = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)
         self._mass = float(diagonal[:angular].mean())
@@ -160,9 +146,9 @@ class DecoupledVMSController(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._output.safe
+        refused = self._refused(state, dt)
+        if refused is not None:
+            return refused
         b, gains = self.model.b, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -190,12 +176,11 @@ class DecoupledVMSController(Controller):
             tank_level=self._output.tank_level,
         )
         turned = "attitude error past half a turn: its correction is reversed" if switched else ""
-        return Command(
-            output.force[:b],
-            output.force[b:],
+        return self._command(
+            output,
             energy,
-            Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, effort.reason, turned))),
+            effort.reason,
+            turned,
             task_error=float(np.sqrt(error[:3, 3] @ error[:3, 3])),
         )
 
@@ -232,14 +217,6 @@ class DecoupledVMSController(Controller):
             np.concatenate([wrench[self._components], shape]),
             np.concatenate([k_base, k_shape + np.where(reached, k_limit, 0.0)]),
         )
-
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
-        self._output.missed_updates()
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
-        return self._output.safe_at(q)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references; values of a wrong shape or not finite are ignored."""

@@ -26,22 +26,19 @@ from vms_ph_dynamics.groups import SE3
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
-    Status,
     gain,
-    is_usable_step,
     switch,
 )
 from ..potentials.base_spring import BaseSpring, Held
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp, SwitchRamp
 from .held_impedance import HeldImpedance, brake, horizon
 from .push import Push
+from .staged_controller import StagedController
 
 _SE3 = SE3()
 
@@ -50,7 +47,7 @@ _SE3 = SE3()
 _REGULARISATION = 1e-6
 
 
-class EndEffectorImpedance(Controller):
+class EndEffectorImpedance(StagedController):
     r"""The shaped energy and split damping of source D for the robots of source A.
 
     ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - dV_b - dV_q`` with the potential ``V_e``
@@ -108,22 +105,11 @@ class EndEffectorImpedance(Controller):
         Raises:
             ModelError: the allocation is for another base.
         """
-        super().__init__(model)
-        self.gains = self._checked_gains(gains)
-        self._output = OutputStage(model, allocation, base_actuated)
-        self._joint_limits = JointLimitPotential(model)
+        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
-        self._output.restart(self._hold(state))
-
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
-        self._output.resume(self._hold(state))
 
     def _hold(self, state: RobotState) -> Evaluation:
         model = self.model
@@ -141,9 +127,9 @@ class EndEffectorImpedance(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._output.safe
+        refused = self._refused(state, dt)
+        if refused is not None:
+            return refused
         model, gains, b = self.model, self._ramp.follow(self.gains, dt), self.model.b
         d = Evaluation(model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -219,12 +205,11 @@ class EndEffectorImpedance(Controller):
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
-        return Command(
-            output.force[:b],
-            output.force[b:],
+        return self._command(
+            output,
             energy,
-            Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, held.reason, push.reason if push else ""))),
+            held.reason,
+            "" if push is None else push.reason,
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=float(np.linalg.svd(j, compute_uv=False)[-1]),
             authority=1.0 if push is None else push.authority,
@@ -246,11 +231,3 @@ class EndEffectorImpedance(Controller):
         gains = self._ramp.now
         held = self._holding.follow(gains.hold_base and self._output.base_is_actuated, dt)
         return self._spring.at(self.model.base_pose(d.q), gains.frequency_base, held)
-
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
-        self._output.missed_updates()
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
-        return self._output.safe_at(q)

@@ -58,13 +58,13 @@ class LinearImpedance:
         self._coupling = stiffness[:m, m:]
 
     def at(self, s: complex) -> ComplexArray:
-        """Return ``Z(s)``, (m,m) N/m."""
+        """Return ``Z(s)`` at a complex frequency s, 1/s, as a matrix (m,m), N/m."""
         null = self._polynomial(self._null, s)
         coupled = self._coupling @ np.linalg.solve(null, self._coupling.T)
         return self._polynomial(self._task, s) - coupled
 
     def decoupled_at(self, s: complex) -> ComplexArray:
-        """Return the approximation of ``Z(s)`` by [D (40)], (m,m) N/m."""
+        """Return the approximation of ``Z(s)`` by [D (40)], (m,m) N/m; s as for :meth:`at`."""
         return self._polynomial(self._task, s)
 
     @property

@@ -14,7 +14,7 @@
 
 """Task-space IDA-PBC of a pose or a position, on any base that is fully actuated."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,22 +28,20 @@ from vms_ph_dynamics.groups import SE3
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
     Status,
     gain,
-    is_usable_step,
     switch,
 )
 from ..potentials.base_spring import BaseSpring, Held
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp, SwitchRamp
 from .held_impedance import HeldImpedance, brake, horizon
 from .matrix_gain import symmetric
+from .staged_controller import StagedController
 from .task_motion import TaskMotion
 
 _SE3 = SE3()
@@ -55,7 +53,7 @@ _DIMENSIONS = {"pose": 6, "position": 3}
 SINGULAR = 0.03
 
 
-class PoseIDAPBC(Controller):
+class PoseIDAPBC(StagedController):
     r"""Interconnection and damping assignment for a pose on SE(3) or a position [D (37)].
 
     ``f = g - J^T (dV_t + D_t e) - Pi^T D_nu Pi v - dV_b - dV_q + routing`` with the potential V_t
@@ -138,7 +136,6 @@ class PoseIDAPBC(Controller):
                 matrix has a wrong shape or a sign that the energy does not allow.
             OptionError: there is no such task.
         """
-        super().__init__(model)
         if task not in _DIMENSIONS:
             raise OptionError(f"task is 'pose' or 'position'; given: {task!r}")
         if model.b and not (base_actuated and (allocation is None or allocation.is_fully_actuated)):
@@ -147,27 +144,17 @@ class PoseIDAPBC(Controller):
                 f"only where the base can apply every wrench; that of '{model.name}' cannot. "
                 "EndEffectorImpedance and, for robots in space, ResolvedMotion do without"
             )
+        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
         m = _DIMENSIONS[task]
         self._dimension = m
-        self.gains = self._checked_gains(gains)
         self._damping_task = symmetric(damping_task, m, "damping_task")
         self._damping_null = symmetric(damping_null, model.nv, "damping_null")
         self._inertia = symmetric(inertia, m, "inertia", positive=True)
         self._frame_id = model.frame_id(model.end_effector)
-        self._output = OutputStage(model, allocation, base_actuated)
-        self._joint_limits = JointLimitPotential(model)
         self._potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
-        self._output.restart(self._hold(state))
-
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
-        self._output.resume(self._hold(state))
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -184,9 +171,9 @@ class PoseIDAPBC(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
         model, m = self.model, self._dimension
-        if not (state.is_usable(model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._output.safe
+        refused = self._refused(state, dt)
+        if refused is not None:
+            return refused
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -242,21 +229,18 @@ class PoseIDAPBC(Controller):
             null_to_task=exchanged,
             tank_level=self._output.tank_level,
         )
-        status, reason = Status.OK, held.reason
-        if output.reason:
-            status, reason = Status.SATURATED, "; ".join(filter(None, (output.reason, reason)))
-        elif smallest < 2.0 * SINGULAR and (self._inertia is not None or gains.cancel_coupling):
-            status = Status.DEGRADED
-            reason = f"near a singularity: smallest singular value {smallest:.3g}"
-        return Command(
-            output.force[: model.b],
-            output.force[model.b :],
+        command = self._command(
+            output,
             energy,
-            status,
-            reason,
+            held.reason,
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=smallest,
         )
+        needs_inverse = self._inertia is not None or gains.cancel_coupling
+        if output.reason or smallest >= 2.0 * SINGULAR or not needs_inverse:
+            return command
+        reason = f"near a singularity: smallest singular value {smallest:.3g}"
+        return replace(command, status=Status.DEGRADED, reason=reason)
 
     def _damping(self, motion: TaskMotion) -> tuple[Array, Array]:
         """Return D_t (m,m) and ``Pi^T D_nu Pi`` (nv,nv)."""
@@ -310,11 +294,3 @@ class PoseIDAPBC(Controller):
                 [base.stiffness, hold + np.where((depth != 0.0) | (ahead != 0.0), wall, 0.0)]
             ),
         )
-
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
-        self._output.missed_updates()
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
-        return self._output.safe_at(q)

@@ -26,17 +26,14 @@ from vms_ph_dynamics.groups import SE3, SO3
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
-    Status,
     gain,
-    is_usable_step,
     switch,
 )
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
+from .staged_controller import StagedController
 
 _SE3, _SO3 = SE3(), SO3()
 _AXES = pin.LOCAL_WORLD_ALIGNED
@@ -45,7 +42,7 @@ _AXES = pin.LOCAL_WORLD_ALIGNED
 _LEAST = 1e-30
 
 
-class ResolvedMotion(Controller):
+class ResolvedMotion(StagedController):
     r"""Resolved motion rate control of a robot whose base has no actuators (Umetani, Yoshida).
 
     The joint rates ``u`` are those that at the present momentum move the tool as wanted:
@@ -91,25 +88,14 @@ class ResolvedMotion(Controller):
         Raises:
             ModelError: the base is not floating, or the robot is in a fluid.
         """
-        super().__init__(model)
         if model.base != "floating" or model.fluid is not None:
             where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
             raise ModelError(
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
             )
-        self.gains = self._checked_gains(gains)
-        self._output = OutputStage(model, None, base_actuated=False)
-        self._joint_limits = JointLimitPotential(model)
+        super().__init__(model, gains, OutputStage(model, None, base_actuated=False))
         self._tool = PoseReference()
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
-        self._output.restart(self._hold(state))
-
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
-        self._output.resume(self._hold(state))
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -122,9 +108,9 @@ class ResolvedMotion(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
-        if not (state.is_usable(model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._output.safe
+        refused = self._refused(state, dt)
+        if refused is not None:
+            return refused
         d = Evaluation(model, state.q, state.v)
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
@@ -147,12 +133,9 @@ class ResolvedMotion(Controller):
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
-        return Command(
-            output.force[:6],
-            output.force[6:],
+        return self._command(
+            output,
             energy,
-            Status.SATURATED if output.reason else Status.OK,
-            output.reason,
             task_error=float(np.linalg.norm(error[:3])),
             smallest_singular_value=smallest,
         )
@@ -201,8 +184,4 @@ class ResolvedMotion(Controller):
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
         self._rates = None
-        self._output.missed_updates()
-
-    def safe_output(self, q: Array) -> Command:
-        """Return zero torque: nothing pulls on a robot in space; see the base class."""
-        return self._output.safe_at(q)
+        super().missed_updates()

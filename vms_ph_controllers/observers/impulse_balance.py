@@ -172,7 +172,12 @@ class ImpulseBalance:
         )
 
     def force_map(self, d: Evaluation, jacobian: Array) -> Array:
-        """Return the map from a wrench at a frame to forces of these coordinates, (nv,6)."""
+        """Return the map from a wrench at a frame to forces of these coordinates, (nv,6).
+
+        Args:
+            d: the state.
+            jacobian: (6,nv) of the frame, in its axes, linear first.
+        """
         columns = jacobian.T
         return self._frame(d) @ columns if self._decoupled else columns
 

@@ -52,7 +52,11 @@ class MomentumObserver:
     """
 
     def __init__(self, model: VMSModel, bandwidth: float = 30.0) -> None:
-        """Observe with a bandwidth K, 1/s.
+        """Observe the force on a robot.
+
+        Args:
+            model: the robot.
+            bandwidth: K, 1/s.
 
         Raises:
             OptionError: the bandwidth is not positive and finite.

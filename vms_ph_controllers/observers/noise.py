@@ -43,6 +43,9 @@ class NoiseModel:
         torque_error: unknown constant joint efforts, such as of stiction and cables, N m or N.
         friction_error: share of the modelled friction that is unknown.
         model_error: share of the weight and of the inertial forces that is unknown.
+
+    Raises:
+        ModelError: a number is not finite, or negative.
     """
 
     velocity: float = 1e-3
@@ -57,11 +60,7 @@ class NoiseModel:
     model_error: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check that all numbers are finite and not negative.
-
-        Raises:
-            ModelError: one is not.
-        """
+        """Check that all numbers are finite and not negative."""
         for field in fields(self):
             value = getattr(self, field.name)
             if not (np.isfinite(value) and value >= 0.0):

@@ -42,7 +42,7 @@ class CasadiForm(ABC):
 
     Inputs are ``q`` (nq,) and ``z`` (nv,) or ``v`` (nv,); of :attr:`rate` and :attr:`power` also
     the ports ``torque`` (n,), ``wrench_base`` (b,), ``wrench_end_effector`` (6,) and
-    ``wrench_tools`` (6 tools,), all tools stacked; and of all functions ``parameters``
+    ``wrench_tools`` (6 tools,), all tools stacked, N and N m; and of all functions ``parameters``
     (10 bodies,) if the form was exported with them.
 
     Attributes:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots in scenes with contacts, simulated by MuJoCo, with the books of this project."""
+"""Robots in scenes with contacts, simulated by MuJoCo, with energy accounting."""
 
 from .contacts import Contact
 from .mujoco_robot import RobotShape

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulation whose steps MuJoCo takes, with contacts, and with the books of this project."""
+"""A simulation whose steps MuJoCo takes, with contacts, and with energy accounting."""
 
 from collections.abc import Sequence
 
@@ -110,6 +110,10 @@ class MujocoSimulation(Simulation):
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
+
+        Args:
+            steps: their number.
+            external: efforts besides those of the controller.
         """
         mujoco, m, data = self._mujoco, self._robot.model, self._data
         for k in range(0 if self.failure else steps):

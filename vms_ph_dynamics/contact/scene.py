@@ -50,6 +50,9 @@ class Shape:
         pose: (4,4) in its body.
         rgba: (4,) its colour.
         vertices: (k,3) of a mesh, whose convex hull touches, m.
+
+    Raises:
+        ModelError: there is no such kind, or it has other sizes.
     """
 
     kind: str
@@ -59,11 +62,7 @@ class Shape:
     vertices: Array | None = None
 
     def __post_init__(self) -> None:
-        """Check kind and sizes.
-
-        Raises:
-            ModelError: there is no such kind, or it has other sizes.
-        """
+        """Check kind and sizes."""
         if self.kind not in SIZES:
             raise ModelError(f"a shape is one of {', '.join(SIZES)}; given: '{self.kind}'")
         wanted = SIZES[self.kind]

@@ -119,7 +119,7 @@ class Task:
         return self.laws.get(controller) or replace(self, controller=controller)
 
     def move(self, time: float) -> Move | None:
-        """Return the move whose target is in force, or None before the first."""
+        """Return the move whose target is in force at a time, s, or None before the first."""
         since, found = self.phase(time), None
         for move in self.moves:
             if move.at <= since + 1e-9:
@@ -127,9 +127,9 @@ class Task:
         return found
 
     def phase(self, time: float) -> float:
-        """Return the time since the moves began, s."""
+        """Return the time since the moves began, s, at a time of the run, s."""
         return time % self.period if self.period else time
 
     def judges_forces(self, time: float) -> bool:
-        """Whether a force at this time counts."""
+        """Return whether a force at a time, s, counts."""
         return self.window[0] <= self.phase(time) <= self.window[1]

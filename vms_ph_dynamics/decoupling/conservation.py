@@ -42,7 +42,11 @@ class Conservation:
     drift: Array
 
     def holds(self, tolerance: float = 1e-9) -> bool:
-        """Return whether the residual vanishes, measured against ``max(1, |h_c|)``."""
+        """Return whether the residual vanishes, measured against ``max(1, |h_c|)``.
+
+        Args:
+            tolerance: largest norm of the residual, relative to that.
+        """
         scale = max(1.0, float(np.abs(self.momentum).max()))
         return float(np.abs(self.residual).max()) <= tolerance * scale
 

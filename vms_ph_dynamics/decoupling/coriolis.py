@@ -59,6 +59,9 @@ class BodyCoriolis:
     def __init__(self, d: Evaluation) -> None:
         """Compute the sums over the bodies.
 
+        Args:
+            d: the state.
+
         Raises:
             ModelError: the base is fixed, or the robot is in a fluid.
         """

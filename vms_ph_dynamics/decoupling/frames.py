@@ -21,14 +21,19 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, check_moving_rigid
 from ..groups import Group, base_group
 
 Alignment = Literal["inertial", "locked"]
 
 
 def base_pose(d: Evaluation) -> Array:
-    """Return H_ib, the pose of the base in the inertial frame: (3,3) planar, (4,4) floating."""
+    """Return H_ib, the pose of the base in the inertial frame: (3,3) planar, (4,4) floating.
+
+    Raises:
+        ModelError: the base is fixed.
+    """
+    base_group(d.model.base)
     if d.model.base == "planar":
         x, y, c, s = d.q[:4]
         return np.array([[c, -s, x], [s, c, y], [0.0, 0.0, 1.0]])
@@ -36,7 +41,12 @@ def base_pose(d: Evaluation) -> Array:
 
 
 def centre_of_mass(d: Evaluation) -> Array:
-    """Return o_bc, the centre of mass in the base frame, (2,) or (3,), m [B (3.64)]."""
+    """Return o_bc, the centre of mass in the base frame, (2,) or (3,), m [B (3.64)].
+
+    Raises:
+        ModelError: the base is fixed, or the robot is in a fluid.
+    """
+    check_moving_rigid(d)
     locked, m = d.M_b, d.M_b[0, 0]
     if d.model.base == "planar":
         return np.array([locked[1, 2], -locked[0, 2]]) / m
@@ -74,7 +84,11 @@ class Frame:
 
 
 def inertial_frame(d: Evaluation) -> Frame:
-    """Return the inertial frame itself, as seen from the base."""
+    """Return the inertial frame itself, as seen from the base.
+
+    Raises:
+        ModelError: the base is fixed.
+    """
     return Frame(base_group(d.model.base), frozen(base_pose(d)), d.v[: d.model.b])
 
 
@@ -89,7 +103,11 @@ def centre_of_mass_frame(
             rotates with the locked velocity: its spatial twist is that of the robot with locked
             joints. The orientation of the latter may depend on the path; see :mod:`.integrability`.
         orientation: R_bc of the locked alignment, (2,2) or (3,3); the identity when None.
+
+    Raises:
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
+    check_moving_rigid(d)
     group, b = base_group(d.model.base), d.model.b
     size = 2 if b == 3 else 3
     centre, from_c = centre_of_mass(d), group.identity()

@@ -141,7 +141,11 @@ def momentum_map(d: Evaluation, frame: Frame) -> DecouplingTransform:
 
     Where that momentum is a constant of motion, ``C_x v_x + C_xy v_y = 0`` for any Coriolis matrix
     [B (3.85)]; ``C_x`` itself vanishes for the Hamel matrix and the inertial frame only.
+
+    Raises:
+        ModelError: the base is fixed, or the robot is in a fluid.
     """
+    check_moving_rigid(d)
     b = d.model.b
     x = np.linalg.solve(frame.A.T, d.M_b)
     rate = np.linalg.solve(frame.A.T, mass_rate(d)[:b, :b] - frame.a.T @ d.M_b)
@@ -149,7 +153,11 @@ def momentum_map(d: Evaluation, frame: Frame) -> DecouplingTransform:
 
 
 def external_velocity(d: Evaluation, frame: Frame) -> DecouplingTransform:
-    """Return the transform of which v_x is the locked velocity in a frame: ``T_x = A_cb``."""
+    """Return the transform of which v_x is the locked velocity in a frame: ``T_x = A_cb``.
+
+    Raises:
+        ModelError: the base is fixed, or the robot is in a fluid.
+    """
     return DecouplingTransform(d, T_x=frame.A, T_x_rate=frame.A @ frame.a)
 
 

@@ -55,6 +55,10 @@ class Allocation:
     def __init__(self, rotors: Sequence[Rotor], base: str = "floating") -> None:
         """Build the map from the rotors and thrusters of a robot.
 
+        Args:
+            rotors: rotors and thrusters, in the order of the inputs.
+            base: floating or planar.
+
         Raises:
             ModelError: there is no actuator, the base is fixed, or an actuator has a wrong shape,
                 an entry that is not finite, an axis of length zero, or limits in the wrong order.
@@ -73,11 +77,31 @@ class Allocation:
 
     @classmethod
     def of_matrix(cls, matrix: Array, lower: Array, upper: Array) -> "Allocation":
-        """Return the allocation of a matrix (b,m) with limits (m,)."""
+        """Return the allocation of a matrix (b,m) with limits (m,).
+
+        Args:
+            matrix: B (b,m), from inputs to the wrench, linear first.
+            lower: (m,) least inputs, N or N m.
+            upper: (m,) largest inputs.
+
+        Raises:
+            ModelError: the sizes do not agree, or limits are in the wrong order.
+        """
         allocation = cls.__new__(cls)
         allocation.matrix = frozen(np.array(matrix, dtype=np.float64))
         allocation.lower = frozen(np.array(lower, dtype=np.float64))
         allocation.upper = frozen(np.array(upper, dtype=np.float64))
+        shape, least, most = allocation.matrix.shape, allocation.lower, allocation.upper
+        if shape not in ((3, least.size), (6, least.size)) or least.shape != most.shape:
+            raise ModelError(
+                "a matrix of an allocation is (3,m) or (6,m), with m limits; given: the shapes "
+                f"{shape}, {least.shape} and {most.shape}"
+            )
+        if not (least <= most).all():
+            raise ModelError(
+                f"the least inputs must not exceed the largest ones; given: {least.tolist()} and "
+                f"{most.tolist()}"
+            )
         return allocation
 
     @property

@@ -58,6 +58,10 @@ class ImmersedBody:
         centre_of_buoyancy: (3,) m.
         linear_drag: (6,) drag per component of the twist, N s/m and N m s.
         quadratic_drag: (6,) drag per square of that component, N s^2/m^2 and N m s^2.
+
+    Raises:
+        ModelError: a coefficient has a wrong shape or an entry that is not finite, the added mass
+            is not symmetric and positive semidefinite, or a volume or drag is negative.
     """
 
     link: str
@@ -68,12 +72,7 @@ class ImmersedBody:
     quadratic_drag: Array = field(default_factory=_no_drag)
 
     def __post_init__(self) -> None:
-        """Check that the coefficients are physically possible.
-
-        Raises:
-            ModelError: a coefficient has a wrong shape or an entry that is not finite, the added
-                mass is not symmetric and positive semi-definite, or a volume or drag is negative.
-        """
+        """Check that the coefficients are physically possible."""
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
             what = f"the {name.replace('_', ' ')} of '{self.link}'"
             object.__setattr__(self, name, _checked(getattr(self, name), size, what))
@@ -133,17 +132,16 @@ class Fluid:
     Attributes:
         bodies: the links.
         density: kg/m^3.
+
+    Raises:
+        ModelError: the density is not positive.
     """
 
     bodies: tuple[ImmersedBody, ...]
     density: float = WATER
 
     def __post_init__(self) -> None:
-        """Check that the density is positive.
-
-        Raises:
-            ModelError: it is not; the message states the given value.
-        """
+        """Check that the density is positive."""
         check_density(self.density)
 
     def check(self, tree: KinematicTree) -> None:
@@ -201,7 +199,7 @@ class Fluid:
         return total
 
     def buoyancy(self, d: Kinematics) -> Array:
-        """Return the generalised force of buoyancy, (nv,)."""
+        """Return the generalised force of buoyancy, (nv,), N and N m."""
         total = np.zeros(d.tree.nv)
         for body in self.bodies:
             up = -self.density * body.volume * d.tree.gravity
@@ -222,7 +220,7 @@ class Fluid:
         return total
 
     def drag(self, d: Kinematics) -> Array:
-        """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``."""
+        """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""
         total = np.zeros(d.tree.nv)
         for body in self.bodies:
             jacobian = d.jacobian(body.link)

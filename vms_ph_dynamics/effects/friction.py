@@ -44,6 +44,10 @@ class Friction:
         viscous: (n,) N m s/rad or N s/m.
         coulomb: (n,) N m or N.
         slip: speed over which Coulomb friction is smoothed, rad/s or m/s.
+
+    Raises:
+        ModelError: a coefficient is negative or not finite, sizes differ, or the slip speed is not
+            positive.
     """
 
     viscous: Array
@@ -51,12 +55,7 @@ class Friction:
     slip: float = 0.01
 
     def __post_init__(self) -> None:
-        """Check that friction dissipates energy at every joint.
-
-        Raises:
-            ModelError: a coefficient is negative or not finite, sizes differ, or the slip speed is
-                not positive.
-        """
+        """Check that friction dissipates energy at every joint."""
         for name in ("viscous", "coulomb"):
             values = np.array(getattr(self, name), dtype=np.float64)
             if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
@@ -78,13 +77,16 @@ class Friction:
         return cls(model.joints.damping, model.joints.friction)
 
     def force(self, rates: Array) -> Array:
-        """Return the joint torques of friction, (n,), at joint rates (n,)."""
+        """Return the torques of friction, (n,), N m or N, at joint rates (n,), rad/s or m/s."""
         force = -self.viscous * rates
         if self.coulomb.any():
             force = force - self.coulomb * np.tanh(rates / self.slip)
         return force
 
     def slope(self, rates: Array) -> Array:
-        """Return the negative derivative of each torque by its joint rate, (n,)."""
+        """Return the negative derivative of each torque by its joint rate, (n,).
+
+        In N m s/rad or N s/m, at joint rates (n,) in rad/s or m/s.
+        """
         # The square of 1/cosh, which would overflow at high speed.
         return self.viscous + self.coulomb / self.slip * (1.0 - np.tanh(rates / self.slip) ** 2)

@@ -28,6 +28,9 @@ class Group(ABC):
     are left-trivialised accordingly: along a curve x(t), ``exp(x)`` has the body velocity
     ``dexp(x) xdot``.
 
+    The linear part of positions and velocities is in m and m/s, angles in rad. d is the dimension;
+    arguments are not checked.
+
     Attributes:
         name: as in "SE(3)".
         dimension: of the algebra.

@@ -34,6 +34,8 @@ _SE3 = SE3()
 class Joint(ABC):
     """A joint between a body and its parent.
 
+    Positions of a joint are in m or rad, as the type says; poses have lengths in m.
+
     Attributes:
         dimension: size of its velocity.
     """

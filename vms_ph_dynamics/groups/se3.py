@@ -115,7 +115,7 @@ class SE3(Group):
 
 
 def pose(rotation: Array, position: Array) -> Array:
-    """Return the homogeneous matrix of a rotation and a position."""
+    """Return the homogeneous matrix (4,4) of a rotation (3,3) and a position (3,), m."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = rotation, position
     return matrix

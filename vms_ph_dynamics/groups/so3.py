@@ -24,7 +24,7 @@ from .stumpff import stumpff
 
 
 def skew(w: Array) -> Array:
-    """Return the matrix of the cross product with ``w``, (3,3)."""
+    """Return the matrix (3,3) of the cross product with ``w`` (3,)."""
     x, y, z = w
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

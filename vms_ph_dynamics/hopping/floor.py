@@ -64,6 +64,9 @@ class Floor:
         friction: coefficient mu of the cone ``|F_x| <= mu F_y``: the anchor slips where the force
             would leave it, and there is no tangential force without pressure. None is the floor of
             [B]: it holds the foot sideways while the foot is below zero, with or without pressure.
+
+    Raises:
+        StateError: stiffness or damping is not positive, or the friction is negative.
     """
 
     stiffness: tuple[float, float] = (10000.0, 10000.0)
@@ -78,17 +81,28 @@ class Floor:
             raise StateError(f"friction must be None or not negative; given: {self.friction}")
 
     def pressure(self, height: float, rate: float) -> float:
-        """Return ``-K y - D ydot``, N; the foot presses where it is positive."""
+        """Return ``-K y - D ydot``, N; the foot presses where it is positive.
+
+        Args:
+            height: y of the foot, m.
+            rate: its derivative, m/s.
+        """
         return -self.stiffness[1] * height - self.damping[1] * rate
 
     def excess(self, height: float, rate: float, deflection: float, along: float) -> float:
-        """Return the excess of a sticking foot's force over the cone, N; signed as the force."""
+        """Return the excess of a sticking foot's force over the cone, N; signed as the force.
+
+        The arguments are those of :meth:`force`.
+        """
         held = -self.stiffness[0] * deflection - self.damping[0] * along
         most = inf if self.friction is None else self.friction * self.pressure(height, rate)
         return max(held - most, 0.0) if held > 0.0 else min(held + most, 0.0)
 
     def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
-        """Return whether a foot that presses sticks or slides, and its direction."""
+        """Return whether a foot that presses sticks or slides, and its direction.
+
+        The arguments are those of :meth:`force`.
+        """
         out = self.excess(height, rate, deflection, along)
         if out == 0.0:
             return Phase.PRESSED

@@ -34,16 +34,18 @@ class LegState:
 
     Attributes:
         q, v: (nq,), (nv,) configuration and velocity.
-        M: (nv,nv) mass matrix.
-        bias: (nv,) velocity terms and gravity.
+        M: (nv,nv) mass matrix, kg, kg m and kg m^2.
+        bias: (nv,) velocity terms and gravity, N and N m.
         kinetic, potential: energies, J.
-        foot, foot_rate: (2,) position and velocity of the foot in the inertial frame.
+        foot, foot_rate: (2,) position and velocity of the foot in the inertial frame, m and
+            m/s.
         foot_axes: (2,2) the axes of the foot's frame in the inertial frame.
         J_foot: (3,nv) ``(foot_rate, its angular velocity) = J_foot v``.
-        centre, centre_rate: (2,) of the centre of mass, in the inertial frame.
+        centre, centre_rate: (2,) of the centre of mass, in the inertial frame, m and m/s.
         line: (2,) from the centre of mass to the foot, inertial axes, m.
         length, length_rate: its length r_cf, m and m/s.
-        angle, angle_rate: alpha_i,cf from the downward vertical, positive towards x, rad.
+        angle, angle_rate: alpha_i,cf from the downward vertical, positive towards x, rad
+            and rad/s.
         J_length, J_angle: (nv,) the rows of both rates; the first is zero on the base, the second
             has no linear part: neither moves the centre of mass.
     """
@@ -96,12 +98,16 @@ class LegState:
 class Leg:
     """Describes a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
 
-    Coordinates are ``(x, y, theta, joints)``: those of the base with the angle instead of its
-    cosine and sine.
+    Coordinates are ``(x, y, theta, joints)``, m and rad: those of the base with the angle instead
+    of its cosine and sine.
     """
 
     def __init__(self, model: VMSModel, foot: str | None = None) -> None:
         """Construct from a robot and the frame of its foot, the end effector when None.
+
+        Args:
+            model: a robot on a planar base, with y up.
+            foot: name of a frame; the end effector when None.
 
         Raises:
             ModelError: the base is not planar, gravity is not along -y, joints mimic others or are

@@ -29,7 +29,8 @@ class LegEfforts:
     """The efforts of a control law at an instant.
 
     Attributes:
-        force: (nv,) generalised force: a wrench on the base in base axes, then joint torques.
+        force: (nv,) generalised force: a wrench on the base in base axes, then joint torques,
+            N and N m.
         powers: of the parts of the law, W, in the order of its ``channels``.
         stored: energy in the law's virtual springs, J.
     """
@@ -86,6 +87,11 @@ class LegOnFloor:
     Attributes:
         channels: names of the powers, those of :data:`CHANNELS` first.
         push: an external wrench on the foot; may be changed between steps.
+
+    Args:
+        leg: the robot.
+        law: of its control.
+        floor: that it stands on.
     """
 
     def __init__(self, leg: Leg, law: LegLaw, floor: Floor) -> None:

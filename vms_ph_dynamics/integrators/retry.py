@@ -83,6 +83,14 @@ def step_with_retry(
 ) -> RetriedStep:
     """Return a step of ``dt`` s from time ``t``, in parts if it does not succeed as a whole.
 
+    Args:
+        stepper: the scheme.
+        solver_state: its state at the beginning.
+        ports: efforts, held or as a function of time and state.
+        t: time at the beginning, s.
+        dt: length of the step, s.
+        halvings: number of times that it is halved at most.
+
     Raises:
         IntegrationError: it fails even after all halvings.
     """

@@ -44,6 +44,9 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
         t: time, s.
         dt: time, s.
 
+    Returns:
+        The state at ``t + dt`` and the energies of the step.
+
     Raises:
         StepFailure: the motion is no longer finite.
     """

@@ -37,6 +37,9 @@ def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float)
         ports: efforts as a function of time and state.
         t: time, s.
         dt: time, s.
+
+    Returns:
+        The state at ``t + dt`` and the energies of the step.
     """
     model = form.model
     moving = model.base != "fixed"

@@ -121,6 +121,12 @@ class Stepper(ABC):
     def step(self, solver_state: SolverState, ports: Any, t: float, dt: float) -> StepResult:
         """Return the result of one step of ``dt`` s from time ``t``.
 
+        Args:
+            solver_state: as returned by :meth:`begin` or the step before.
+            ports: efforts, held or as a function of time and state.
+            t: time at the beginning, s.
+            dt: length of the step, s.
+
         Raises:
             StepFailure: the step failed; the stepper is unchanged.
         """
@@ -131,6 +137,14 @@ class Stepper(ABC):
         """Return the result of at least one step, the first from ``t0 + first dt``.
 
         A compiled scheme does up to ``steps`` of them, and stops before one that fails.
+
+        Args:
+            solver_state: as for :meth:`step`.
+            ports: likewise.
+            t0: time at which the run began, s.
+            dt: length of every step, s.
+            first: number of steps before the first one.
+            steps: largest number of steps.
 
         Raises:
             StepFailure: the first step failed; the stepper is unchanged.

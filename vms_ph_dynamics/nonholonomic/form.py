@@ -138,7 +138,7 @@ class NonholonomicForm:
         return change
 
     def reduced_velocity(self, q: Array, v: Array) -> Array:
-        """Return nu, (m,), of a velocity (nv,) that the constraints allow.
+        """Return nu, (m,), m/s and rad/s, of a velocity (nv,) that the constraints allow.
 
         Raises:
             StateError: the constraints do not allow it; the message says by how much.
@@ -257,7 +257,14 @@ class NonholonomicTerms:
     """
 
     def __init__(self, form: NonholonomicForm, d: Evaluation, basis: Array, nu: Array) -> None:
-        """Hold the terms; :meth:`NonholonomicForm.terms` makes them."""
+        """Hold the terms; :meth:`NonholonomicForm.terms` makes them.
+
+        Args:
+            form: of the robot.
+            d: the evaluation at ``(q, v = S nu)``.
+            basis: S, (nv,m).
+            nu: (m,) independent velocities, m/s and rad/s.
+        """
         self._form, self.d, self.basis, self.nu = form, d, basis, nu
 
     @cached_property
@@ -294,7 +301,7 @@ class NonholonomicTerms:
         return self.coriolis.T @ self.nu
 
     def acceleration(self, force: Array) -> Array:
-        """Return nudot, (m,), under a generalised force (nv,) that includes gravity."""
+        """Return nudot, (m,), m/s^2 and rad/s^2, under a generalised force (nv,) with gravity."""
         return np.linalg.solve(self.mass, self.basis.T @ force - self.coriolis @ self.nu)
 
     def constraint_force(self, force: Array) -> Array:

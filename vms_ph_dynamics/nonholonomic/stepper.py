@@ -41,7 +41,7 @@ _STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 _SE2 = SE2()
 
 # Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
-# residual of the step is left in the books.
+# residual of the step is left in the balance.
 _CLOSABLE = 1e-3
 
 
@@ -65,7 +65,11 @@ class NonholonomicRK4(Stepper):
     nothing = Ports()
 
     def __init__(self, form: NonholonomicForm) -> None:
-        """Construct the scheme for a robot under velocity constraints."""
+        """Construct the scheme for a robot under velocity constraints.
+
+        Args:
+            form: the robot with its constraints.
+        """
         self.form = form
 
     def begin(self, state: PHState, t: float) -> SolverState:
@@ -74,7 +78,11 @@ class NonholonomicRK4(Stepper):
         return _Motion(np.array(state.q), v[self.form.independent])
 
     def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
-        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        """Return the state after ``dt``; see :meth:`Stepper.step`.
+
+        Raises:
+            StepFailure: the motion is not finite.
+        """
         form, model, x = self.form, self.form.model, solver_state
         energies = PowerQuadrature()
         slope_q: Array = np.zeros(model.nv)

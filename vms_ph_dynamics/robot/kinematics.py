@@ -25,6 +25,8 @@ from .kinematic_tree import KinematicTree
 class Kinematics:
     """An immutable snapshot of a kinematic tree at a state: poses and Jacobians of its frames.
 
+    Lengths are in m.
+
     Attributes:
         tree: the kinematic tree.
         q: (nq,) configuration.
@@ -34,7 +36,13 @@ class Kinematics:
     """
 
     def __init__(self, tree: KinematicTree, q: Array, v: Array) -> None:
-        """Store the arrays as they are; the caller must not change them."""
+        """Store the arrays as they are; the caller must not change them.
+
+        Args:
+            tree: the kinematic tree.
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+        """
         self.tree = tree
         self.q = q
         self.v = v
@@ -49,11 +57,19 @@ class Kinematics:
         return self.tree.at_origin(self.q_full)
 
     def placement(self, frame: str) -> Array:
-        """Return the pose of a frame in the inertial frame, (4,4)."""
+        """Return the pose of a frame in the inertial frame, (4,4).
+
+        Raises:
+            ModelError: there is no such frame.
+        """
         return frozen(self.tree.algorithms.placement(self, self.tree.frame_id(frame)))
 
     def jacobian(self, frame: str) -> Array:
-        """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv)."""
+        """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv).
+
+        Raises:
+            ModelError: there is no such frame.
+        """
         return frozen(self.frame_jacobian(self.tree.frame_id(frame)))
 
     def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:

@@ -25,7 +25,13 @@ from .kinematic_tree import KinematicTree
 
 @dataclass(frozen=True)
 class Edge:
-    """A link and its parent; ``moves`` is whether the joint between them moves."""
+    """A link and its parent.
+
+    Attributes:
+        parent: name of the parent.
+        child: name of the link.
+        moves: whether the joint between them moves.
+    """
 
     parent: str
     child: str
@@ -38,6 +44,9 @@ class LinkTree:
     Attributes:
         root: name of the root link: that of the base where the base moves.
         edges: every other link with its parent, parents first.
+
+    Args:
+        tree: of the robot.
     """
 
     def __init__(self, tree: KinematicTree) -> None:

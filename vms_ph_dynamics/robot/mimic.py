@@ -34,7 +34,13 @@ from .joint_table import JointTable, joint_table
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that follows another: ``position = multiplier * position of the other + offset``."""
+    """A joint that follows another: ``position = multiplier * position of the other + offset``.
+
+    Attributes:
+        of: name of the other joint.
+        multiplier: of its position; m/rad or rad/m between joints of different kinds.
+        offset: rad or m.
+    """
 
     of: str
     multiplier: float = 1.0

@@ -15,7 +15,8 @@
 """Simulation of robots with a controller in the loop."""
 
 from .actuated import ActuatedSimulation
-from .simulation import Actuation, Control, External, Sample, Simulation, ToolWrench
+from .efforts import Actuation, Control, External, ToolWrench
+from .simulation import Sample, Simulation
 
 __all__ = [
     "ActuatedSimulation",

@@ -25,7 +25,8 @@ from ..energy.exergy_map import ExergyMap
 from ..errors import ModelError
 from ..integrators import RetriedStep
 from ..structure import Form, PHState, Ports
-from .simulation import Control, External, Simulation, _Acting, _Efforts
+from .efforts import Acting, Control, Efforts, External
+from .simulation import Simulation
 
 
 class ActuatedSimulation(Simulation):
@@ -33,7 +34,7 @@ class ActuatedSimulation(Simulation):
 
     The wrench that controller and others command is allocated to the actuators within their limits;
     what acts on the base is what they do, with lag, dead zone, limits and failures. Their energy is
-    in the books: what the supply gave is the work on the base, what spins store, and what fluid,
+    accounted for: what the supply gave is the work on the base, what spins store, and what fluid,
     bearings and windings took.
 
     Attributes:
@@ -136,7 +137,7 @@ class ActuatedSimulation(Simulation):
         """Return zero: the actuators act between all steps."""
         return 0
 
-    def _with_external(self, torque: Array, base: Array) -> _Efforts:
+    def _with_external(self, torque: Array, base: Array) -> Efforts:
         """Return the efforts, with the wrench that the actuators make of the commanded one."""
         efforts = super()._with_external(torque, base)
         twist = self._v[: self._form.model.b]
@@ -144,14 +145,14 @@ class ActuatedSimulation(Simulation):
         wrench = held.wrench_at(0.0, twist) if self.actuation.spins else held.wrench
         return replace(efforts, wrench_base=wrench)
 
-    def _ports(self, efforts: _Efforts) -> _Acting:
+    def _ports(self, efforts: Efforts) -> Acting:
         found = super()._ports(efforts)
         if not self.actuation.spins:
             return found
         form, start, held = self._form, self.time, self.actuation.held
         return _turning(form, found, held, start)
 
-    def _step(self, ports: _Acting) -> tuple[RetriedStep, Array | None]:
+    def _step(self, ports: Acting) -> tuple[RetriedStep, Array | None]:
         """Return a step of the robot, after which the actuators have taken theirs."""
         retried, pushing = super()._step(ports)
         b = self._form.model.b
@@ -160,7 +161,7 @@ class ActuatedSimulation(Simulation):
         return retried, pushing
 
 
-def _turning(form: Form, ports: _Acting, held: HeldEfforts, start: float) -> _Acting:
+def _turning(form: Form, ports: Acting, held: HeldEfforts, start: float) -> Acting:
     """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
 
     def acting(t: float, x: PHState) -> Ports:

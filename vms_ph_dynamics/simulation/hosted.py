@@ -22,7 +22,8 @@ from ..arrays import vector
 from ..errors import StateError
 from ..model import VMSModel
 from ..structure import PORTS, StandardForm
-from .simulation import External, Simulation
+from .efforts import External
+from .simulation import Simulation
 
 
 class HostedSimulation:

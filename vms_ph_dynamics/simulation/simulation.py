@@ -14,11 +14,11 @@
 
 """A simulated robot with a controller in its loop."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -34,63 +34,12 @@ from ..integrators import (
 )
 from ..integrators.compiled import CompiledStepper
 from ..structure import Form, PHState, Ports, port_names
+from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
 from .joint_stops import JointStops
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
-
-
-class Actuation(Protocol):
-    """The efforts of a controller; a ``vms_ph_controllers.Command`` is one."""
-
-    @property
-    def torque(self) -> Array:
-        """(n,) joint torques, N m or N."""
-
-    @property
-    def wrench_base(self) -> Array:
-        """(b,) wrench on the base in the base frame, linear first, N and N m."""
-
-
-Control = Callable[[Array, Array, float], Actuation]
-"""A controller in the loop: from q (nq,), v (nv,) and the step (s) to its efforts."""
-
-
-_Acting = Ports | Callable[[float, PHState], Ports]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolWrench:
-    """A wrench at the origin of a tool.
-
-    Attributes:
-        value: (6,) linear first, N and N m.
-        in_tool_axes: whether it is given in the tool's axes instead of world axes.
-    """
-
-    value: Array
-    in_tool_axes: bool = True
-
-
-@dataclass(frozen=True)
-class External:
-    """External efforts, which act until they are replaced; None for none.
-
-    Attributes:
-        torque: (n,) added to the controller's, N m or N.
-        wrench_base: (b,) added to the controller's, in the base frame, N and N m.
-        wrench_end_effector: (6,) at the end effector's origin, N and N m.
-        in_tool_axes: whether ``wrench_end_effector`` is given in end-effector axes instead of world
-            axes.
-        wrench_tools: at ``model.tools``, by name; none for zero.
-    """
-
-    torque: Array | None = None
-    wrench_base: Array | None = None
-    wrench_end_effector: Array | None = None
-    in_tool_axes: bool = True
-    wrench_tools: Mapping[str, ToolWrench] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,10 +51,11 @@ class Sample:
 
     Attributes:
         time: simulated time, s.
-        q: (nq,); v: (nv,).
-        torque: (n,) total joint torques.
-        wrench_base: (b,) total wrench at the base in its own axes.
-        wrench_end_effector: (6,) wrench at the end effector in its own axes.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        torque: (n,) total joint torques, N m or N.
+        wrench_base: (b,) total wrench at the base in its own axes, N and N m.
+        wrench_end_effector: (6,) wrench at the end effector in its own axes, N and N m.
         port_energy: supplied through each port since the last reset, J.
         dissipated: energy dissipated by friction and joint stops since then, J.
         wrench_tools: (6,) total wrench at each tool in its own axes, by name.
@@ -120,15 +70,6 @@ class Sample:
     port_energy: Mapping[str, float]
     dissipated: float
     wrench_tools: Mapping[str, Array] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Efforts:
-    """The sum of all efforts; ``wrenches`` are those that act, by the names of the frames."""
-
-    torque: Array
-    wrench_base: Array
-    wrenches: Mapping[str, ToolWrench]
 
 
 class Simulation:
@@ -214,7 +155,11 @@ class Simulation:
         return self._steps
 
     def hold(self, external: External) -> None:
-        """Apply ``external`` from now on instead of from the next sample."""
+        """Apply ``external`` from now on instead of from the next sample.
+
+        Args:
+            external: efforts besides those of the controller.
+        """
         self._external = external
         self._acting = self._efforts()
 
@@ -223,6 +168,10 @@ class Simulation:
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
+
+        Args:
+            steps: their number.
+            external: efforts besides those of the controller.
         """
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):
@@ -331,7 +280,7 @@ class Simulation:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
         return not self.failure and isfinite(self._q.sum() + self._v.sum())
 
-    def _efforts(self) -> _Efforts:
+    def _efforts(self) -> Efforts:
         """Return the external efforts and those of the controller together."""
         model = self._form.model
         if self._control is None:
@@ -339,7 +288,7 @@ class Simulation:
         command = self._control(self._q, self._v, self.dt)
         return self._with_external(command.torque, command.wrench_base)
 
-    def _with_external(self, torque: Array, base: Array) -> _Efforts:
+    def _with_external(self, torque: Array, base: Array) -> Efforts:
         """Return efforts of the controller and the external ones together."""
         outside, model = self._external, self._form.model
         self._command = np.array(torque), np.array(base)
@@ -350,9 +299,9 @@ class Simulation:
             wrenches[model.end_effector] = ToolWrench(
                 outside.wrench_end_effector, outside.in_tool_axes
             )
-        return _Efforts(torque, base, wrenches)
+        return Efforts(torque, base, wrenches)
 
-    def _ports(self, efforts: _Efforts) -> _Acting:
+    def _ports(self, efforts: Efforts) -> Acting:
         base = efforts.wrench_base if self._form.model.b else None
 
         def acting(wrenches: dict[str, Array]) -> Ports:
@@ -375,7 +324,7 @@ class Simulation:
 
         return turned
 
-    def _step(self, ports: _Acting) -> tuple[RetriedStep, Array | None]:
+    def _step(self, ports: Acting) -> tuple[RetriedStep, Array | None]:
         """Return a step, and the torques of the joint stops that act in it, or None."""
         retried, stops = self._step_with(ports), self._stops
         if stops is None:
@@ -384,23 +333,23 @@ class Simulation:
         if not stops.passed(*free, self.dt):
             return retried, None
         pushing = stops.torque((self._q, self._v), free, self.dt)
-        return self._step_with(_with_torque(ports, pushing)), pushing
+        return self._step_with(with_torque(ports, pushing)), pushing
 
-    def _step_with(self, ports: _Acting) -> RetriedStep:
+    def _step_with(self, ports: Acting) -> RetriedStep:
         return step_with_retry(
             self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
         )
 
-    def _with_held_friction(self, ports: _Acting) -> tuple[Array | None, _Acting]:
+    def _with_held_friction(self, ports: Acting) -> tuple[Array | None, Acting]:
         """Return the torques of held friction and the ports with them; None without it."""
         if self._held_friction is None:
             return None, ports
         start = self._form.state(self._q, self._v)
         now = ports(self.time, start) if callable(ports) else ports
         braking = self._held_friction.torque(self._q, self._v, now, self.dt)
-        return braking, _with_torque(ports, braking)
+        return braking, with_torque(ports, braking)
 
-    def _in_its_axes(self, efforts: _Efforts, name: str) -> Array:
+    def _in_its_axes(self, efforts: Efforts, name: str) -> Array:
         wrench = efforts.wrenches.get(name)
         return np.zeros(6) if wrench is None else self._turned(self._q, name, wrench)
 
@@ -411,14 +360,3 @@ class Simulation:
         model, value = self._form.model, wrench.value
         to_world = model.evaluate(q, np.zeros(model.nv)).placement(name)[:3, :3]
         return np.concatenate([value[:3] @ to_world, value[3:] @ to_world])
-
-
-def _with_torque(ports: _Acting, torque: Array) -> _Acting:
-    """Return efforts with a torque added, (n,)."""
-
-    def added(each: Ports) -> Ports:
-        return replace(each, torque=each.torque + torque)  # type: ignore[operator]
-
-    if callable(ports):
-        return lambda t, x: added(ports(t, x))
-    return added(ports)

@@ -104,7 +104,12 @@ class EllipticLoop:
 
 @dataclass(frozen=True)
 class StraightPath:
-    """The straight way to an ``offset`` (n,) at constant rate, for integrals along it."""
+    """The straight way to an ``offset`` (n,) at constant rate, for integrals along it.
+
+    Attributes:
+        end: (n,) offset at the end, rad or m.
+        duration: s.
+    """
 
     end: Array
     duration: float = 1.0

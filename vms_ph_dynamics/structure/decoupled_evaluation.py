@@ -28,6 +28,9 @@ class DecoupledEvaluation:
 
     They include the derivative tensors and matrices that the rates of the form do not need, and are
     slow to compute. All arrays are read-only.
+
+    Args:
+        d: the terms of the equations of motion at the state.
     """
 
     def __init__(self, d: Evaluation) -> None:

@@ -36,7 +36,12 @@ class Energy(ABC):
 
 @dataclass(frozen=True)
 class WholeEnergy(Energy):
-    """Energy whose kinetic part is not split, J."""
+    """Energy whose kinetic part is not split, J.
+
+    Attributes:
+        whole: the kinetic energy, J.
+        potential: of gravity and buoyancy, J.
+    """
 
     whole: float
     potential: float
@@ -49,7 +54,13 @@ class WholeEnergy(Energy):
 
 @dataclass(frozen=True)
 class BaseShapeEnergy(Energy):
-    """Energy split into that of the locked motion and that of the shape [A (60)], J."""
+    """Energy split into that of the locked motion and that of the shape [A (60)], J.
+
+    Attributes:
+        kinetic_base: of the locked motion, J.
+        kinetic_shape: of the motion of the joints, J.
+        potential: of gravity and buoyancy, J.
+    """
 
     kinetic_base: float
     kinetic_shape: float
@@ -63,7 +74,13 @@ class BaseShapeEnergy(Energy):
 
 @dataclass(frozen=True)
 class TaskEnergy(Energy):
-    """Energy split into that of a task and that of its null space [D, after (26)], J."""
+    """Energy split into that of a task and that of its null space [D, after (26)], J.
+
+    Attributes:
+        kinetic_task: of the motion of the task, J.
+        kinetic_null: of the motion in its null space, J.
+        potential: of gravity and buoyancy, J.
+    """
 
     kinetic_task: float
     kinetic_null: float

@@ -42,6 +42,9 @@ class FreeFloating:
     def __init__(self, model: VMSModel) -> None:
         """Create the description of a robot.
 
+        Args:
+            model: the robot.
+
         Raises:
             ModelError: the base is not floating, or the robot is in a fluid.
         """
@@ -65,6 +68,13 @@ class FreeFloatingEvaluation:
     """An immutable snapshot of the quantities of [E]; each is computed on first use.
 
     Vectors and matrices are in inertial axes, linear first; joint parts are those of the model.
+
+    Lengths are in m, velocities in m/s and rad/s, linear momenta in N s, angular ones in N m s,
+    generalised forces in N and N m.
+
+    Args:
+        d: the terms of the model at the state.
+        base_centre: (3,) centre of mass of the base link in its frame, m.
     """
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
@@ -240,9 +250,9 @@ class FreeFloatingEvaluation:
         """Return the generalised force of [E 39, 41] in these velocities, (nv,).
 
         Args:
-            base: (6,) force and torque at the base's centre of mass, inertial axes.
-            torque: (n,) at the joints, including friction.
-            contact: (6,) wrench at the end effector, inertial axes.
+            base: (6,) force and torque at the base's centre of mass, inertial axes, N and N m.
+            torque: (n,) at the joints, including friction, N m or N.
+            contact: (6,) wrench at the end effector, inertial axes, N and N m.
         """
         force = np.concatenate([base, torque])
         return force if contact is None else force + self._tool_jacobian.T @ contact

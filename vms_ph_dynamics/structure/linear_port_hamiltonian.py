@@ -36,7 +36,7 @@ class LinearPortHamiltonian:
     :meth:`VMSModel.difference` gives it) and the momentum error conjugate to it, ``eta = dz - 1/2
     ad_dq^T p`` of the error dz of the standard form. In these coordinates J is constant. At rest Q
     is the Hessian of the energy and the potential of the held efforts; along a motion it contains
-    the motion of the frame too.
+    the motion of the frame too. Errors dq are in m and rad, eta in N s and N m s.
 
     Attributes:
         J: (2nv,2nv) ``[[0, I], [-I, 0]]``.

@@ -100,12 +100,15 @@ class Ports:
         )
 
     def force(self, d: Evaluation) -> Array:
-        """Return the generalised force of all efforts including gravity, (nv,)."""
+        """Return the generalised force of all efforts including gravity, (nv,), N and N m.
+
+        The efforts are not checked; see :meth:`checked`.
+        """
         force = self.external_force(d)
         return force - d.g if self.gravity else force
 
     def external_force(self, d: Evaluation) -> Array:
-        """Return the generalised force of all efforts except gravity, (nv,)."""
+        """Return the generalised force of all efforts except gravity, (nv,), N and N m."""
         b = d.model.b
         force = np.zeros(d.model.nv)
         if self.torque is not None:

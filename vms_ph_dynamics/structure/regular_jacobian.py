@@ -39,6 +39,10 @@ class RegularJacobian:
             kernel^T`` is zero; all with orthonormal rows.
         is_regular: whether nothing is lifted.
         matrix: J_hat (m,nv).
+
+    Args:
+        jacobian: J (m,nv).
+        threshold: s0, in the units of the task.
     """
 
     def __init__(self, jacobian: Array, threshold: float) -> None:

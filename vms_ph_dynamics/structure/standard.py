@@ -133,6 +133,10 @@ class CanonicalForm(StandardForm):
     def __init__(self, model: VMSModel, native: bool | None = None) -> None:
         """Create the form of a robot; see :class:`Form`.
 
+        Args:
+            model: the robot, on a fixed base.
+            native: as for :class:`Form`.
+
         Raises:
             ModelError: the base moves.
         """

@@ -25,8 +25,8 @@ class PHState:
     """A configuration and the momenta of a form.
 
     Attributes:
-        q: (nq,) configuration.
-        z: (nv,) momenta, stacked as defined by the form.
+        q: (nq,) configuration, m and rad.
+        z: (nv,) momenta, stacked as defined by the form, N s and N m s.
     """
 
     q: Array
@@ -37,8 +37,8 @@ class PHRate(NamedTuple):
     """The time derivative of a :class:`PHState`.
 
     Attributes:
-        qdot: (nv,) velocity, base part in the base frame.
-        zdot: (nv,) rate of the momenta.
+        qdot: (nv,) velocity, base part in the base frame, m/s and rad/s.
+        zdot: (nv,) rate of the momenta, N and N m.
     """
 
     qdot: Array

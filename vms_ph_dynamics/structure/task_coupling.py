@@ -33,6 +33,9 @@ class TaskCoupling:
     and :attr:`G_eta` are their products with the velocities, computed without the matrices. All
     arrays are read-only.
 
+    Args:
+        t: the inertias, velocities and momenta at the state.
+
     Raises:
         StateError: from every term, where the task Jacobian has lost rank.
     """

@@ -61,6 +61,12 @@ class TaskTerms:
     read-only. Where the smallest singular value of the Jacobian falls below the threshold of the
     form, :attr:`is_regular` is false and all quantities are those of the nearby regular Jacobian of
     :class:`RegularJacobian`, at the distance :attr:`lift`.
+
+    Args:
+        d: the terms of the equations of motion at the state.
+        task: the task.
+        reference: (nv-m,nv) rows that the null-space basis is aligned with.
+        threshold: smallest singular value at which the Jacobian is regular.
     """
 
     def __init__(self, d: Evaluation, task: Task, reference: Array, threshold: float = 0.0) -> None:

@@ -68,7 +68,13 @@ def numeric(
     arguments: Sequence[Expression],
     values: Mapping[Expression, float] | None = None,
 ) -> Numeric:
-    """Return the function of :func:`source` as a callable."""
+    """Return the function of :func:`source` as a callable.
+
+    The arguments but for the name are those of that function.
+
+    Raises:
+        ValueError: a symbol is neither an argument nor has a value.
+    """
     import math
 
     space: dict[str, Any] = {"math": math, "numpy": np}

@@ -69,7 +69,12 @@ class SymbolicRobot:
     """
 
     def __init__(self, links: Sequence[Link], foot: Sequence[Expression] = (0, 0)) -> None:
-        """Build the robot from its links, base first, and the foot in the last of them."""
+        """Build the robot from its links, base first, and the foot in the last of them.
+
+        Args:
+            links: of the robot, base first.
+            foot: (x, y) in the frame of the last link.
+        """
         self._links = tuple(links)
         self.motion = Motion.of(len(self._links) - 1)
         self.g = sp.Symbol("g", positive=True)

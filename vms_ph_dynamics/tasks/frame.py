@@ -44,6 +44,10 @@ class FrameTask(Task):
     def __init__(self, model: VMSModel, frame: str | None = None) -> None:
         """Create the task of ``frame``, the model's end effector when None.
 
+        Args:
+            model: the robot.
+            frame: name of a frame.
+
         Raises:
             ModelError: there is no such frame.
         """

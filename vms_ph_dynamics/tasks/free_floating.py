@@ -56,6 +56,11 @@ class FreeFloatingTask(Task):
     ) -> None:
         """Create the task of ``frame``, the model's end effector when None.
 
+        Args:
+            model: the robot.
+            frame: name of a frame.
+            what: which rows of its twist.
+
         Raises:
             ModelError: the base is fixed, the robot is in a fluid, or there is no such frame.
             OptionError: ``what`` is none of those named.

@@ -41,6 +41,9 @@ class PrioritisedTask(Task):
     def __init__(self, *parts: Task) -> None:
         """Order tasks of one robot, the most important first.
 
+        Args:
+            *parts: the tasks.
+
         Raises:
             ModelError: there is no task, the tasks are of different robots, or they have more
                 dimensions than the robot.

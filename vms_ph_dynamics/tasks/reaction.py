@@ -34,6 +34,9 @@ class ReactionTask(Task):
     def __init__(self, model: VMSModel) -> None:
         """Create the task of a robot.
 
+        Args:
+            model: the robot.
+
         Raises:
             ModelError: the base is fixed, the robot is in a fluid, or it has fewer joints than the
                 rotation of its base has components.

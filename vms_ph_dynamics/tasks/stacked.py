@@ -32,6 +32,9 @@ class StackedTask(Task):
     def __init__(self, *parts: Task) -> None:
         """Stack tasks of one robot.
 
+        Args:
+            *parts: the tasks.
+
         Raises:
             ModelError: there is no task, the tasks are of different robots, or they have more
                 dimensions than the robot.

@@ -31,6 +31,9 @@ class Task(ABC):
 
     Attributes:
         dimension: m, the size of ``eta``.
+
+    Args:
+        model: the robot.
     """
 
     dimension: int

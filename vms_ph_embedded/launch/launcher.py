@@ -25,8 +25,6 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -35,11 +33,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from vms_ph_embedded.launch import supervisor as supervisor
 from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDescription, YamlFile
 from vms_ph_embedded.launch.errors import NOT_USABLE
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import ManagedProcess, ProcessStatus, State
+from vms_ph_embedded.launch.supervision import Supervision
+from vms_ph_embedded.launch.supervisor import TOKEN
 
 # Period of polling for what has no event: ends of processes where the kernel has no pidfd,
 # and of groups that have outlived the process that led them.
@@ -47,9 +46,6 @@ _POLL = 0.05
 _GROUP_POLL = 0.25
 
 _SAME_KEYPRESS = 0.5
-
-# Largest number of restarts of the supervisor.
-_SUPERVISORS = 5
 
 
 class Launcher:
@@ -94,9 +90,7 @@ class Launcher:
         # Nodes find the launcher's process in it, and end when that ends.
         self._token = f"{os.getpid()}-{uuid.uuid4().hex}"
         self._files: list[Path] = []
-        self._supervisor: subprocess.Popen[bytes] | None = None
-        self._supervisor_fd = -1
-        self._supervisors_left = _SUPERVISORS
+        self._supervision = Supervision(self._token, self._selector, self._outputs, self._alive)
         self._thread: threading.Thread | None = None
         self._started = threading.Event()
         self._over = threading.Event()
@@ -239,7 +233,7 @@ class Launcher:
             self._over.set()
 
     def _start_all(self) -> None:
-        self._start_supervisor()
+        self._supervision.start()
         self._outputs.note("INFO", "launch", f"log files are below {self.log_folder}")
         for warning in self.description.warnings:
             self._outputs.note("WARNING", "launch", warning)
@@ -250,60 +244,18 @@ class Launcher:
             else:
                 self._start(next(pending))
 
-    def _start_supervisor(self) -> None:
-        """Start supervisor.py; if no process can be started, the launch continues without it."""
-        command = [sys.executable, "-I", "-S", str(Path(supervisor.__file__)), self._token]
-        try:
-            self._supervisor = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError as error:
-            self._outputs.note("WARNING", "launch", f"no supervisor: {error}")
-            return
-        with contextlib.suppress(OSError, AttributeError):
-            self._supervisor_fd = os.pidfd_open(self._supervisor.pid)
-            self._selector.register(
-                self._supervisor_fd, selectors.EVENT_READ, self._renew_supervisor
-            )
-
-    def _renew_supervisor(self) -> None:
-        """Replace a supervisor that was killed."""
-        self._forget_supervisor()
-        if self._supervisors_left == 0:
-            self._outputs.note("WARNING", "launch", "the supervisor is given up")
-            return
-        self._supervisors_left -= 1
-        self._outputs.note("WARNING", "launch", "the supervisor has ended and is started again")
-        self._start_supervisor()
+    def _alive(self) -> Iterator[str]:
+        """Yield what a supervisor must know of what runs."""
         for group in {group for process in self._processes for group in process.groups}:
-            self._notify_supervisor(f"+{group}")
+            yield f"+{group}"
         for file in self._files:
-            self._notify_supervisor(f"file {file}")
-
-    def _forget_supervisor(self) -> None:
-        if self._supervisor_fd >= 0:
-            self._selector.unregister(self._supervisor_fd)
-            os.close(self._supervisor_fd)
-            self._supervisor_fd = -1
-        supervisor, self._supervisor = self._supervisor, None
-        if supervisor is not None:
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                supervisor.communicate(timeout=5)
-
-    def _notify_supervisor(self, message: str) -> None:
-        if self._supervisor is not None and self._supervisor.stdin is not None:
-            with contextlib.suppress(OSError):
-                os.write(self._supervisor.stdin.fileno(), os.fsencode(message) + b"\n")
+            yield f"file {file}"
 
     def _start(self, process: ManagedProcess) -> None:
         description = process.status.description
         # Unbuffered, so that the output of Python programs is shown at once.
         environment = {"PYTHONUNBUFFERED": "1", **description.environment}
-        environment[supervisor.TOKEN] = self._token
+        environment[TOKEN] = self._token
         try:
             if process not in self._commands:
                 self._commands[process] = self._command(description)
@@ -314,7 +266,7 @@ class Launcher:
         if not process.start(self._commands[process], environment):
             self._ended(process)
             return
-        self._notify_supervisor(f"+{process.status.pid}")
+        self._supervision.notify(f"+{process.status.pid}")
         with contextlib.suppress(OSError, AttributeError):
             descriptor = os.pidfd_open(process.status.pid or 0)
             self._pidfds[process] = descriptor
@@ -328,7 +280,7 @@ class Launcher:
                 with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                     file.write(word.text)
                 self._files.append(Path(name))
-                self._notify_supervisor(f"file {name}")
+                self._supervision.notify(f"file {name}")
                 word = name
             words.append(word)
         return words
@@ -349,7 +301,7 @@ class Launcher:
             if process.has_ended():
                 self._reap(process)
             for group in process.forget_empty_groups():
-                self._notify_supervisor(f"-{group}")
+                self._supervision.notify(f"-{group}")
         now = time.monotonic()
         for process, due in list(self._respawns.items()):
             if due <= now:
@@ -437,8 +389,7 @@ class Launcher:
             os.close(descriptor)
         for file in self._files:
             file.unlink(missing_ok=True)
-        self._notify_supervisor("done")
-        self._forget_supervisor()
+        self._supervision.end()
         self._selector.close()
         self._wake_reader.close()
         self._wake_writer.close()

@@ -42,7 +42,11 @@ _PROGRAM = "from vms_ph_io.mjcf.worker import answer_all; answer_all()"
 
 
 class Worker:
-    """A process that converts MJCF files one after another; a context manager."""
+    """A process that converts MJCF files one after another; a context manager.
+
+    Raises:
+        VmsPhError: this program has no Python interpreter that it could start.
+    """
 
     def __init__(self) -> None:
         if not sys.executable:

@@ -89,9 +89,20 @@ def load_urdf(
 ) -> VMSModel:
     """Return the model of the robot in a URDF, xacro or MJCF file.
 
-    The keywords are those of :meth:`VMSModel.from_urdf`. Unreadable meshes cause warnings, and so
-    does what an MJCF has and the model has not. With an SRDF, its first end effector is the one of
-    the model, unless another is given, and the others are tools.
+    Unreadable meshes cause warnings, and so does what an MJCF has and the model has not. With an
+    SRDF, its first end effector is the one of the model, unless another is given, and the others
+    are tools.
+
+    Args:
+        path: path of a URDF, xacro or MJCF file.
+        base: kind of base; this and the other keywords are those of :meth:`VMSModel.from_urdf`.
+        end_effector: a link or joint name.
+        gravity: (3,) in the inertial frame, m/s^2.
+        locked_joints: names of joints to fix, or names with positions, rad or m.
+        xacro_arguments: values of ``<xacro:arg>``.
+        inertia: what is done about inertias that no rigid body has.
+        tools: links or joints of further wrench ports.
+        srdf: path of an SRDF file of the robot.
 
     Raises:
         VmsPhError: no such file.

@@ -73,7 +73,14 @@ class Tail:
 
 @dataclass(frozen=True)
 class Timing:
-    """Quartiles of the time per unit of work of a case, s, and the tail if measured."""
+    """Quartiles of the time per unit of work of a case, s, and the tail if measured.
+
+    Attributes:
+        case: what was timed.
+        median: s.
+        lower, upper: quartiles, s.
+        tail: of calls that were timed one by one, or None.
+    """
 
     case: Case
     median: float
@@ -85,7 +92,13 @@ class Timing:
 def measure(
     cases: Sequence[Case], seconds: float, progress: Progress = no_progress
 ) -> list[Timing]:
-    """Time the cases alternately for about ``seconds``, at least seven rounds."""
+    """Time the cases alternately for about ``seconds``, at least seven rounds.
+
+    Args:
+        cases: the calls.
+        seconds: time for all of them together, s.
+        progress: callback of the progress.
+    """
     batches = [_calls_per_batch(case.call) for case in cases]
     samples: list[list[float]] = [[] for _ in cases]
     collecting = gc.isenabled()

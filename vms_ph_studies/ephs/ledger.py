@@ -59,7 +59,13 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the ledger: exergy, J, positive where it comes from."""
+    """A line of the ledger: exergy, J, positive where it comes from.
+
+    Attributes:
+        name: of the part.
+        what: what it has stored, given or destroyed.
+        energy: exergy, J.
+    """
 
     name: str
     what: str

@@ -67,7 +67,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         done += part
         report(done / steps)
     after, left = _angular(simulation, caught.model)
-    sample, books = simulation.sample(), simulation.exergy_map()
+    sample, exergy = simulation.sample(), simulation.exergy_map()
     size = float(np.linalg.norm(before))
     turned = caught.model.difference(caught.q, sample.q)[3:6]
     return Outcome(
@@ -95,7 +95,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
             bounded(
                 "energy balance from the supply to the tool, relative to what was exchanged",
-                abs(books.residual) / abs(simulation.actuation.stored + 1e-3),
+                abs(exergy.residual) / abs(simulation.actuation.stored + 1e-3),
                 1e-9,
             ),
         ]

@@ -24,6 +24,8 @@ from vms_ph_dynamics import Evaluation, ModelError, StateError, VMSModel
 from vms_ph_dynamics.decoupling import (
     BodyCoriolis,
     DecouplingTransform,
+    base_pose,
+    centre_of_mass,
     centre_of_mass_frame,
     external_velocity,
     hamel_coriolis,
@@ -189,6 +191,15 @@ def test_what_cannot_be_decoupled_is_refused_in_words(rng: np.random.Generator) 
         passive_coriolis(wet.evaluate(wet.neutral_configuration(), np.zeros(wet.nv)))
     model = planar_chain(2, rng)
     d = model.evaluate(model.neutral_configuration(), np.zeros(5))
+    at_rest = fixed.evaluate(fixed.neutral_configuration(), np.zeros(7))
+    for needs_centre in (centre_of_mass, centre_of_mass_frame):
+        with pytest.raises(ModelError, match="has a fixed base"):
+            needs_centre(at_rest)
+    for needs_pose in (base_pose, inertial_frame):
+        with pytest.raises(ModelError, match=r"only a planar or floating base .* given: 'fixed'"):
+            needs_pose(at_rest)
+    with pytest.raises(ModelError, match="has a fixed base"):
+        momentum_map(at_rest, inertial_frame(d))
     with pytest.raises(StateError, match=r"T_y must be a finite matrix of shape \(2, 2\)"):
         DecouplingTransform(d, T_y=np.eye(3))
     with pytest.raises(StateError, match="T_x is singular"):

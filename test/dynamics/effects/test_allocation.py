@@ -228,3 +228,10 @@ def test_wrong_thrusts_and_twists_are_refused() -> None:
         allocation.thrusts(np.zeros(3))
     with pytest.raises(StateError, match=r"v_base must have shape \(6,\)"):
         allocation.outputs(np.zeros(3))
+
+
+def test_a_matrix_of_other_sizes_or_with_crossed_limits_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"given: the shapes \(5, 2\), \(2,\) and \(3,\)"):
+        Allocation.of_matrix(np.ones((5, 2)), np.zeros(2), np.ones(3))
+    with pytest.raises(ModelError, match="least inputs must not exceed the largest"):
+        Allocation.of_matrix(np.ones((6, 2)), np.ones(2), np.zeros(2))

@@ -251,6 +251,11 @@ def test_an_outer_port_meets_the_quantity_of_its_junction() -> None:
     assert oscillator().interface == {"p": power(momentum)}
 
 
+def test_an_unknown_junction_is_named_beside_those_there_are() -> None:
+    with pytest.raises(PatternError, match="there is no junction 'r'; the junctions are q, p"):
+        oscillator().pattern.quantity("r")
+
+
 def test_the_flattened_pattern_of_the_source_has_its_boxes_and_junctions() -> None:
     flat = flatten(damped_oscillator())  # [C fig. 7]
     assert set(flat.pattern.boxes) == {"osc.pe", "osc.ke", "osc.pkc", "mf", "env"}

@@ -22,7 +22,8 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.ephs import assemble, simulate
 from vms_ph_dynamics.ephs import multibody as mb
-from vms_ph_dynamics.ephs.multibody.urdf import body_names, from_pinocchio
+from vms_ph_dynamics.ephs.multibody.pinocchio_joints import body_names
+from vms_ph_dynamics.ephs.multibody.urdf import from_pinocchio
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io import robots
 

@@ -38,7 +38,7 @@ class Component(ABC):
     """A primitive system, given by one geometric structure.
 
     Flows and efforts of its power ports are stacked in the order of the interface. A flow is
-    positive into the component; its power is ``effort . flow``.
+    positive into the component; its power is ``effort . flow``, W.
 
     Attributes:
         interface: its ports.
@@ -46,6 +46,13 @@ class Component(ABC):
         width: number of flows of all power ports.
         slices: of every power port among them.
         is_entropy: (width,) one for flows of entropy, else zero.
+
+    Args:
+        interface: its ports.
+        reads: the ports whose state its structure depends on.
+
+    Raises:
+        StructureError: it reads a port that it does not have.
     """
 
     def __init__(self, interface: Interface, reads: Iterable[str] = ()) -> None:

@@ -32,6 +32,9 @@ class Environment(Storage):
     Args:
         theta_0: absolute temperature, K.
         port: name of its only port.
+
+    Raises:
+        StructureError: the temperature is not above zero.
     """
 
     def __init__(self, theta_0: float = 298.15, port: str = "s") -> None:

@@ -130,6 +130,12 @@ class Irreversible(Component):
     def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
         """Raise an error if flows at efforts that occur violate a law.
 
+        Args:
+            name: of the box, for the error.
+            e: (width,) efforts.
+            flow: (width,) flows into the component.
+            theta_0: temperature of the environment, K.
+
         Raises:
             LawError: they destroy entropy or do not conserve energy; the message names the box.
         """

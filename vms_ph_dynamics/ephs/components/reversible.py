@@ -42,6 +42,9 @@ class Reversible(Component):
         reads: ports whose states J and C depend on.
         constant_columns: ports whose columns of a function C do not depend on the state; an effort
             without storage can be solved for only there.
+
+    Raises:
+        StructureError: a matrix has a wrong shape, or a constraint that is a function has no rate.
     """
 
     def __init__(

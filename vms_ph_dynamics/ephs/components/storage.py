@@ -44,6 +44,9 @@ class Storage(Component):
             acts on a storage that is not :class:`Quadratic`.
         lower_bound: that the energy never falls below, J; checked at samples and in every step.
             None for none, as for gravity.
+
+    Raises:
+        StructureError: a port is no power port.
     """
 
     def __init__(
@@ -164,6 +167,10 @@ class Quadratic(Storage):
     Args:
         interface: power ports with vector spaces.
         matrix: Q, symmetric and positive semidefinite, (width,width); a number for one scalar port.
+
+    Raises:
+        StructureError: a port has values in no vector space, or the matrix is not symmetric and
+            positive semidefinite.
     """
 
     def __init__(self, interface: Interface, matrix: Any) -> None:

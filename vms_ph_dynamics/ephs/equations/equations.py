@@ -58,6 +58,12 @@ class Equations:
         closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
         is_entropy: (total,) one at efforts of entropy, zero elsewhere.
+
+    Args:
+        system: flat; :func:`assemble` makes it.
+        layout: the place of every state and effort in the vectors.
+        theta_0: temperature of the environment, K.
+        native: whether motions are computed in C++, as for :func:`assemble`.
     """
 
     def __init__(
@@ -152,7 +158,12 @@ class Equations:
         return Rates(rate, efforts, kappa, forces)
 
     def tangent(self, x: Array, flow: Array | None) -> tuple[Array, Array]:
-        """Return rates and efforts at a state, the part of :meth:`rates` that integration needs."""
+        """Return rates and efforts at a state, the part of :meth:`rates` that integration needs.
+
+        Args:
+            x: (size,) state vector.
+            flow: (total,) inputs as returned by :meth:`flow_of`, or None.
+        """
         core = self.core
         found = None if core is None else core.rates(x, flow)
         if found is not None:  # otherwise numpy finds the same error, and says where

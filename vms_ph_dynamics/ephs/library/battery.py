@@ -47,6 +47,10 @@ class Battery(Storage):
     Args:
         full: charge when full, C.
         voltage: (n,) increasing, at least two values, V.
+
+    Raises:
+        StructureError: the charge is not above zero, or the voltages are not above zero and
+            increasing.
     """
 
     def __init__(self, full: float, voltage: Sequence[float]) -> None:

@@ -50,6 +50,9 @@ class MeshFriction(Irreversible):
         stiffness: k of the shaft, N m/rad or N/m.
         slip: rad/s or m/s.
         shaft: quantity of the port p.
+
+    Raises:
+        StructureError: a number is outside its range.
     """
 
     def __init__(

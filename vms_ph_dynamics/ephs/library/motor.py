@@ -18,7 +18,6 @@ import numpy as np
 
 from ..components import Component, Environment, Quadratic, Reversible
 from ..multibody.friction import Conduction
-from ..multibody.joint import Heat
 from ..patterns import power
 from ..quantities import Quantity, flux, momentum
 from ..systems import System, compose
@@ -125,13 +124,3 @@ def motor(
             junctions["s"] += ("cooling.a",)
             junctions["env"] += ("cooling.b",)
     return compose(boxes, junctions, outer)
-
-
-def motor_heat(heat: Heat) -> dict[str, float | None]:
-    """Return the arguments of :func:`motor` for the heat of a joint."""
-    return {
-        "capacity": heat.capacity,
-        "conductance": heat.conductance,
-        "theta_0": heat.theta_0,
-        "theta": heat.theta,
-    }

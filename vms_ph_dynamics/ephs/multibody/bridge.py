@@ -25,8 +25,8 @@ from ...groups import pose as pose_of
 from ..equations import Equations
 from ..patterns import split
 from .immersion import Weights
+from .pinocchio_joints import body_names, joint_name
 from .placement import joint_positions, joint_velocities, place
-from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
     from ...model import VMSModel
@@ -51,6 +51,9 @@ def state_of(
         others: further states, such as entropies, by name.
         box: name of the box that the robot fills in a larger system, as in ``"cell.left"``; found
             by the names of its joints when None.
+
+    Returns:
+        (size,).
 
     Raises:
         ModelError: the robot is in a fluid that the system does not have; the system does not
@@ -89,6 +92,9 @@ def configuration_of(
         model: the minimal-coordinate model of the robot.
         x: state vector.
         box: as for :func:`state_of`.
+
+    Returns:
+        q (nq,) and v (nv,), as the model has them.
 
     Raises:
         ModelError: as for :func:`state_of`.

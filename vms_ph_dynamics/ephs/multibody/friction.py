@@ -37,6 +37,9 @@ class Friction(Irreversible):
             for the same friction in all; or a function of pose, velocity and temperature, K, that
             returns it.
         pair: the space of relative poses.
+
+    Raises:
+        StructureError: the tensor has a wrong shape, or is not symmetric and positive semidefinite.
     """
 
     def __init__(self, tensor: Any, pair: Space) -> None:
@@ -72,7 +75,11 @@ class Friction(Irreversible):
         return None
 
     def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
-        """Raise an error if a tensor given as a function destroys entropy; energy is conserved."""
+        """Raise an error if a tensor given as a function destroys entropy; energy is conserved.
+
+        Raises:
+            LawError: it does; the message names the box.
+        """
         if flow[-1] > 0.0:
             raise LawError(
                 f"the second law fails in box '{name}': at the velocity {e[:-1].tolist()} its "
@@ -189,6 +196,9 @@ class HeatCapacity(Storage):
     Args:
         capacity: c, J/K.
         theta_1: absolute temperature at s = 0, K.
+
+    Raises:
+        StructureError: a number is not above zero.
     """
 
     def __init__(self, capacity: float, theta_1: float = 298.15) -> None:

@@ -69,6 +69,9 @@ class FluidDrag(Irreversible):
     Args:
         linear: (6,) D_1, N s/m and N m s.
         quadratic: (6,) D_2, N s^2/m^2 and N m s^2.
+
+    Raises:
+        StructureError: a coefficient is negative, or their number is another one.
     """
 
     def __init__(self, linear: Any, quadratic: Any) -> None:

@@ -127,6 +127,9 @@ class Heat:
         conductance: from the joint to the environment, W/K; 0 for none. Only with a capacity.
         theta_0: temperature of the environment, K.
         theta: temperature of the joint at zero entropy, K; that of the environment when None.
+
+    Raises:
+        StructureError: a conductance or a temperature of a joint without heat capacity.
     """
 
     capacity: float | None = None
@@ -135,11 +138,7 @@ class Heat:
     theta: float | None = None
 
     def __post_init__(self) -> None:
-        """Check that no value is given that would have no effect.
-
-        Raises:
-            StructureError: a conductance or a temperature of a joint without heat capacity.
-        """
+        """Check that no value is given that would have no effect."""
         if self.capacity is None and (self.conductance or self.theta is not None):
             raise StructureError(
                 "heat without a capacity goes directly to the environment, so that a conductance "
@@ -174,7 +173,11 @@ class Spring(Storage):
     Args:
         pair: revolute, prismatic, screw or cylindrical.
         stiffness: N m/rad or N/m; a number, or one per degree of freedom.
-        rest: position without force.
+        rest: position without force, rad or m.
+
+    Raises:
+        StructureError: the coordinates of the pair form no vector space, or the stiffness is
+            negative or not finite.
     """
 
     def __init__(self, pair: LowerPair, stiffness: Any, rest: Any = 0.0) -> None:

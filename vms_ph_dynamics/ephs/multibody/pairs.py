@@ -37,6 +37,11 @@ class LowerPair(Space):
 
     Attributes:
         subspace: i, (6,dimension): the twist ``i u_r`` of C2 relative to C1, in frame C2.
+
+    Args:
+        name: of the pair.
+        own: the space of its coordinates, m and rad.
+        subspace: i, constant.
     """
 
     def __init__(self, name: str, own: Space, subspace: Array) -> None:
@@ -80,7 +85,7 @@ class LowerPair(Space):
         return q
 
     def rates(self, q: Array, first: Array, second: Array) -> Array:
-        """Return u_r from the twists of C1 and C2, each in its own frame."""
+        """Return u_r from the twists (6,) of C1 and C2, each in its own frame, m/s and rad/s."""
         return self._solve @ (second - self.adjoint_of_inverse(q) @ first)
 
     def origin(self) -> Array:
@@ -109,7 +114,15 @@ class LowerPair(Space):
 
 
 class Screw(LowerPair):
-    """A screw joint: rotation about z with an advance of ``pitch`` metres per turn."""
+    """A screw joint: rotation about z with an advance of ``pitch`` metres per turn.
+
+    Args:
+        pitch: advance per turn, m.
+        name: of the pair; one with the pitch if empty.
+
+    Raises:
+        StructureError: the pitch is not finite.
+    """
 
     def __init__(self, pitch: float, name: str = "") -> None:
         if not np.isfinite(pitch):

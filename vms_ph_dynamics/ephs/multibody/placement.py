@@ -49,12 +49,15 @@ def place(
 
     Args:
         equations: of the mechanism.
-        joints: elements of the pairs (numbers for pairs of one degree of freedom); the origin if
-            not given.
-        velocities: u_r, in frame C2; zero if not given.
+        joints: elements of the pairs (numbers, rad or m, for pairs of one degree of freedom); the
+            origin if not given.
+        velocities: u_r, in frame C2, rad/s or m/s; zero if not given.
         poses: (4,4) of bodies from which others follow; at least one for free bodies.
         twists: (6,) of those bodies, in body axes; zero if not given.
         others: further states, such as entropies, by name.
+
+    Returns:
+        (size,).
 
     Raises:
         SimulationError: the pose of a body is not determined, or a value has the wrong shape.
@@ -189,7 +192,7 @@ def _element(name: str, pair: LowerPair, value: Any) -> Array:
 
 
 def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
-    """Return u_r of every joint at a state, in frame C2."""
+    """Return u_r of every joint at a state (size,), in frame C2, m/s and rad/s."""
     efforts = equations.rates(x).efforts
     return {
         split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]
@@ -198,7 +201,7 @@ def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
 
 
 def joint_positions(equations: Equations, x: Array) -> dict[str, Array]:
-    """Return q_r of every joint at a state."""
+    """Return q_r of every joint at a state (size,), m and rad."""
     return {
         split(box)[0]: equations.states.value(x, closure.q_r.junction)
         for box, closure in equations.closures.items()

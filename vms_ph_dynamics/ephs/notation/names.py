@@ -133,7 +133,11 @@ def quantity_name(quantity: Quantity) -> str:
 
 
 def port_named(text: Any) -> Port:
-    """Return the port of a text: a quantity, with ``state`` before it for a state port."""
+    """Return the port of a text: a quantity, with ``state`` before it for a state port.
+
+    Raises:
+        PatternError: there is no such quantity.
+    """
     words = str(text).split(maxsplit=1)
     if len(words) == 2 and words[0] in ("state", "power"):
         return Port(quantity_named(words[1]), "state" if words[0] == "state" else "power")

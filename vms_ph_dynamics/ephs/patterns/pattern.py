@@ -87,11 +87,23 @@ class Pattern:
         return interface[port]
 
     def quantity(self, junction: str) -> Quantity:
-        """Return the quantity of a junction."""
+        """Return the quantity of a junction.
+
+        Raises:
+            PatternError: there is no such junction.
+        """
+        if junction not in self.junctions:
+            raise PatternError(
+                f"there is no junction '{junction}'; the junctions are {_names(self.junctions)}"
+            )
         return self.port(self.junctions[junction][0]).quantity
 
     def junction_of(self, end: str) -> str:
-        """Return the junction of a port."""
+        """Return the junction of a port.
+
+        Raises:
+            PatternError: there is no port of this name.
+        """
         for name, ends in self.junctions.items():
             if end in ends:
                 return name

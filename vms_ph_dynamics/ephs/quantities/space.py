@@ -90,7 +90,11 @@ class Space(ABC):
 
 
 class Euclidean(Space):
-    """R^n."""
+    """R^n.
+
+    Args:
+        dimension: n.
+    """
 
     def __init__(self, dimension: int = 1) -> None:
         self.name = "R" if dimension == 1 else f"R^{dimension}"
@@ -111,7 +115,11 @@ class Euclidean(Space):
 
 
 class Dual(Euclidean):
-    """The dual of the tangent space of a space, the space of momenta: se(3)* for SE(3)."""
+    """The dual of the tangent space of a space, the space of momenta: se(3)* for SE(3).
+
+    Args:
+        of: the space.
+    """
 
     def __init__(self, of: Space) -> None:
         super().__init__(of.dimension)
@@ -127,7 +135,11 @@ class Dual(Euclidean):
 
 
 class LieGroup(Space):
-    """A group of rigid motions as a space; steps are Cayley maps: ``x cay(u)``."""
+    """A group of rigid motions as a space; steps are Cayley maps: ``x cay(u)``.
+
+    Args:
+        group: of rigid motions.
+    """
 
     def __init__(self, group: Group) -> None:
         self.group = group

@@ -37,6 +37,9 @@ class Motors:
         winding_conductance: from the winding to the housing of the joint, W/K.
         housing_capacity: heat capacity of the housing, which friction heats, J/K.
         housing_conductance: from the housing to the environment, W/K.
+
+    Raises:
+        ModelError: a number is not finite or not positive; the message names it.
     """
 
     torque_constant: Array
@@ -49,11 +52,7 @@ class Motors:
     housing_conductance: Array
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ModelError: one is not finite or not positive, naming it.
-        """
+        """Check the numbers."""
         for item in fields(self):
             object.__setattr__(self, item.name, _positive(self, item.name, "of every motor"))
 
@@ -75,6 +74,9 @@ class Rotors:
         temperature_coefficient: its relative growth, 1/K.
         winding_capacity: J/K.
         winding_conductance: to the air, W/K.
+
+    Raises:
+        ModelError: a number is not finite or not positive, or a figure of merit is above one.
     """
 
     matrix: Array
@@ -88,11 +90,7 @@ class Rotors:
     winding_conductance: Array
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ModelError: one is not finite or not positive, or a figure of merit is above one.
-        """
+        """Check the numbers."""
         object.__setattr__(self, "matrix", frozen(np.array(self.matrix, dtype=np.float64)))
         for item in fields(self):
             if item.name != "matrix":
@@ -122,6 +120,9 @@ class Battery:
         level: charge at the start as a share of all.
         heat_capacity: J/K.
         conductance: to the environment, W/K.
+
+    Raises:
+        ModelError: a number is not accepted; the message names it.
     """
 
     full: float = 50.4
@@ -133,11 +134,7 @@ class Battery:
     conductance: float = 0.5
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ModelError: one is not accepted, naming it.
-        """
+        """Check the numbers."""
         for item in fields(self):
             _positive(self, item.name, "of the battery")
         if not (self.empty < self.full and self.level <= 1.0):
@@ -171,6 +168,9 @@ class Drives:
         softening: share by which viscous friction falls per kelvin, 1/K.
         idle: power of the electronics, W.
         theta_0: temperature of the environment, and of everything at the start, K.
+
+    Raises:
+        ModelError: a number is not accepted; the message names it.
     """
 
     motors: Motors
@@ -181,11 +181,7 @@ class Drives:
     theta_0: float = _ZERO_CELSIUS + 25.0
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            ModelError: one is not accepted, naming it.
-        """
+        """Check the numbers."""
         for name in ("softening", "idle"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ModelError(

@@ -30,7 +30,8 @@ from ..multibody.bridge import state_of
 from ..multibody.friction import HeatCapacity
 from ..multibody.immersion import FluidDrag
 from ..multibody.joint import Heat
-from ..multibody.urdf import body_names, from_pinocchio, joint_name
+from ..multibody.pinocchio_joints import body_names, joint_name
+from ..multibody.urdf import from_pinocchio
 
 
 class Mechanism:

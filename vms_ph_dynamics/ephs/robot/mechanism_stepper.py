@@ -89,6 +89,9 @@ class MechanismStepper(Stepper):
         """Return the result of one step; see :meth:`Stepper.step`.
 
         A wrench in world axes is held as it is at the beginning of the step.
+
+        Raises:
+            StepFailure: the motion cannot be continued.
         """
         before = solver_state
         if callable(ports):

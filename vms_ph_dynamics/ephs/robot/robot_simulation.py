@@ -25,9 +25,9 @@ from ...errors import StateError
 from ...integrators import IntegrationError, RetriedStep
 from ...model import VMSModel
 from ...simulation import Control, Simulation
+from ...simulation.efforts import Acting, Efforts
 from ...simulation.held_friction import HeldFriction, must_be_held
 from ...simulation.joint_stops import JointStops
-from ...simulation.simulation import _Acting, _Efforts
 from ...structure import StandardForm
 from .drives import Drives
 from .mechanism import Mechanism
@@ -150,7 +150,7 @@ class EphsSimulation(Simulation):
             **self.powertrain.stored(),
         }
 
-    def _with_external(self, torque: Array, base: Array) -> _Efforts:
+    def _with_external(self, torque: Array, base: Array) -> Efforts:
         """Return the efforts, reduced to what battery and drives allow."""
         efforts = super()._with_external(torque, base)
         train, b = self.powertrain, self._form.model.b
@@ -161,7 +161,7 @@ class EphsSimulation(Simulation):
         share = train.share_of_power(allowed, rates, wrench, twist)
         return replace(efforts, torque=share * allowed, wrench_base=share * wrench)
 
-    def _with_held_friction(self, ports: _Acting) -> tuple[Array | None, _Acting]:
+    def _with_held_friction(self, ports: Acting) -> tuple[Array | None, Acting]:
         if self._held_friction is not None:
             assert self._rubbing is not None  # what is held
             warmer = self.powertrain.housings - self._drives.theta_0
@@ -172,7 +172,7 @@ class EphsSimulation(Simulation):
         self._braking, ports = super()._with_held_friction(ports)
         return self._braking, ports
 
-    def _step(self, ports: _Acting) -> tuple[RetriedStep, Array | None]:
+    def _step(self, ports: Acting) -> tuple[RetriedStep, Array | None]:
         """Return a step of the mechanism, after which the powertrain has taken its own."""
         before: Motion = self._solver_state
         retried, pushing = super()._step(ports)

@@ -239,7 +239,11 @@ class EphsStepper(Stepper):
     def step(
         self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
     ) -> StepResult:
-        """Return the result of one step; see :meth:`Stepper.step`."""
+        """Return the result of one step; see :meth:`Stepper.step`.
+
+        Raises:
+            StepFailure: the motion cannot be continued; it is caused by a :class:`SimulationError`.
+        """
         try:
             after, move = self._move(solver_state, ports, t, dt)
         except SimulationError as error:

@@ -78,7 +78,11 @@ class Algebra(ABC):
 
 
 class SympyAlgebra(Algebra):
-    """Expressions of SymPy; numbers that are integers stay exact."""
+    """Expressions of SymPy; numbers that are integers stay exact.
+
+    Raises:
+        MissingExtraError: SymPy is not installed.
+    """
 
     def __init__(self) -> None:
         try:
@@ -140,7 +144,11 @@ class SympyAlgebra(Algebra):
 
 
 class CasadiAlgebra(Algebra):
-    """Expressions of CasADi."""
+    """Expressions of CasADi.
+
+    Raises:
+        MissingExtraError: CasADi is not installed.
+    """
 
     def __init__(self) -> None:
         try:

@@ -77,6 +77,14 @@ class SymbolicEquations:
         rates: (stored,1).
         constraint: (count,1), zero.
         balance: (k,1), zero.
+
+    Args:
+        equations: of the system; :func:`symbolic` makes this object.
+        algebra: of the expressions.
+        given: expressions in place of numbers, by ``"box.parameter"``.
+
+    Raises:
+        ModelError: there is no such parameter.
     """
 
     def __init__(self, equations: Equations, algebra: Algebra, given: dict[str, Any]) -> None:

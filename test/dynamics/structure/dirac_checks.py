@@ -1,0 +1,40 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a Dirac structure is, and when two of them are the same."""
+
+import numpy as np
+
+from vms_ph_dynamics.structure import DiracStructure
+
+
+def is_dirac(structure: DiracStructure) -> None:
+    """As many dimensions as ports have entries, and no power on any pair of its elements."""
+    size = sum(structure.ports.values())
+    assert structure.flows.shape == structure.efforts.shape == (size, size)
+    both = np.vstack([structure.flows, structure.efforts])
+    assert (np.linalg.matrix_rank(both) if size else 0) == size
+    pairing = structure.efforts.T @ structure.flows
+    scale = np.linalg.norm(structure.efforts, axis=0) * np.linalg.norm(structure.flows, axis=0)
+    # Polarised: e1.f2 + e2.f1 = 0, which is more than zero power on each element.
+    np.testing.assert_allclose(pairing, -pairing.T, atol=1e-11 * max(1.0, scale.max(initial=0)))
+
+
+def same(a: DiracStructure, b: DiracStructure) -> None:
+    """Equal as subspaces, whatever the order of the ports and the bases."""
+    assert a.ports.keys() == b.ports.keys()
+    b = b.reordered(list(a.ports))
+    one, other = (np.linalg.qr(np.vstack([x.flows, x.efforts]))[0] for x in (a, b))
+    # Projectors on one subspace; the structures' entries are of the size of a robot's lengths.
+    np.testing.assert_allclose(one @ one.T, other @ other.T, atol=1e-10)
