@@ -18,18 +18,14 @@ As a separate process it subscribes to joint_states and publishes efforts; withi
 the simulator calls it at every step.
 """
 
-from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
@@ -40,25 +36,23 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation import Actuation
 
-from .messages.base_motion import from_odometry
 from .messages.controller_state import to_controller_state
-from .messages.conversions import NANOSECONDS, from_joint_state, from_stamp, to_wrench_base
+from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
 from .messages.frames import inertial_frame, with_prefix
 from .messages.observations import from_payload
-from .messages.pairing import StampPairing
-from .messages.stamp_gate import StampGate
 from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN, Health
 from .node.input_diagnostics import InputDiagnostics
 from .node.managed import ManagedNode
 from .node.parameters import declare, declare_gains
 from .node.process import run
+from .robot.measured_states import MeasuredStates
 from .robot.references import ReferenceTopics
 from .robot.robot_parameters import RobotParameters
 from .robot.trajectory_action import TrajectoryAction, serve_trajectories
@@ -223,59 +217,25 @@ class ControllerNode(ManagedNode):
         self._refusal = ""
         self._watching = 0.25 * self._state_timeout
         self.create_timer(self._watching, self._watch, clock=self._steady)
-        self._pairing = StampPairing(("odometry",), self._on_state)
         if model.b:
             self._base_wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
-            self._pairing.expect({"odometry"})
-            self.create_subscription(
-                Odometry,
-                "odom",
-                self._gated("odometry", partial(self._pairing.accompany, "odometry")),
-                qos_profile_sensor_data,
-            )
-        self.create_subscription(
-            JointState,
-            "joint_states",
-            self._gated("joint state", self._pairing.lead),
-            qos_profile_sensor_data,
-        )
+        self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
         self.begin()
-
-    def _gated(self, what: str, use: Callable[[int, Any], None]) -> Callable[[Any], None]:
-        """Return a callback that passes messages with new stamps on."""
-        gate = StampGate(self._state_age)
-
-        def receive(message: Any) -> None:
-            stamp = from_stamp(message.header.stamp)
-            problem = gate.problem(stamp, self.get_clock().now().nanoseconds)
-            if problem:
-                self._refuse(f"the {what} {problem}")
-            else:
-                use(stamp, message)
-
-        return receive
 
     def _refuse(self, why: object) -> None:
         self._refusal = f"; ignored: {why}"
         self._input_diagnostics.report(why)
 
-    def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
-        model = self._model
-        if not self.is_active or (model.b and odometry is None):
+    def _on_state(self, at: Time, q: Array, v: Array) -> None:
+        if not self.is_active:
             return
-        try:
-            base = None if odometry is None else from_odometry(model, odometry)
-            q, v, _ = from_joint_state(model, message, base=base)
-        except StateError as error:
-            self._refuse(error)
-            return
-        stamp = from_stamp(message.header.stamp)
+        stamp = from_stamp(at)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
         self._seen, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), message.header.stamp)
-        self.published(message.header.stamp)
+        self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), at)
+        self.published(at)
 
     def _send(self, command: Actuation, stamp: Time) -> None:
         """Publish joint torques and base wrench."""

@@ -18,18 +18,13 @@ It subscribes to the efforts of a controller on ``wanted/torque`` and ``wanted/w
 publishes those that the robot may have on ``torque`` and ``wrench_base``.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Header
 from vms_ph.msg import EnergyCertificate
@@ -41,23 +36,20 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 
-from .messages.base_motion import from_odometry
 from .messages.certificates import to_certificate
 from .messages.conversions import (
     NANOSECONDS,
     by_name,
-    from_joint_state,
     from_stamp,
     from_wrench_base,
     to_wrench_base,
 )
 from .messages.frames import inertial_frame, with_prefix
-from .messages.pairing import StampPairing
-from .messages.stamp_gate import StampGate
 from .node.health import OK, WARN, Health
 from .node.input_diagnostics import InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import run
+from .robot.measured_states import MeasuredStates
 from .robot.robot_parameters import RobotParameters
 
 
@@ -126,39 +118,15 @@ class EnergyGuardNode(Node):
         self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", latched)
         self._efforts = self.create_publisher(JointState, "torque", 10)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
-        self._pairing = StampPairing(("odometry",), self._on_state)
         if model.b:
             self._wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
-            self._pairing.expect({"odometry"})
-            self.create_subscription(
-                Odometry,
-                "odom",
-                self._gated("odometry", partial(self._pairing.accompany, "odometry")),
-                qos_profile_sensor_data,
-            )
-        self.create_subscription(
-            JointState,
-            "joint_states",
-            self._gated("joint state", self._pairing.lead),
-            qos_profile_sensor_data,
+        self._measured = MeasuredStates(
+            self, model, self._state_age, self._on_state, self._input_diagnostics.report
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change)
         self.create_timer(0.25 * self._state_timeout, self._on_silence, clock=self._steady)
-
-    def _gated(self, what: str, use: Callable[[int, Any], None]) -> Callable[[Any], None]:
-        gate = StampGate(self._state_age)
-
-        def receive(message: Any) -> None:
-            stamp = from_stamp(message.header.stamp)
-            problem = gate.problem(stamp, self.get_clock().now().nanoseconds)
-            if problem:
-                self._input_diagnostics.report(f"the {what} {problem}")
-            else:
-                use(stamp, message)
-
-        return receive
 
     def _on_torque(self, message: JointState) -> None:
         try:
@@ -174,24 +142,17 @@ class EnergyGuardNode(Node):
         except StateError as error:
             self._input_diagnostics.report(error)
 
-    def _on_state(self, message: JointState, odometry: Odometry | None) -> None:
-        model, guard = self._model, self._guard
-        if guard is None or (model.b and odometry is None):
+    def _on_state(self, at: Time, q: Array, v: Array) -> None:
+        guard, stamp = self._guard, from_stamp(at)
+        if guard is None:
             return
-        try:
-            base = None if odometry is None else from_odometry(model, odometry)
-            q, v, _ = from_joint_state(model, message, base=base)
-        except StateError as error:
-            self._input_diagnostics.report(error)
-            return
-        stamp = from_stamp(message.header.stamp)
         if self._state is None:
             guard.engage(q, v)
         passed = (stamp - self._last) / NANOSECONDS if self._state is not None else 0.0
         self._last, self._seen = stamp, self._now()
         self._state = stamp, q, v
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        self._send(guard.update(q, v, self._wanted(), passed), message.header.stamp)
+        self._send(guard.update(q, v, self._wanted(), passed), at)
         self._health.tick()
 
     def _wanted(self) -> Array:

@@ -38,12 +38,9 @@ from .conftest import native_model
 
 PARITY = 1e-9
 
-# Of the standard deviation: the filter of the payload subtracts what it has learned from a prior
-# that is ten orders of magnitude larger, which leaves as many digits less.
-PAYLOAD = 1e-4
-
-# Whose light arm leaves no digits of that covariance.
-LIGHT = "hextilt"
+# Of the standard deviation: what is not excited is known by its prior alone, many orders of
+# magnitude less than the rest, which costs digits of the inverse (1.4e-7 was seen).
+PAYLOAD = 1e-6
 
 
 def _close(theirs: Any, ours: Any, size: float = 1.0, parity: float = PARITY) -> None:
@@ -85,12 +82,12 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
 
     effort = moving_arm(model, q) if case % 2 == 0 else holding(model, q)
     contacts = 0
-    for k, moment in enumerate(samples(model, q, effort, outside, dt, 60, fine=3)):
+    for k, moment in enumerate(samples(model, q, effort, outside, dt, 110, fine=2)):
         state, given = measured(model, noise, moment, rng)
         step = dt
-        if k == 20:
+        if k == 10:
             given = np.full(model.nv, np.nan)
-        if k == 40:
+        if k == 70:
             payload.expect_change()
             theirs.expect_change()
             step = 3.0 * dt
@@ -112,8 +109,6 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
             _close(told[key], value)
         contacts += contact.contact
         told = theirs.payload
-        if name == LIGHT:
-            continue
         spread = held.mass_deviation
         _close(told["mass"], held.mass, spread, PAYLOAD)
         _close(told["moment"], held.moment, spread, PAYLOAD)
@@ -126,60 +121,94 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
     assert contacts > 0
 
 
+SLOW = pytest.mark.slow
+
+MOVING = ("panda", "hextilt", "borinot", "omnidirectional_panda", "satellite_panda")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) for name in ("panda", "hextilt")]
+    ("name", "periods"),
+    [
+        ("panda", 1),
+        ("hextilt", 1),
+        *(pytest.param(name, 360, marks=SLOW) for name in MOVING),
+    ],
 )
 def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated(
-    native: ModuleType, name: str
+    native: ModuleType, name: str, periods: int
 ) -> None:
-    known, noise, dt, stated = robots.get(name), NoiseModel(), 1e-2, 10.0
+    # A period is 10 s at 100 Hz. The short form expects hundreds of alarms in an hour, so that one
+    # period has some to count, and too many are seen.
+    known, noise, dt = robots.get(name), NoiseModel(), 1e-2
+    stated = 10.0 if periods > 1 else 3600.0
     model, rng = known.load(), np.random.default_rng(2)
     observers = native.RobotObservers(
         native_model(native, model), asdict(noise), false_alarms=stated
     )
     q, none = model.configuration(known.home), np.zeros(model.nv)
     period = list(samples(model, q, moving_arm(model, q), lambda t, q, v: none, dt, 1000, fine=2))
-    alarms = seen = 0
-    for _ in range(360):
+    alarms = changes = seen = outside = 0
+    for _ in range(periods):
         observers.restart()
         for moment in period:
             state, effort = measured(model, noise, moment, rng)
             if observers.add(state.q, state.v, effort, dt):
                 seen += 1
                 alarms += observers.contact["began"]
-    print(f"{alarms} false alarms in an hour of simulated time; at most {stated:g} expected")
-    assert seen == 360 * 999
-    assert alarms <= stated + 3.0 * np.sqrt(stated)
+                changes += observers.payload["changed"]
+                wrench, covariance = observers.wrench, observers.covariance
+                outside += bool((np.abs(wrench) > 5.0 * np.sqrt(np.diag(covariance))).any())
+    print(
+        f"{name}, {seen} samples: {alarms} false contacts, at most {stated:g} an hour expected; "
+        f"{changes} changes of no payload; {outside} wrenches beyond five deviations"
+    )
+    assert seen == periods * 999
+    expected = stated * periods / 360.0
+    assert alarms <= expected + 3.0 * np.sqrt(expected)
+    assert changes == 0
+    assert outside <= 5e-4 * seen
 
 
 @pytest.mark.parametrize(
-    "moving", [pytest.param(moving, marks=pytest.mark.slow) for moving in (True, False)]
+    ("name", "mass", "moving", "draws"),
+    [
+        ("hextilt", 0.2, True, 6),
+        ("panda", 1.0, False, 6),
+        pytest.param("hextilt", 0.2, True, 200, marks=SLOW),
+        pytest.param("hextilt", 0.2, False, 200, marks=SLOW),
+        pytest.param("panda", 1.0, True, 200, marks=SLOW),
+        pytest.param("panda", 1.0, False, 200, marks=SLOW),
+    ],
 )
-def test_the_deviations_of_a_payload_cover_the_errors_of_two_hundred_draws(
-    native: ModuleType, moving: bool
+def test_the_deviations_of_a_payload_cover_the_errors_of_draws_of_noise_and_offsets(
+    native: ModuleType, name: str, mass: float, moving: bool, draws: int
 ) -> None:
-    model, noise, dt = robots.load("panda"), NoiseModel(), 5e-3
-    heavy, parameters = loaded(model, 1.0)
-    q, robot = model.configuration(robots.get("panda").home), native_model(native, model)
-    effort = moving_arm(model, q) if moving else holding(model, q)
+    # The controller holds the motion whatever the offsets are, as integral action does: they are
+    # errors of the measured torques.
+    known, noise, dt = robots.get(name), NoiseModel(), 5e-3
+    model = known.load()
+    heavy, parameters = loaded(model, mass)
+    q, none = model.configuration(known.home), np.zeros(model.nv)
+    effort = moving_arm(heavy, q) if moving else holding(heavy, q)
+    run = list(samples(heavy, q, effort, lambda t, q, v: none, dt, 400, fine=1))
     inside, errors = [], []
-    for seed in range(200):
+    for seed in range(draws):
         rng = np.random.default_rng(1000 + seed)
-        offsets = noise.torque_error * rng.normal(size=7)
-        observers = native.RobotObservers(robot, asdict(noise))
-        for moment in samples(heavy, q, effort, lambda t, q, v: offsets, dt, 400, fine=1):  # noqa: B023
+        offset = np.concatenate([np.zeros(model.b), noise.torque_error * rng.normal(size=model.n)])
+        observers = native.RobotObservers(native_model(native, model), asdict(noise))
+        for moment in run:
             state, given = measured(model, noise, moment, rng)
-            observers.add(state.q, state.v, given, dt)
+            observers.add(state.q, state.v, given - offset, dt)
         found = observers.payload
-        error = np.append(found["centre"] - parameters[1:4], found["mass"] - 1.0)
-        inside.append(
-            np.abs(error) < 1.96 * np.append(found["centre_deviation"], found["mass_deviation"])
-        )
-        errors.append(error)
-    share, rms = np.mean(inside, axis=0), np.sqrt(np.mean(np.square(errors), axis=0))
-    print(f"95 % intervals of centre and mass contain the truth in {share}; rms errors {rms}")
-    assert (share > 0.9).all()
-    assert rms[3] < 0.03
+        error = np.append(found["mass"], found["moment"]) - parameters[:4]
+        inside.append(np.abs(error) < 2.0 * np.sqrt(np.diag(found["covariance"])))
+        errors.append(error[0] / mass)
+    share, rms = np.mean(inside, axis=0), np.sqrt(np.mean(np.square(errors)))
+    print(f"{name}: intervals of two deviations hold mass and moment in {share}; rms error {rms}")
+    # Of few draws the intervals are counted together.
+    assert (share > 0.9).all() if draws > 10 else share.mean() > 0.8
+    # Deviations: 20 g of 1 kg at rest, 7 g of 0.2 kg in flight.
+    assert rms < (0.03 if name == "panda" else 0.06)
 
 
 def test_the_noise_has_the_names_and_defaults_of_python(native: ModuleType) -> None:

@@ -26,8 +26,8 @@ namespace {
 
 // As in payload_observer.py, where they are described.
 constexpr double kCorrelated = 0.2;
-constexpr double kTracking = 80.0, kFastest = 0.4;
-constexpr double kMargin = 2.0;
+constexpr double kMargin = 1.0;
+constexpr double kKnown = 1e-6, kLeastNoise = 1e-9;
 constexpr double kChange = 1e-10;
 
 constexpr int kParameters = 10;
@@ -78,132 +78,153 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       nv_(model_.nv()),
       error_(balance.noise().torque_error),
       limit_(chi_square_quantile(kChange, nv_)),
+      deviations_(NoiseModel::stacked(model_, balance.noise().base_linear,
+                                      balance.noise().base_angular, balance.noise().velocity)
+                      .cwiseMax(kLeastNoise)),
+      window_(model_, deviations_),
       ahead_(model_),
-      prior_(Eigen::VectorXd::Zero(2 * nv_ + kParameters)),
+      prior_(Eigen::VectorXd::Zero(nv_ + kParameters)),
+      vector_(prior_),
       mean_(prior_),
-      innovation_(Eigen::VectorXd::Zero(nv_)),
-      covariance_(Eigen::MatrixXd::Zero(prior_.size(), prior_.size())),
-      across_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
-      gain_(across_),
+      scale_(prior_),
+      information_(Eigen::MatrixXd::Zero(prior_.size(), prior_.size())),
+      inverse_(information_),
+      scaled_(information_),
+      factors_(prior_.size()),
+      slope_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
+      weighted_(slope_),
+      product_(slope_),
+      across_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
       sum_(VectorV::Zero(nv_)),
-      velocity_(sum_),
-      acceleration_(sum_),
       expected_(sum_),
-      missed_(sum_),
-      spread_(MatrixV::Zero(nv_, nv_)),
-      momentum_(Regressor::Zero(nv_, kParameters)),
-      rate_(momentum_),
-      last_momentum_(momentum_),
-      last_rate_(momentum_),
-      taken_(momentum_) {
-  prior_.segment(nv_, nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, error_);
+      innovation_(sum_),
+      rest_(sum_),
+      covariance_(MatrixV::Zero(nv_, nv_)),
+      spread_(covariance_),
+      gain_(covariance_),
+      moved_(covariance_) {
+  prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, error_);
   const double moment = mass * reach;
-  prior_[2 * nv_] = mass;
-  prior_.segment(2 * nv_ + 1, 3).setConstant(moment);
+  prior_[nv_] = mass;
+  prior_.segment(nv_ + 1, 3).setConstant(moment);
   prior_.tail(6).setConstant(0.25 * moment * reach);
-  prior_ = prior_.cwiseAbs2().eval();
+  prior_ = prior_.cwiseMax(kKnown).cwiseAbs2().cwiseInverse().eval();
+  ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
+  ends_[0].noise = covariance_;
+  ends_[0].missed = sum_;
+  ends_[1] = ends_[0];
   restart();
 }
 
 void PayloadObserver::restart() noexcept {
-  mean_.setZero();
-  covariance_.setZero();
-  covariance_.diagonal() = prior_;
-  has_sum_ = has_last_ = has_velocity_ = false;
+  information_.setZero();
+  information_.diagonal() = prior_;
+  vector_.setZero();
+  begin();
+  solve();
 }
 
 void PayloadObserver::expect_change() noexcept {
-  covariance_.bottomRows(kParameters).setZero();
-  covariance_.rightCols(kParameters).setZero();
-  covariance_.diagonal().tail(kParameters) = prior_.tail(kParameters);
-  // The sum begins anew with the noise of one momentum.
-  has_sum_ = false;
+  forget_payload();
+  begin();
 }
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
-  const double dt = impulse.dt;
-  if (impulse.begins) has_sum_ = has_last_ = has_velocity_ = false;
-  predict(impulse);
-  last_momentum_ = momentum_;
-  last_rate_ = rate_;
-  find_regressors();
+  if (impulse.begins) begin();
+  const SmoothedFrame* seen = window_.add(impulse);
+  return told(seen != nullptr && observe(*seen));
+}
+
+/// Begin at the next frame, with what is known.
+void PayloadObserver::begin() noexcept {
+  window_.restart();
+  has_sum_ = has_last_ = false;
+}
+
+/// Forget the payload, and keep what is known of the offsets whatever the payload is.
+void PayloadObserver::forget_payload() noexcept {
+  auto corner = information_.bottomRightCorner<kParameters, kParameters>();
+  const Eigen::LLT<Eigen::Matrix<double, kParameters, kParameters>> factors(corner);
+  across_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
+  across_.col(nv_) = vector_.tail(kParameters);
+  factors.solveInPlace(across_);
+  auto shared = information_.topRightCorner(nv_, kParameters);
+  information_.topLeftCorner(nv_, nv_).noalias() -= shared * across_.leftCols(nv_);
+  vector_.head(nv_).noalias() -= shared * across_.col(nv_);
+  information_.rightCols(kParameters).setZero();
+  information_.bottomRows(kParameters).setZero();
+  information_.diagonal().tail(kParameters) = prior_.tail(kParameters);
+  vector_.tail(kParameters).setZero();
+  // The sum begins anew with the noise of one momentum.
+  has_sum_ = false;
+  solve();
+}
+
+/// Take a frame into account; return whether the payload has changed.
+bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
+  const Frame& frame = *seen.frame;
+  const double dt = frame.dt;
+  now_ = 1 - now_;
+  End &now = ends_[now_], &last = ends_[1 - now_];
+  find_end(seen, now);
   const bool has_last = has_last_;
   has_last_ = true;
-  if (!has_last) return told(false);
-  Eigen::MatrixXd& p = covariance_;
-  const Eigen::Index size = mean_.size(), rest = size - nv_;
+  if (!has_last) return false;
   if (!has_sum_) {
     has_sum_ = true;
     sum_.setZero();
-    mean_.head(nv_).setZero();
-    p.topRows(nv_).setZero();
-    p.leftCols(nv_).setZero();
-    p.topLeftCorner(nv_, nv_) = *impulse.before;
+    expected_.setZero();
+    slope_.setZero();
+    covariance_ = last.noise;
   }
-  sum_ += impulse.value;
-  // The step of the sum: by the slow efforts, and by the parameters of the payload.
-  taken_ = 0.5 * dt * (last_rate_ + rate_) - (momentum_ - last_momentum_);
-  mean_.head(nv_) += dt * mean_.segment(nv_, nv_);
-  mean_.head(nv_).noalias() += taken_ * mean_.tail(kParameters);
-  p.topRows(nv_) += dt * p.middleRows(nv_, nv_);
-  p.topRows(nv_).noalias() += taken_ * p.bottomRows(kParameters);
-  p.leftCols(nv_) += dt * p.middleCols(nv_, nv_);
-  p.leftCols(nv_).noalias() += p.rightCols(kParameters) * taken_.transpose();
-  p.topLeftCorner(nv_, nv_) += impulse.held;
+  sum_ += frame.value;
+  slope_.diagonal().array() += dt;
+  slope_.rightCols(kParameters) +=
+      0.5 * dt * (last.rate + now.rate) - (now.momentum - last.momentum);
   for (int i = 0; i < nv_; ++i) {
-    const double wandering = std::max(impulse.systematic[i] - dt * error_, 0.0);
-    p(i, i) += wandering * wandering * (2.0 * kCorrelated / dt);
+    const double wandering = std::max(frame.systematic[i] - dt * error_, 0.0);
+    covariance_(i, i) += frame.held[i] + wandering * wandering * (2.0 * kCorrelated / dt);
   }
-  innovation_ = sum_ - mean_.head(nv_);
-  const auto& jacobian = ahead_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  missed_ = impulse.d->v() - ahead_.v();
-  const Eigen::Matrix<double, 6, 1> slip = jacobian * missed_;
-  const Eigen::Matrix<double, 6, 1> lost =
-      body_momentum(slip.head<3>(), slip.tail<3>()) * mean_.tail<kParameters>();
-  missed_.noalias() = jacobian.transpose() * lost;
-  // An error of the tracking lasts for several samples, and counts once.
-  const double lasting = 1.0 + 2.0 / std::min(kTracking * dt, kFastest);
-  spread_ = p.topLeftCorner(nv_, nv_) + *impulse.after;
-  spread_.noalias() += (lasting * missed_) * missed_.transpose();
-  const Cholesky spread(spread_);
-  if (!spread.is_positive()) return told(false);
-  across_ = p.topRows(nv_);
-  gain_ = across_;
-  spread.solve_columns(gain_);
-  missed_ = innovation_;
-  spread.solve(missed_.data());
-  if (innovation_.dot(missed_) > limit_) {
-    expect_change();
-    return told(true);
+  innovation_ = sum_ - expected_;
+  spread_ = covariance_ + now.noise;
+  spread_.noalias() += (seen.lasting * now.missed) * now.missed.transpose();
+  // Whether the innovation is one that what is known of the payload explains.
+  rest_ = innovation_;
+  rest_.noalias() -= slope_ * mean_;
+  product_.noalias() = slope_ * inverse_;
+  moved_ = spread_;
+  moved_.noalias() += product_ * slope_.transpose();
+  const Cholesky whole(moved_), own(spread_);
+  if (!whole.is_positive() || !own.is_positive()) return false;
+  VectorV weighted = rest_;
+  whole.solve(weighted.data());
+  if (rest_.dot(weighted) > limit_) {
+    forget_payload();
+    return true;
   }
-  mean_.noalias() += gain_.transpose() * innovation_;
-  p.noalias() -= gain_.transpose() * across_;
-  for (Eigen::Index j = 0; j < nv_ + rest; ++j) {
-    for (Eigen::Index i = 0; i < j; ++i) p(i, j) = p(j, i) = 0.5 * (p(i, j) + p(j, i));
-  }
-  return told(false);
+  weighted_ = slope_;
+  own.solve_columns(weighted_);
+  weighted = innovation_;
+  own.solve(weighted.data());
+  gain_ = covariance_;
+  own.solve_columns(gain_);
+  information_.noalias() += slope_.transpose() * weighted_;
+  vector_.noalias() += slope_.transpose() * weighted;
+  expected_.noalias() += gain_.transpose() * innovation_;
+  product_.noalias() = gain_.transpose() * slope_;
+  slope_ -= product_;
+  moved_.noalias() = gain_.transpose() * covariance_;
+  covariance_ -= moved_;
+  moved_ = covariance_.transpose();
+  covariance_ = 0.5 * (covariance_ + moved_);
+  solve();
+  return false;
 }
 
-/// Find the state with the velocity expected from the samples before it: the momentum of the
-/// payload is a regressor, which noise of the measured velocity would bias.
-void PayloadObserver::predict(const ExternalImpulse& impulse) noexcept {
-  const Evaluation& d = *impulse.d;
-  const double dt = impulse.dt;
-  if (!has_velocity_) {
-    has_velocity_ = true;
-    velocity_ = d.v();
-    acceleration_.setZero();
-  }
-  expected_ = velocity_ + dt * acceleration_;
-  const double fade = std::exp(-std::min(kTracking * dt, kFastest));
-  missed_ = d.v() - expected_;
-  velocity_ = expected_ + (1.0 - fade * fade) * missed_;
-  acceleration_ += (1.0 - fade) * (1.0 - fade) / dt * missed_;
-  ahead_.set(d.q(), expected_);
-}
-
-/// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each.
-void PayloadObserver::find_regressors() noexcept {
+/// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
+/// noise of the end of a frame.
+void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
+  ahead_.set(seen.frame->q, seen.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
       ahead_.placement(frame).rotation().transpose() * model_.pinocchio().gravity.linear();
@@ -218,16 +239,34 @@ void PayloadObserver::find_regressors() noexcept {
   change.bottomRows<3>() = -turning * momentum.bottomRows<3>() - moving * momentum.topRows<3>();
   change.topLeftCorner<3, 1>() += gravity;
   change.block<3, 3>(3, 1) -= cross(gravity);
-  momentum_.noalias() = jacobian.transpose() * momentum;
-  rate_.noalias() = jacobian_rate.transpose() * momentum;
-  rate_.noalias() += jacobian.transpose() * change;
+  end.momentum.noalias() = jacobian.transpose() * momentum;
+  end.rate.noalias() = jacobian_rate.transpose() * momentum;
+  end.rate.noalias() += jacobian.transpose() * change;
+  moved_.noalias() = ahead_.M() * deviations_.cwiseAbs2().asDiagonal();
+  end.noise.noalias() = moved_ * ahead_.M().transpose();
+  const Eigen::Matrix<double, 6, 1> slip = jacobian * seen.missed;
+  const Eigen::Matrix<double, 6, 1> lost =
+      body_momentum(slip.head<3>(), slip.tail<3>()) * mean_.tail<kParameters>();
+  end.missed.noalias() = jacobian.transpose() * lost;
+}
+
+/// Find mean and covariance; the scale of the unknowns differs by many orders.
+void PayloadObserver::solve() noexcept {
+  scale_ = information_.diagonal().cwiseSqrt().cwiseInverse();
+  scaled_ = scale_.asDiagonal() * information_ * scale_.asDiagonal();
+  factors_.compute(scaled_);
+  if (factors_.info() != Eigen::Success) return;
+  inverse_.setIdentity();
+  factors_.solveInPlace(inverse_);
+  scaled_ = scale_.asDiagonal() * inverse_ * scale_.asDiagonal();
+  inverse_ = scaled_;
+  mean_.noalias() = inverse_ * vector_;
 }
 
 const Payload& PayloadObserver::told(bool changed) noexcept {
-  const Eigen::Index first = 2 * nv_;
-  payload_.mass = mean_[first];
-  payload_.moment = mean_.segment<3>(first + 1);
-  payload_.covariance = kMargin * kMargin * covariance_.block<4, 4>(first, first);
+  payload_.mass = mean_[nv_];
+  payload_.moment = mean_.segment<3>(nv_ + 1);
+  payload_.covariance = kMargin * kMargin * inverse_.block<4, 4>(nv_, nv_);
   payload_.changed = changed;
   return payload_;
 }

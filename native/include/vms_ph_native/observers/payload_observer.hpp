@@ -15,7 +15,9 @@
 // The mass and centre of mass of a payload, observed online from the balance of momentum.
 #pragma once
 
-#include "vms_ph_native/observers/impulse_balance.hpp"
+#include <Eigen/Cholesky>
+
+#include "vms_ph_native/observers/motion_window.hpp"
 
 namespace vms_ph {
 
@@ -36,7 +38,7 @@ struct Payload {
   Eigen::Vector3d centre_deviation() const noexcept;
 };
 
-/// Kalman filter of the momentum that a payload takes from the robot; see
+/// Least squares of the momentum that a payload takes from the robot; see
 /// vms_ph_controllers.observers.PayloadObserver. Nothing but the constructor allocates.
 class PayloadObserver {
  public:
@@ -52,26 +54,43 @@ class PayloadObserver {
   /// Forget the payload, because it is about to change, and keep the offsets.
   void expect_change() noexcept;
 
-  /// The payload observed up to the end of a sample.
+  /// The payload observed half a window before the end of a sample.
   const Payload& add(const ExternalImpulse& impulse) noexcept;
 
  private:
   using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
 
-  void predict(const ExternalImpulse& impulse) noexcept;
-  void find_regressors() noexcept;
+  // What the model says of the end of a frame.
+  struct End {
+    Regressor momentum, rate;  // of the payload's momentum and of its rate
+    MatrixV noise;             // covariance of the momentum by noise of the velocity
+    VectorV missed;            // momentum of the payload at the error of the smoothing
+  };
+
+  void begin() noexcept;
+  void forget_payload() noexcept;
+  bool observe(const SmoothedFrame& seen) noexcept;
+  void find_end(const SmoothedFrame& seen, End& end) noexcept;
+  void solve() noexcept;
   const Payload& told(bool changed) noexcept;
 
   const Model& model_;
   const int nv_;
   const double error_, limit_;
-  Evaluation ahead_;  // the state with the velocity expected from the samples before it
-  Eigen::VectorXd prior_, mean_, innovation_;
-  Eigen::MatrixXd covariance_, across_, gain_;
-  VectorV sum_, velocity_, acceleration_, expected_, missed_;
-  MatrixV spread_;
-  Regressor momentum_, rate_, last_momentum_, last_rate_, taken_;
-  bool has_sum_ = false, has_last_ = false, has_velocity_ = false;
+  const VectorV deviations_;
+  MotionWindow window_;
+  Evaluation ahead_;  // the state with the smoothed velocity
+  // Of the slow efforts, then of the payload: what is known, and mean and covariance by it.
+  Eigen::VectorXd prior_, vector_, mean_, scale_;
+  Eigen::MatrixXd information_, inverse_, scaled_;
+  Eigen::LLT<Eigen::MatrixXd> factors_;
+  Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
+  Eigen::MatrixXd across_;                      // (10,nv+1)
+  VectorV sum_, expected_, innovation_, rest_;
+  MatrixV covariance_, spread_, gain_, moved_;
+  End ends_[2];
+  int now_ = 0;
+  bool has_sum_ = false, has_last_ = false;
   Payload payload_;
 };
 

@@ -1,0 +1,143 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Velocities of a robot smoothed over a short window, independent of the sample they belong to."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .impulse_balance import ExternalImpulse
+
+# Shortest frame, s: faster samples are added up. A little less than 5 ms, for times that jitter.
+_FRAME = 4.5e-3
+
+# Time to each side over which velocities are smoothed, s, and the frames that this may be.
+_REACH, _FEWEST, _MOST = 0.05, 2, 10
+
+# A velocity below so many of its standard deviations counts as rest.
+_REST = 4.0
+
+# An error of the smoothing is seen where it exceeds so many standard deviations of the noise.
+_SEEN = 3.0
+
+
+@dataclass(slots=True)
+class Frame:
+    """The samples of at least 4.5 ms, added up.
+
+    Attributes:
+        time: of its end, s.
+        dt: its duration, s.
+        q: (nq,) and v: (nv,) measured at its end.
+        value: (nv,) external impulse, in the standard coordinates.
+        held: (nv,) variances of the impulse by noise of the efforts.
+        systematic: (nv,) standard deviations of slow errors.
+    """
+
+    time: float
+    dt: float
+    q: Array
+    v: Array
+    value: Array
+    held: Array
+    systematic: Array
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedFrame:
+    """The frame in the middle of a window.
+
+    Attributes:
+        frame: the frame.
+        velocity: (nv,) at its end, from all velocities of the window but its own.
+        missed: (nv,) what the measured velocity differs by beyond noise: an error of the smoothing.
+        lasting: number of frames for which such an error lasts.
+    """
+
+    frame: Frame
+    velocity: Array
+    missed: Array
+    lasting: int
+
+
+class MotionWindow:
+    """Frames around the one for which a velocity is wanted.
+
+    A quadratic in time is fitted by least squares to the velocities before and after a frame. Its
+    own measurement is left out, because its noise is in the momentum of that frame too: a regressor
+    that shares the noise of what it explains is biased. Velocities that noise alone can explain are
+    faded out, so that a robot at rest has regressors that are zero, not noise.
+    """
+
+    def __init__(self, deviations: Array) -> None:
+        """Smooth velocities with the standard deviations (nv,) of their noise."""
+        self._deviations = deviations
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all frames."""
+        self._frames: deque[Frame] = deque()
+        self._open: Frame | None = None
+        self._half = 0
+        self._time = 0.0
+
+    def add(self, impulse: ExternalImpulse) -> SmoothedFrame | None:
+        """Return the middle of the window where a sample completes it; else None."""
+        d, frame = impulse.d, self._open
+        self._time += impulse.dt
+        held = np.diagonal(impulse.held)
+        if frame is None:
+            frame = Frame(self._time, impulse.dt, d.q, d.v, impulse.value, held, impulse.systematic)
+        else:
+            frame.time, frame.q, frame.v = self._time, d.q, d.v
+            frame.dt += impulse.dt
+            frame.value = frame.value + impulse.value
+            frame.held = frame.held + held
+            frame.systematic = frame.systematic + impulse.systematic
+        self._open = frame
+        if frame.dt < _FRAME:
+            return None
+        self._open = None
+        if not self._half:
+            self._half = min(_MOST, max(_FEWEST, int(_REACH / frame.dt + 0.5)))
+        self._frames.append(frame)
+        if len(self._frames) <= 2 * self._half:
+            return None
+        found = self._smoothed()
+        self._frames.popleft()
+        return found
+
+    def _smoothed(self) -> SmoothedFrame:
+        """Return the middle frame with the value of the quadratic at its end."""
+        half, frames = self._half, self._frames
+        middle = frames[half]
+        others = [frames[k] for k in range(2 * half + 1) if k != half]
+        span = 0.5 * (frames[-1].time - frames[0].time)
+        times = np.array([(each.time - middle.time) / span for each in others])
+        powers = np.array([np.ones(len(times)), times, times * times])
+        first = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
+        weights = first @ powers
+        velocity = weights @ np.array([each.v for each in others])
+        share = float(weights @ weights)
+        least = np.maximum(_REST * np.sqrt(share) * self._deviations, 1e-12)
+        size = (velocity / least) ** 2
+        velocity = velocity * (size * size / (1.0 + size * size))
+        error = middle.v - velocity
+        noise = _SEEN * np.sqrt(1.0 + share) * self._deviations
+        missed = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
+        return SmoothedFrame(middle, velocity, missed, 2 * half + 1)
