@@ -112,7 +112,8 @@ class ControlTab:
 
     def _show_choices(self) -> None:
         assert self._model is not None
-        present = (self._robot.robot, self._robot.arguments.get("controller", ""))
+        chosen = self._robot.arguments
+        present = (self._robot.robot, chosen.get("controller", ""), chosen.get("scene", ""))
         allocation = self._robot.allocation()
         self._choices = Choices(
             self._server, self._tab, self._commands, self._model, present, allocation
