@@ -24,7 +24,7 @@ import warnings
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io import robots
+from vms_ph_io import robots, scenes
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.yaml_text import read_yaml
 
@@ -35,6 +35,8 @@ def check(arguments: dict[str, str]) -> list[str]:
     Raises:
         VmsPhError: one of them is not accepted, or does not fit the robot.
     """
+    if scene := arguments.get("scene", ""):
+        scenes.load(scene)
     settings = RobotSettings().updated(arguments)
     kind, config = arguments.get("controller", ""), arguments.get("config", "")
     if settings.is_bundled and settings.are_defaults and not kind:

@@ -16,7 +16,6 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -28,13 +27,11 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
 from vms_ph.srv import StepSimulation
 
-from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law
+from vms_ph_io import robots
+from vms_ph_io.energy_split import BASE, LawSplit, moves
 
-from .messages.conversions import NANOSECONDS, from_stamp
-from .messages.frames import inertial_frame
 from .node.health import TOPIC, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
@@ -44,16 +41,14 @@ from .robot.robot_parameters import LATCHED, RobotParameters
 
 with errors_in_one_sentence():
     try:
-        from .views.choices import Choices
-        from .views.controls import Controls
-        from .views.energy_flow import PORT_WORDS
+        from .views.control_tab import ControlTab
+        from .views.live_plots import LivePlots
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
-        from .views.pull import Pull
         from .views.robot_scene import RobotScene
-        from .views.strip import Strip
         from .views.view_tab import ViewTab, theme
-        from .views.viewpoint import Chase, viewpoint
+        from .views.viewpoint import viewpoint
+        from .views.world_view import WorldView
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "
@@ -89,18 +84,11 @@ class WebViewer(Node):
         self._server = serve_page(port, declare(self, "allowed_origins"), self._title)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._recording = Recording(Path(declare(self, "recordings")))
-        self._controls: Controls | None = None
-        self._choices: Choices | None = None
-        self._pull: Pull | None = None
-        self._has_gains = False
         self._pictures = 0
         self._scene: RobotScene | None = None
-        self._chase: Chase | None = None
         self._root_place = (0.0, 0.0, 0.0)
-        self._start: int | None = None
         self._law = LawSplit()
         self._build_page()
-        self._server.on_client_connect(self._face)
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
         self._health = Health(self)
@@ -126,16 +114,16 @@ class WebViewer(Node):
         theme(server, False)
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_PANEL)
-        self._world = server.scene.add_frame("/world", show_axes=False)
+        self._world = WorldView(server)
         self._overview = Overview(server, self._law)
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
-            self._energy = Strip(server, "energy of the closed loop", "J")
-            self._power = Strip(server, "power into the robot", "W")
-            self._error = Strip(server, "task error", "m")
-        self._strips = (self._energy, self._power, self._error)
-        self._view = ViewTab(self, server, self._strips, tabs.add_tab("View"))
-        self._control_tab = None if self._commands is None else tabs.add_tab("Control")
+            self._plots = LivePlots(server, self._law)
+        self._view = ViewTab(self, server, self._plots.strips, tabs.add_tab("View"))
+        self._control: ControlTab | None = None
+        if self._commands is not None:
+            tab = tabs.add_tab("Control")
+            self._control = ControlTab(server, tab, self._commands, self._recording, self._robot)
 
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
@@ -176,89 +164,28 @@ class WebViewer(Node):
             self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
         self._health.declare_robot(model)
-        self._scene = RobotScene(self._server, model, message.data)
-        self._name_of_robot = model.name
-        self._view.show(self._scene)
-        self._overview.name(model)
-        self._server.gui.set_panel_label(f"vms_ph: {model.name}")
-        self._look(model)
-        self._offer_controls(model)
-        for missing in self._scene.missing:
+        scene = self._scene = RobotScene(self._server, model, message.data)
+        # A bundled robot has a shorter name here than its description.
+        bundled = self._robot.robot in robots.names()
+        self._name_of_robot = self._robot.robot if bundled else model.name
+        self._view.show(scene)
+        self._overview.name(model, self._name_of_robot)
+        self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
+        start = self._robot.initial_configuration(model)
+        place = scene.root_place(start)
+        self._world.look(viewpoint(model, scene.box(start)), place)
+        self._root_place = tuple(place.tolist())
+        if self._control is not None:
+            self._control.offer(model, scene, self._world, self._target)
+            self._overview.say_what_can_be_done()
+        for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
-
-    def _look(self, model: VMSModel) -> None:
-        """Turn the view to the robot: up axis, grid and camera."""
-        assert self._scene is not None
-        view = viewpoint(model, self._scene.box(self._robot.initial_configuration(model)))
-        server = self._server
-        server.scene.set_up_direction(view.up)
-        plane: Any = view.grid
-        server.scene.add_grid(
-            "/world/floor",
-            plane=plane,
-            cell_size=view.cell,
-            section_size=4 * view.cell,
-            position=view.floor,
-            infinite_grid=True,
-            fade_distance=24 * view.cell,
-        )
-        server.initial_camera.position = view.position
-        server.initial_camera.look_at = view.look_at
-        start = self._scene.root_place(self._robot.initial_configuration(model))
-        self._chase, self._root_place = Chase(start, view), tuple(start.tolist())
-        self._world.position = self._chase.shift
-        for client in server.get_clients().values():
-            self._face(client)
-
-    def _offer_controls(self, model: VMSModel) -> None:
-        if self._commands is None or self._control_tab is None:
-            return
-        if self._controls is not None:
-            self._controls.remove()
-        if self._choices is not None:
-            self._choices.remove()
-            self._choices = None
-        frame = inertial_frame(model, LinkTree(model.tree).root)
-        self._controls = Controls(
-            self._server,
-            self._control_tab,
-            self._commands,
-            model,
-            frame,
-            self._target,
-            self._recording,
-        )
-        self._has_gains = False
-        self._overview.say_what_can_be_done()
-        assert self._scene is not None
-        self._pull = Pull(self._server, model, self._scene, self._commands, self._shift)
-
-    def _shift(self) -> Array:
-        """Return by how much the world is moved in the view, (3,) m."""
-        return np.zeros(3) if self._chase is None else self._chase.shift
 
     def _target(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
         assert self._scene is not None
         is_of_base = self._law.moving and self._law.split == BASE
         return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
-
-    def _show_gains(self) -> None:
-        controls = self._controls
-        if controls is not None and self._commands is not None and not self._has_gains:
-            self._has_gains = self._commands.ask_gains(controls.show_gains)
-
-    def _show_choices(self) -> None:
-        commands = self._commands
-        if self._choices is not None or self._controls is None or commands is None:
-            return
-        if commands.robot_can_be_chosen:
-            assert self._scene is not None
-            present = (self._robot.robot, self._robot.arguments.get("controller", ""))
-            allocation = self._robot.allocation()
-            self._choices = Choices(
-                self._server, self._control_tab, commands, self._scene.model, present, allocation
-            )
 
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -269,33 +196,17 @@ class WebViewer(Node):
         self._markers = message
 
     def _on_power(self, message: Power) -> None:
-        time = self._seconds(from_stamp(message.header.stamp))
-        powers = {
-            word: getattr(message, port)
-            for port, word in PORT_WORDS.items()
-            if self._law.moving or word != "base"
-        }
-        powers.update(zip(message.tool_names, message.tool_power, strict=False))
-        self._power.add(time, {**powers, "-friction": -message.dissipated})
+        self._plots.on_power(message)
         self._overview.on_power(message)
 
     def _on_control(self, message: ControllerState) -> None:
-        time = self._seconds(from_stamp(message.header.stamp))
-        value_of = partial(getattr, message)
-        self._law.see(value_of)
-        parts = parts_of_law(value_of, self._law.split)
-        self._energy.add(time, {"total": message.closed_loop_energy, **parts})
-        self._error.add(time, {"distance to the reference": message.task_error})
+        self._law.see(partial(getattr, message))
+        self._plots.on_control(message)
         self._overview.on_control(message)
 
     def _on_energy(self, message: Energy) -> None:
         self._law.moving = moves(message.header.frame_id)
         self._overview.on_energy(message)
-
-    def _seconds(self, stamp: int) -> float:
-        if self._start is None or stamp < self._start:
-            self._start = stamp
-        return (stamp - self._start) / NANOSECONDS
 
     def _draw_robot(self) -> None:
         if self._commands is not None:
@@ -309,43 +220,24 @@ class WebViewer(Node):
         poses, self._poses = self._poses, {}
         self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
         with self._server.atomic():
-            self._follow()
+            self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
                 self._scene.place(link, pose)
-            if self._pull is not None:
-                self._pull.draw()
+            if self._control is not None:
+                self._control.draw_pull()
             if self._markers is not None:
                 self._view.markers.show(self._markers)
                 self._markers = None
 
-    def _face(self, client: Any) -> None:
-        """Turn the camera of a client to the robot; its own first one is that of any scene."""
-        camera = self._server.initial_camera
-        if self._chase is not None:
-            with client.atomic():
-                client.camera.up_direction = self._chase.up
-                client.camera.position = camera.position
-                client.camera.look_at = camera.look_at
-
-    def _follow(self) -> None:
-        """Move the world with a robot that leaves the view."""
-        if self._chase is not None and self._chase.step(np.array(self._root_place)):
-            self._world.position = self._chase.shift
-
     def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
-        self._show_gains()
-        self._show_choices()
-        if self._controls is not None:
-            paused = self._overview.is_paused(self._simulator)
-            if paused is not None:
-                self._controls.show_paused(paused)
+        if self._control is not None:
+            self._control.draw(self._overview.is_paused(self._simulator))
         self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            for strip in self._strips:
-                strip.draw()
+            self._plots.draw()
             self._view.draw()
 
 

@@ -96,6 +96,7 @@ class Chromium:
         self._calls = 0
         self.errors: list[str] = []
         self._call("Log.enable")
+        self._call("Runtime.enable")
 
     @staticmethod
     def _port(file: Path) -> int:
@@ -196,6 +197,10 @@ class Chromium:
             width=width, height=height, deviceScaleFactor=1, mobile=False,
         )  # fmt: skip
 
+    def open(self, address: str) -> None:
+        """Go to another page."""
+        self._call("Page.navigate", url=address)
+
     def run(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -218,10 +223,22 @@ class Chromium:
         self._socket.send(json.dumps({"id": self._calls, "method": method, "params": arguments}))
         while True:
             message = json.loads(self._socket.recv(timeout=180.0))
-            entry = message.get("params", {}).get("entry", {})
+            said = _error(message.get("method", ""), message.get("params", {}))
             # viser asks to keep a drag from scrolling, where the browser does not let it.
-            if entry.get("level") == "error" and _PASSIVE not in entry["text"]:
-                self.errors.append(entry["text"])
+            if said and _PASSIVE not in said:
+                self.errors.append(said)
             if message.get("id") == self._calls:
                 assert "error" not in message, message
                 return dict(message["result"])
+
+
+def _error(method: str, what: dict[str, Any]) -> str:
+    """Return the error that an event tells of, as the browser's console shows it, or nothing."""
+    if method == "Log.entryAdded" and what["entry"]["level"] == "error":
+        return str(what["entry"]["text"])
+    if method == "Runtime.exceptionThrown":
+        thrown = what["exceptionDetails"]
+        return f"{thrown['text']} {thrown.get('exception', {}).get('description', '')}"
+    if method == "Runtime.consoleAPICalled" and what["type"] in ("error", "assert"):
+        return " ".join(str(a.get("value", a.get("description", ""))) for a in what["args"])
+    return ""

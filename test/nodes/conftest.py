@@ -31,7 +31,11 @@ from vms_ph_dynamics.errors import VmsPhError
 
 from .observer import Observer, joined
 
-COMMAND = (sys.executable, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
+# VMS_PH_PYTHON is the Python of another environment in which vms_ph is installed: programs then run
+# in that one, for instance with the runtime extras only, and the tests in this one.
+PYTHON = os.environ.get("VMS_PH_PYTHON", sys.executable)
+
+COMMAND = (PYTHON, "-c", "import sys; from vms_ph_nodes.cli import main; sys.exit(main())")
 
 
 # Python packages that rosdep cannot install; see docs/interoperability.md.
@@ -81,9 +85,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 class Program:
-    """A process whose output is kept and awaited."""
+    """A process whose output is kept and awaited; ``folder`` is where it runs."""
 
     def __init__(self, words: list[str], environment: dict[str, str], folder: Path) -> None:
+        self.folder = folder
         self.process = subprocess.Popen(
             [*COMMAND, *words],
             env=environment,
@@ -158,6 +163,8 @@ class Program:
 def environment(domain: int) -> dict[str, str]:
     """Return the environment of a user, with this DDS domain and no other ROS variables."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS", "RMW"))}
+    if sys.executable != PYTHON:
+        ours.pop("PYTHONPATH", None)
     return {**ours, "ROS_DOMAIN_ID": str(domain), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
 
 

@@ -30,11 +30,11 @@ from .observer import Observer
 # Runs a command for every chosen robot that writes its name and waits.
 _SUPERVISE = """
 import sys
-from vms_ph_nodes.cli.page import supervise
+from vms_ph_nodes.cli.page import Choice, supervise
 body = "import sys, signal, time; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));" \\
     "print('shown', *sys.argv[1:], flush=True);" \\
     "sys.exit(7) if sys.argv[1] in ('baxter', 'fails') else time.sleep(60)"
-sys.exit(supervise((sys.argv[1], ""), lambda choice: [sys.executable, "-c", body, *choice]))
+sys.exit(supervise(Choice(sys.argv[1]), lambda choice: [sys.executable, "-c", body, *choice]))
 """
 
 
@@ -47,9 +47,11 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, doma
     assert program.stdout is not None
     topics = {
         topic: observer.node.create_publisher(String, topic, 10)
-        for topic in ("/vms_ph/robot", "/vms_ph/law")
+        for topic in ("/vms_ph/robot", "/vms_ph/law", "/vms_ph/scene")
     }
-    observer.until(lambda: all(each.get_subscription_count() for each in topics.values()), "topics")
+    observer.until(
+        lambda: all(each.get_subscription_count() for each in topics.values()), "topics", 90.0
+    )
 
     def choose(topic: str, name: str) -> str:
         topics[topic].publish(String(data=name))
@@ -57,14 +59,19 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, doma
         return program.stdout.readline()
 
     try:
-        assert program.stdout.readline() == "shown panda \n"
+        assert program.stdout.readline() == "shown panda  \n"
         assert "no_robot" in choose("/vms_ph/robot", "no_robot")
         assert "a leg is" in choose("/vms_ph/law", "HoppingController")
-        assert choose("/vms_ph/law", "EndEffectorImpedance") == "shown panda EndEffectorImpedance\n"
-        # Another robot has its own law; one that fails is left again.
-        assert choose("/vms_ph/robot", "baxter") == "shown baxter \n"
+        assert (
+            choose("/vms_ph/law", "EndEffectorImpedance") == "shown panda EndEffectorImpedance \n"
+        )
+        assert "no scene" in choose("/vms_ph/scene", "nowhere")
+        both = "shown panda EndEffectorImpedance wall\n"
+        assert choose("/vms_ph/scene", "wall") == both
+        # Another robot has its own law, and stands alone; one that fails is left again.
+        assert choose("/vms_ph/robot", "baxter") == "shown baxter  \n"
         assert "failed" in program.stdout.readline()
-        assert program.stdout.readline() == "shown panda EndEffectorImpedance\n"
+        assert program.stdout.readline() == both
     finally:
         program.terminate()
         with program.stdout:

@@ -12,13 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""vms-ph page: a launch with the web page, whose robot and law can be changed on the page."""
+"""vms-ph page: a launch with the web page, whose robot, law and scene are chosen on the page."""
 
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import typer
 
@@ -26,8 +28,18 @@ import typer
 _PATIENCE = 20.0
 
 
-Choice = tuple[str, str]
-"""Name or file of a robot, and of its law; an empty law is that of the parameter file."""
+class Choice(NamedTuple):
+    """What is simulated.
+
+    Attributes:
+        robot: name or file.
+        law: its control law; empty: that of the parameter file.
+        scene: around it; empty: none.
+    """
+
+    robot: str
+    law: str = ""
+    scene: str = ""
 
 
 def page(
@@ -35,26 +47,28 @@ def page(
         "panda", help="the first robot: a bundled one, or the path of a URDF, xacro or MJCF file"
     ),
     controller: str = typer.Option("", help="its law; default: as in the parameter file"),
+    scene: str = typer.Option("", help="the scene around it: a bundled one, or a file"),
     port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
     push: float = typer.Option(0.0, help="period of the pushes, s; 0: no pushes", min=0.0),
 ) -> None:
-    """Simulate a robot on a web page, where robot and law are chosen; Ctrl-C ends it."""
+    """Simulate a robot on a web page, where robot, law and scene are chosen; Ctrl-C ends it."""
     from vms_ph_io import robots
 
     from ..check_settings import check
 
-    check({"robot": robot, "controller": controller})
+    check({"robot": robot, "controller": controller, "scene": scene})
 
     def command_of(choice: Choice) -> list[str]:
-        name, law = choice
+        name, law, around = choice
         return [
             *(sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch"),
             *([name] if name in robots.names() else ["robot", f"robot:={Path(name).resolve()}"]),
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),
+            *([f"scene:={around}"] if around else []),
         ]
 
-    sys.exit(supervise((robot, controller), command_of))
+    sys.exit(supervise(Choice(robot, controller, scene), command_of))
 
 
 def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
@@ -76,13 +90,13 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     from vms_ph_dynamics.errors import VmsPhError
 
     from ..check_settings import check
-    from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC
+    from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC
 
     present, good, wanted = first, first, [first]
 
     def choose(choice: Choice) -> None:
         try:
-            check({"robot": choice[0], "controller": choice[1]})
+            check({"robot": choice.robot, "controller": choice.law, "scene": choice.scene})
         except VmsPhError as error:
             node.get_logger().warning(str(error))
         else:
@@ -93,9 +107,14 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
         signal.signal(number, lambda number, _: stopped.append(number))
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
-    # Another robot begins with its own law.
-    node.create_subscription(String, ROBOT_TOPIC, lambda m: choose((m.data, "")), 10)
-    node.create_subscription(String, LAW_TOPIC, lambda m: choose((present[0], m.data)), 10)
+    # Another robot begins with its own law, and alone.
+    for topic, chosen in (
+        (ROBOT_TOPIC, lambda name: Choice(name)),
+        (LAW_TOPIC, lambda name: present._replace(law=name)),
+        (SCENE_TOPIC, lambda name: present._replace(scene=name)),
+    ):
+        take = partial(_take, choose, chosen)
+        node.create_subscription(String, topic, take, 10)
     try:
         while not stopped:
             present = wanted[-1]
@@ -118,6 +137,10 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
+
+
+def _take(choose: Callable[[Choice], None], chosen: Callable[[str], Choice], message: Any) -> None:
+    choose(chosen(message.data))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

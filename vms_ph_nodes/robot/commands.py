@@ -41,6 +41,9 @@ ROBOT_TOPIC = "/vms_ph/robot"
 LAW_TOPIC = "/vms_ph/law"
 """Topic on which ``vms-ph page`` is told another control law."""
 
+SCENE_TOPIC = "/vms_ph/scene"
+"""Topic on which ``vms-ph page`` is told another scene around the robot; empty: none."""
+
 Reply = Callable[[str], None]
 """Receives what became of a command: a sentence, empty where it succeeded."""
 
@@ -96,6 +99,7 @@ class Commands:
         self._pushes: dict[str, tuple[Wrench, int]] = {}
         self._robot = node.create_publisher(String, ROBOT_TOPIC, 10)
         self._law = node.create_publisher(String, LAW_TOPIC, 10)
+        self._scene = node.create_publisher(String, SCENE_TOPIC, 10)
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
         self._pulling: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
@@ -194,6 +198,10 @@ class Commands:
     def choose_law(self, name: str) -> None:
         """Choose another control law."""
         self._todo.put(lambda: self._law.publish(String(data=name)))
+
+    def choose_scene(self, name: str) -> None:
+        """Choose another scene around the robot; empty: none."""
+        self._todo.put(lambda: self._scene.publish(String(data=name)))
 
     def set_speed(self, factor: float, reply: Reply) -> None:
         """Set the ratio of simulated to real time."""

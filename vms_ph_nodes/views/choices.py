@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The choice of robot and law on a page that ``vms-ph page`` serves."""
+"""The choice of robot, law and scene on a page that ``vms-ph page`` serves."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,17 +22,18 @@ import viser
 from vms_ph_controllers.hosting.loading import suitable_controllers
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.effects.allocation import Allocation
-from vms_ph_io import robots
+from vms_ph_io import robots, scenes
 
 from ..check_settings import check
-from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, Commands
+from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC, Commands
 from .controls import shell
 
 AS_CONFIGURED = "as in the parameter file"
+NO_SCENE = "none"
 
 
 class Choices:
-    """Lists of robots and laws, and fields for those of a user."""
+    """Lists of robots, laws and scenes, and fields for those of a user."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Choices:
         tab: Any,
         commands: Commands,
         model: VMSModel,
-        present: tuple[str, str],
+        present: tuple[str, str, str],
         allocation: Allocation | None,
     ) -> None:
         """Add them to the page.
@@ -50,30 +51,44 @@ class Choices:
             tab: where on the page.
             commands: of the node.
             model: the present robot.
-            present: name or file of the robot, and of its law; empty: as in the parameter file.
+            present: name or file of the robot; of its law, empty: as in the parameter file; of the
+                scene around it, empty: none.
             allocation: of the base.
         """
-        self._robot, law = present
+        self._robot, law, scene = present
         gui = server.gui
         names = robots.names()
         own = () if self._robot in names else (self._robot,)
         laws = (AS_CONFIGURED, *suitable_controllers(model, allocation))
         if law and law not in laws:
             laws = (*laws, law)
-        with tab, gui.add_folder("Robot and law", order=-1.0) as self.folder:
+        around = (NO_SCENE, *scenes.names())
+        if scene and scene not in around:
+            around = (*around, scene)
+        with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
             robot = gui.add_dropdown("robot", (*own, *names), initial_value=self._robot)
             chosen = gui.add_dropdown("law", laws, initial_value=law or AS_CONFIGURED)
+            placed = gui.add_dropdown(
+                "scene", around, initial_value=scene or NO_SCENE, hint="it needs MuJoCo"
+            )
             file = gui.add_text("own robot", "", hint="path of a URDF, xacro or MJCF file")
             own_law = gui.add_text(
                 "own law", "", hint="package.module:Class or path/to/law.py:Class"
             )
+            own_scene = gui.add_text("own scene", "", hint="path of a YAML file")
             open_own = gui.add_button("take what is written")
-            self._said = gui.add_markdown("The page begins anew with another robot or law.")
+            self._said = gui.add_markdown("The page begins anew with another robot, law or scene.")
 
         robot.on_update(lambda _: self._take_robot(robot.value, commands.choose_robot))
         chosen.on_update(
             lambda _: self._take_law(
                 "" if chosen.value == AS_CONFIGURED else chosen.value, commands.choose_law
+            )
+        )
+
+        placed.on_update(
+            lambda _: self._take_scene(
+                "" if placed.value == NO_SCENE else placed.value, commands.choose_scene
             )
         )
 
@@ -83,6 +98,8 @@ class Choices:
                 self._take_robot(file.value, commands.choose_robot)
             elif own_law.value:
                 self._take_law(own_law.value, commands.choose_law)
+            elif own_scene.value:
+                self._take_scene(own_scene.value, commands.choose_scene)
 
     def remove(self) -> None:
         """Take them from the page."""
@@ -93,6 +110,9 @@ class Choices:
 
     def _take_law(self, name: str, choose: Callable[[str], None]) -> None:
         self._take(LAW_TOPIC, name, {"robot": self._robot, "controller": name}, choose)
+
+    def _take_scene(self, name: str, choose: Callable[[str], None]) -> None:
+        self._take(SCENE_TOPIC, name, {"robot": self._robot, "scene": name}, choose)
 
     def _take(
         self, topic: str, name: str, settings: dict[str, str], choose: Callable[[str], None]

@@ -69,11 +69,11 @@ class Overview:
         self._exergy: Exergy | None = None
         self._nodes: dict[str, DiagnosticStatus] = {}
 
-    def name(self, model: VMSModel) -> None:
-        """Say what is shown."""
+    def name(self, model: VMSModel, name: str) -> None:
+        """Say what is shown: a robot, and the name by which a user knows it."""
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
         self._name.content = (
-            f'<div style="{_SMALL_TEXT}"><b>{escape(model.name)}</b>, {_BASES[model.base]}, '
+            f'<div style="{_SMALL_TEXT}"><b>{escape(name)}</b>, {_BASES[model.base]}, '
             f"{bodies}, {model.total_mass:.3g} kg: the robot, and where its energy goes</div>"
         )
 

@@ -31,8 +31,10 @@ from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip import COLOURS
-from .viewpoint import Chase, viewpoint
+from .strip import COLOURS, PADDING, axes
+from .view_tab import theme
+from .viewpoint import viewpoint
+from .world_view import WorldView
 
 _GHOST = (213, 94, 0)
 _NONE = "none"
@@ -79,14 +81,12 @@ class Replay:
         self._other: RecordedRun | None = None
         self._scene: RobotScene | None = None
         self._ghost: RobotScene | None = None
-        self._chase: Chase | None = None
         self._sankey = Sankey()
         self._time, self._drawn, self._pictured = 0.0, -1.0, 0.0
         self._lock = threading.RLock()
-        self._world = server.scene.add_frame("/world", show_axes=False)
+        self._world = WorldView(server)
         self._build()
         self._speed.value = speed
-        server.on_client_connect(self._face)
         self._open(next(iter(self._files), ""))
         if compare:
             self._compared.value = tuple(self._files)[1]
@@ -121,7 +121,7 @@ class Replay:
 
     def _build(self) -> None:
         gui = self._server.gui
-        gui.configure_theme(show_logo=False, show_share_button=False)
+        theme(self._server, False)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(_PANEL)
         names = tuple(self._files)
@@ -138,13 +138,16 @@ class Replay:
         with self._plots:
             self._plotted = gui.add_dropdown("plot", (_BALANCE, *_GROUPS))
         with gui.add_folder("Other recordings", expand_by_default=False):
-            dark = gui.add_checkbox("dark", initial_value=False)
+            self._dark = gui.add_checkbox("dark", initial_value=False)
             upload = gui.add_upload_button("open a file (MCAP, SQLite, ROS 1 bag, CSV)")
         self._drawings: list[Any] = []
 
-        @dark.on_update
+        @self._dark.on_update
         def _(_: Any) -> None:
-            gui.configure_theme(dark_mode=dark.value, show_logo=False, show_share_button=False)
+            theme(self._server, self._dark.value)
+            with self._lock:
+                for drawing in self._drawings:
+                    drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)
 
         @self._chosen.on_update
         def _(_: Any) -> None:
@@ -218,7 +221,9 @@ class Replay:
                 if self._scene is not None:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
-                self._look(run)
+                q = run.configuration(0.0)
+                view = viewpoint(model, self._scene.box(q))
+                self._world.look(view, self._scene.root_place(q))
             self._slider.max = max(run.duration, 0.01)
             self._go(0.0)
             self._jump.options = (_NONE, *(f"{f.time:.2f} s: {f.text}" for f in run.findings))
@@ -252,33 +257,7 @@ class Replay:
         scene.configure(q)
         if self._ghost is not None and self._other is not None:
             self._ghost.configure(self._other.configuration(self._time))
-        if self._chase is not None and self._chase.step(scene.root_place(q)):
-            self._world.position = self._chase.shift
-
-    def _look(self, run: RecordedRun) -> None:
-        assert self._scene is not None
-        q = run.configuration(0.0)
-        view = viewpoint(run.audit.model, self._scene.box(q))
-        server = self._server
-        plane: Any = view.grid
-        server.scene.set_up_direction(view.up)
-        server.scene.add_grid(
-            "/world/floor", plane=plane, cell_size=view.cell, section_size=4 * view.cell,
-            position=view.floor, infinite_grid=True, fade_distance=24 * view.cell,
-        )  # fmt: skip
-        server.initial_camera.position, server.initial_camera.look_at = view.position, view.look_at
-        self._chase = Chase(self._scene.root_place(q), view)
-        self._world.position = self._chase.shift
-        for client in server.get_clients().values():
-            self._face(client)
-
-    def _face(self, client: Any) -> None:
-        camera = self._server.initial_camera
-        if self._chase is not None:
-            with client.atomic():
-                client.camera.up_direction = self._chase.up
-                client.camera.position = camera.position
-                client.camera.look_at = camera.look_at
+        self._world.follow(scene.root_place(q))
 
     def _say(self, html: str, badge: str = "") -> None:
         self._head.content = f'{badge}<div style="{_TEXT}">{html}</div>'
@@ -350,18 +329,14 @@ class Replay:
             )
             for k, name in enumerate(curves)
         ]
-        labels = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
-        axes: tuple[Any, ...] = (
-            {"label": "time (s)", "size": 34, **labels},
-            {"label": label, "size": 56, **labels},
-        )
         return self._server.gui.add_uplot(
             (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
             (viser.uplot.Series(label="t"), *series, _NOW),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={"x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01)))},
-            axes=tuple(viser.uplot.Axis(**axis) for axis in axes),
+            axes=axes("time (s)", label, self._dark.value),
             legend=viser.uplot.Legend(show=True, live=False),
+            padding=PADDING,
             aspect=2.1,
         )
 

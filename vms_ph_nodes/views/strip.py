@@ -27,6 +27,10 @@ _SAMPLES = int(_SECONDS * 10)
 
 # The palette of Okabe and Ito, which colour-blind readers tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+# Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
+PADDING: Any = (12, 8, 0, 0)
+
 _INK = {False: "#333333", True: "#dddddd"}
 _GRID = {False: "#e5e5e5", True: "#444444"}
 
@@ -51,8 +55,7 @@ class Strip:
             scales={"x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0))},
             axes=self._axes(),
             legend=viser.uplot.Legend(show=True, live=False),
-            # The numbers at the ends of the vertical axis are as high as the space above it.
-            padding=(12, 8, 0, 0),
+            padding=PADDING,
             aspect=2.1,
         )
 
@@ -99,15 +102,7 @@ class Strip:
         self._plot.data = (data[0], *(factor * values for values in data[1:]))
 
     def _axes(self) -> tuple[Any, ...]:
-        line = {"stroke": _GRID[self._dark], "width": 1}
-        colours: dict[str, Any] = {"stroke": _INK[self._dark], "grid": line, "ticks": line}
-        size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
-        return (
-            viser.uplot.Axis(label="time (s), now is 0", size=34, **size, **colours),
-            viser.uplot.Axis(
-                label=f"{self._prefix}{self._unit}", size=46, space=24, **size, **colours
-            ),
-        )
+        return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
 
     def _series(self) -> tuple[Any, ...]:
         return (
@@ -124,6 +119,23 @@ class Strip:
         times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
         return (times, *np.ascontiguousarray(values.T))
+
+
+def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
+    """Return the axes of a plot.
+
+    Args:
+        time: what stands at the horizontal one.
+        values: what stands at the vertical one.
+        dark: whether they are drawn in light colours.
+    """
+    line = {"stroke": _GRID[dark], "width": 1}
+    colours: dict[str, Any] = {"stroke": _INK[dark], "grid": line, "ticks": line}
+    size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
+    return (
+        viser.uplot.Axis(label=time, size=34, **size, **colours),
+        viser.uplot.Axis(label=values, size=46, space=24, **size, **colours),
+    )
 
 
 def _prefix(largest: float) -> tuple[str, float]:

@@ -1,0 +1,120 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What can be done on a live page: its controls, gains, choices, and links that are dragged."""
+
+from collections.abc import Callable
+from typing import Any
+
+import viser
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
+
+from ..messages.frames import inertial_frame
+from ..robot.commands import Commands
+from ..robot.recording import Recording
+from ..robot.robot_parameters import RobotParameters
+from .choices import Choices
+from .controls import Controls
+from .pull import Pull
+from .robot_scene import RobotScene
+from .world_view import WorldView
+
+
+class ControlTab:
+    """The tab of the controls of a robot; it is filled anew with every robot."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        tab: Any,
+        commands: Commands,
+        recording: Recording,
+        robot: RobotParameters,
+    ) -> None:
+        """Begin with an empty tab.
+
+        Args:
+            server: of the page.
+            tab: where on the page.
+            commands: of the node.
+            recording: of all topics.
+            robot: of the node.
+        """
+        self._server, self._tab, self._commands = server, tab, commands
+        self._recording, self._robot = recording, robot
+        self._model: VMSModel | None = None
+        self._controls: Controls | None = None
+        self._choices: Choices | None = None
+        self._pull: Pull | None = None
+        self._has_gains = False
+
+    def offer(
+        self,
+        model: VMSModel,
+        scene: RobotScene,
+        world: WorldView,
+        target: Callable[[], tuple[Array, Array]],
+    ) -> None:
+        """Offer the controls of a robot.
+
+        Args:
+            model: the robot.
+            scene: where it is drawn.
+            world: in which it is drawn.
+            target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
+        """
+        if self._controls is not None:
+            self._controls.remove()
+        if self._choices is not None:
+            self._choices.remove()
+            self._choices = None
+        frame = inertial_frame(model, LinkTree(model.tree).root)
+        self._controls = Controls(
+            self._server, self._tab, self._commands, model, frame, target, self._recording
+        )
+        self._model, self._has_gains = model, False
+        self._pull = Pull(self._server, model, scene, self._commands, lambda: world.shift)
+
+    def draw_pull(self) -> None:
+        """Draw the spring at a link that is dragged."""
+        if self._pull is not None:
+            self._pull.draw()
+
+    def draw(self, paused: bool | None) -> None:
+        """Add gains and choices once they are known.
+
+        Args:
+            paused: whether the simulation is paused; None: it is not known.
+        """
+        controls = self._controls
+        if controls is None:
+            return
+        if not self._has_gains:
+            self._has_gains = self._commands.ask_gains(controls.show_gains)
+        if self._choices is None and self._commands.robot_can_be_chosen:
+            self._show_choices()
+        if paused is not None:
+            controls.show_paused(paused)
+
+    def _show_choices(self) -> None:
+        assert self._model is not None
+        chosen = self._robot.arguments
+        present = (self._robot.robot, chosen.get("controller", ""), chosen.get("scene", ""))
+        allocation = self._robot.allocation()
+        self._choices = Choices(
+            self._server, self._tab, self._commands, self._model, present, allocation
+        )
