@@ -34,6 +34,7 @@ from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.hopping import HoppingController
 from .laws.linear_impedance import LinearImpedance
+from .laws.mobile_manipulation import MobileManipulation
 from .laws.pose_ida_pbc import PoseIDAPBC
 from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
@@ -51,6 +52,7 @@ __all__ = [
     "EnergyTank",
     "HoppingController",
     "LinearImpedance",
+    "MobileManipulation",
     "PoseIDAPBC",
     "PushingImpedance",
     "Reference",

@@ -16,7 +16,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,12 @@ import pinocchio as pin
 from vms_ph_dynamics.arrays import Array, frozen, vector
 from vms_ph_dynamics.contact.scene import SIZES, Body, Scene, Shape, Surface
 from vms_ph_dynamics.contact.task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
-from vms_ph_dynamics.errors import ModelError, OptionError, StateError
+from vms_ph_dynamics.errors import ModelError
 
-from .share import share_directory
+from .bundled_yaml import bundled_names, load_named
 from .yaml_items import check_keys
-from .yaml_text import YamlError, read_yaml
 
+_FOLDER = "config/scenes"
 _LARGEST = 1e6  # in SI units
 _PLACED = ("position", "rpy")
 _OF_A_LAW = ("initial_positions", "gains", "moves", "point")
@@ -46,7 +45,7 @@ class SceneFile:
 
 def names() -> tuple[str, ...]:
     """Return the names of the bundled scenes."""
-    return tuple(sorted(path.stem for path in (share_directory() / "config/scenes").glob("*.yaml")))
+    return bundled_names(_FOLDER)
 
 
 def load(name: str) -> SceneFile:
@@ -56,21 +55,7 @@ def load(name: str) -> SceneFile:
         OptionError: there is no such scene.
         ModelError: the file does not have the format of those in config/scenes.
     """
-    path = Path(name).expanduser()
-    if path.suffix not in (".yaml", ".yml"):
-        if name not in names():
-            raise OptionError(
-                f"there is no scene '{name}'; there are {', '.join(names())}, and the path of a "
-                "YAML file is accepted"
-            )
-        path = share_directory() / "config/scenes" / f"{name}.yaml"
-    elif not path.is_file():
-        raise OptionError(f"there is no file {path}")
-    try:
-        content = read_yaml(path)
-        return _scene_file(path.stem, content)
-    except (ModelError, StateError, YamlError) as error:
-        raise ModelError(f"{path} is not a valid scene: {error}") from None
+    return load_named(name, _FOLDER, "scene", _scene_file)
 
 
 def _scene_file(name: str, content: Any) -> SceneFile:

@@ -48,11 +48,14 @@ class BaseSpring:
     """A :class:`PosePotential` of the base about its pose at the last restart.
 
     Its stiffness is given by a frequency relative to the locked inertia there.
+
+    Attributes:
+        components: (b,) indices of the components of a base twist in a spatial one.
     """
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._components = _COMPONENTS[model.base]
+        self.components = _COMPONENTS[model.base]
         self._potential = PosePotential()
 
     def restart(self, d: Evaluation) -> None:
@@ -65,6 +68,10 @@ class BaseSpring:
         self._inertia = (
             (float(diagonal[:linear].mean()), float(diagonal[linear:b].mean())) if b else (0.0, 0.0)
         )
+
+    def move(self, pose: Array) -> None:
+        """Hold the base at another pose (4,4) from now on."""
+        self._home = pose
 
     def at(self, pose: Array, frequency: float, share: float) -> Held:
         """Return the spring at a pose (4,4) of the base.
@@ -83,4 +90,4 @@ class BaseSpring:
         gradient = self._potential.gradient(error, *k)
         stiffness = np.repeat(k, 3)
         energy = self._potential.value(error, *k)
-        return Held(energy, gradient[self._components], stiffness[self._components])
+        return Held(energy, gradient[self.components], stiffness[self.components])

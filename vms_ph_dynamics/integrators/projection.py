@@ -88,9 +88,9 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
     gap, dropped = wanted - shape, 0.0
     if abs(gap) <= _TRUSTED * shape and shape > 0.0:
         scale = sqrt(wanted / shape)
-    elif abs(gap) <= _rounding(robot, ahead, abs(potential) + base + shape):
+    elif abs(gap) <= _rounding(robot, ahead, abs(potential) + base + shape, dt):
         scale = 1.0
-        dropped = gap if abs(gap) <= 0.5 * robot.mass * _REST**2 else 0.0
+        dropped = gap if abs(gap) <= _at_rest(robot, dt) else 0.0
     else:
         return _turn(robot, q, v, ahead, dt)
     v = scale * v
@@ -99,11 +99,21 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
     return Projected(q, v, dropped)
 
 
-def _rounding(robot: Centroidal, ahead: CentroidalState, terms: float) -> float:
+def _rounding(robot: Centroidal, ahead: CentroidalState, terms: float, dt: float) -> float:
     """Return the rounding error of an energy with terms of a given sum, J."""
     speed = ahead.fall.velocity_at(ahead.t)
     whole = terms + abs(ahead.energy.value) + robot.mass * float(speed @ speed)
-    return _ROUNDING * whole + 0.5 * robot.mass * _REST**2
+    return _ROUNDING * whole + _at_rest(robot, dt)
+
+
+def _at_rest(robot: Centroidal, dt: float) -> float:
+    """Return the energy below which a robot rests, J.
+
+    In the frame of the falling centre of mass a robot that is held reaches the speed ``|g| dt``
+    within a step, whose energy is rounded too.
+    """
+    gained = dt * dt * float(robot.fall @ robot.fall)
+    return robot.mass * (0.5 * _REST**2 + _ROUNDING * gained)
 
 
 def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
@@ -139,7 +149,7 @@ def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: flo
         step += gap / steepness
     falling = ahead.fall.velocity_at(ahead.t)
     scale += 0.5 * robot.mass * float(falling @ falling)
-    if abs(gap) > _WAITING * scale + 0.5 * robot.mass * _REST**2:
+    if abs(gap) > _WAITING * scale + _at_rest(robot, dt):
         raise StepFailure(
             f"the energy is off by {gap:.3g} J after the step, too much for the "
             f"{0.5 * steepness:.3g} J of the shape: the step is too long for the motion"

@@ -21,10 +21,21 @@ from pathlib import Path
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+
+from .task import list_tasks, run_by_name
+
+# Options that a task has too.
+_OF_A_TASK = ("task", "seconds", "controller", "as_json", "headless")
 
 
 def demo(
+    context: typer.Context,
+    task: str = typer.Argument(
+        "", help="a task of --list or the path of its YAML file; without it, the live demo"
+    ),
+    list_: bool = typer.Option(False, "--list", help="list the tasks and scenes of this project"),
+    as_json: bool = typer.Option(False, "--json", help="of a task: print one JSON document"),
     robot: str = typer.Option(
         "panda", help="a bundled robot, or the path of a URDF, xacro or MJCF file"
     ),
@@ -47,7 +58,9 @@ def demo(
         "", help="vms_ph (default); ephs, with motors, battery and heat; or mujoco"
     ),
     headless: bool = typer.Option(False, help="no web page and no live view, for scripts"),
-    seconds: float = typer.Option(0.0, help="duration of the run, s; 0: until Ctrl-C", min=0.0),
+    seconds: float = typer.Option(
+        0.0, help="duration of the run, s; 0: until Ctrl-C, and 60 s of a task", min=0.0
+    ),
     rate: float = typer.Option(100.0, help="rate of the topics, Hz", min=0.1, max=1000.0),
     speed: float = typer.Option(1.0, help="ratio of simulated to real time", min=0.01, max=100.0),
     push: float = typer.Option(5.0, help="period of the pushes, s; 0: no pushes", min=0.0),
@@ -59,7 +72,17 @@ def demo(
 
     The Panda holds its end effector at a point by a virtual spring and is pushed periodically.
     Press Ctrl-C to end; a summary and a plot of the run follow.
+
+    With a task, such as vms-ph demo underwater_station: simulates a robot with its own actuators
+    as fast as possible, prints goals and energies, and exits with code 1 if a goal is not met.
     """
+    if list_:
+        list_tasks()
+        return
+    if task:
+        _check_options(context)
+        run_by_name(task, seconds, controller, as_json)
+        return
     if importlib.util.find_spec("vms_ph_embedded") is None:
         raise VmsPhError(
             "the demo uses the embedded runtime, which this installation for ROS 2 lacks; use "
@@ -86,3 +109,18 @@ def demo(
     sys.exit(
         Demo(Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)).run()
     )
+
+
+def _check_options(context: typer.Context) -> None:
+    """Reject options that a task does not have.
+
+    Raises:
+        OptionError: naming one.
+    """
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if name not in _OF_A_TASK and source is not None and source.name == "COMMANDLINE":
+            raise OptionError(
+                f"a task has no option --{name.replace('_', '-')}: its file states the robot; "
+                "accepted are --seconds, --controller and --json"
+            )

@@ -19,6 +19,8 @@ from typing import Any
 
 import typer
 
+from .goals import goal_lines
+
 
 def scene(
     name: str = typer.Argument("", help="a scene of --list, or the path of a YAML file of one"),
@@ -50,11 +52,7 @@ def _in_words(found: dict[str, Any]) -> str:
         f"{found['scene']}: {found['robot']} with {found['controller']}, {found['seconds']:g} s, "
         f"{found['real_time_factor']:.1f} times real time"
     ]
-    for name, goal in found["goals"].items():
-        lines.append(
-            f"  {name}: {goal['what']} {goal['obtained']:.4g}, wanted {goal['wanted']:.4g}: "
-            f"{'met' if goal['met'] else 'NOT MET'}"
-        )
+    lines += goal_lines(found["goals"])
     energies = ", ".join(f"{port} {energy:.4g}" for port, energy in found["port_energy"].items())
     lines.append(f"  energy supplied (J): {energies}; dissipated {found['dissipated']:.4g}")
     lines.append(f"  unaccounted, the error of MuJoCo's steps (J): {found['unaccounted']:.3g}")

@@ -34,6 +34,7 @@ Function = Callable[..., object]
 # Targets of this project by their short names.
 NAMED = {
     "closed_loop": "vms_ph_studies.sweeps.closed_loop:closed_loop",
+    "uncertain_task": "vms_ph_studies.tasks.monte_carlo:uncertain_task",
     "hopping": "vms_ph_studies.hopping.trial_point:hopping",
 }
 _REPRODUCE = "reproduce "

@@ -42,10 +42,15 @@ Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& 
   return {Eigen::Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular};
 }
 
-double Projection::rounding(const SolverState& x, double terms) const noexcept {
+double Projection::at_rest(double dt) const noexcept {
+  const double gained = robot_.k == 0 ? 0.0 : dt * dt * robot_.fall.squaredNorm();
+  return robot_.mass * (0.5 * kRest * kRest + kRounding * gained);
+}
+
+double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
   const double square = robot_.k == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
   const double whole = terms + std::abs(x.energy.value) + robot_.mass * square;
-  return kRounding * whole + 0.5 * robot_.mass * kRest * kRest;
+  return kRounding * whole + at_rest(dt);
 }
 
 VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
@@ -69,8 +74,8 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   double scale = 1.0;
   if (std::abs(gap) <= kTrusted * shape && shape > 0.0) {
     scale = std::sqrt(wanted / shape);
-  } else if (std::abs(gap) <= rounding(x, std::abs(potential) + base + shape)) {
-    if (std::abs(gap) <= 0.5 * robot_.mass * kRest * kRest && gap != 0.0) x.energy.add(-gap);
+  } else if (std::abs(gap) <= rounding(x, std::abs(potential) + base + shape, dt)) {
+    if (std::abs(gap) <= at_rest(dt) && gap != 0.0) x.energy.add(-gap);
   } else {
     turn(x, dt, result);
     return;
@@ -134,7 +139,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   // Written so that it is false for numbers that are not finite.
-  if (!(std::abs(gap) <= kWaiting * scale + 0.5 * robot_.mass * kRest * kRest)) {
+  if (!(std::abs(gap) <= kWaiting * scale + at_rest(dt))) {
     result.failure = Failure::energy_off;
     result.amount = gap;
     result.extent = 0.5 * steepness;

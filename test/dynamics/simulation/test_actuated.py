@@ -125,6 +125,27 @@ def test_a_robot_holds_its_base_on_its_actuators_while_the_arm_moves(
     assert min(books.destroyed.values()) > -1e-9
 
 
+@pytest.mark.parametrize("native", [None, False])
+def test_a_robot_that_hovers_at_rest_goes_on_at_long_steps(native: bool | None) -> None:
+    # Held against gravity, it reaches |g| dt in the frame of the falling centre of mass, of which
+    # the energy is rounded.
+    known, model = robots.get("hextilt"), robots.load("hextilt")
+    actuators, home = known.own_actuators(), model.configuration(known.home)
+    law = DecoupledVMSController(model, allocation=actuators.allocation)
+    law.reset(RobotState(home, np.zeros(model.nv)))
+
+    def control(q: np.ndarray, v: np.ndarray, dt: float) -> object:
+        return law.update(RobotState(q, v), Reference(), dt)
+
+    simulation = ActuatedSimulation(
+        StandardForm(model), home, 5e-3, control, actuators, native=native
+    )
+    simulation.advance(200, External())
+    assert simulation.failure == ""
+    assert simulation.failures == 0
+    assert abs(simulation.exergy_map().residual) < 1e-11
+
+
 def test_actuators_of_another_base_are_refused() -> None:
     model, q = small_satellite()
     with pytest.raises(ModelError, match="those of a planar base; that of 'satellite_panda' is"):

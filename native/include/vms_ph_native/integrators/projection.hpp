@@ -32,7 +32,8 @@ class Projection {
   void project(SolverState& x, double dt, StepResult& result) noexcept;
 
  private:
-  double rounding(const SolverState& x, double terms) const noexcept;
+  double at_rest(double dt) const noexcept;
+  double rounding(const SolverState& x, double terms, double dt) const noexcept;
   void turn(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 

@@ -1,0 +1,147 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Robots on their own actuators reach the goals of their tasks, with their books closed."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_io import robot_tasks
+from vms_ph_nodes.cli.app import make_app
+from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
+from vms_ph_studies.tasks.monte_carlo import uncertain_task
+
+# Steps of the short forms, s: the tests below show goals and books, not the finest motion.
+SHORT = {"satellite_reach": 0.025, "flight_one_axis": 0.01, "flight_inspect": 0.008}
+QUICK = ("arm_reach", "flight_survey", "mobile_hold", "satellite_reach", "underwater_station")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in robot_tasks.names()
+    ],
+)
+def test_a_task_ends_with_its_goals(name: str) -> None:
+    task = robot_tasks.load(name)
+    assert_met(run_task(replace(task, step=SHORT.get(name, task.step))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", robot_tasks.names())
+def test_a_task_holds_its_goals_for_a_minute_faster_than_real_time(name: str) -> None:
+    found = run_task(name, seconds=60.0)
+    assert_met(found)
+    assert found["real_time_factor"] > 1.0
+
+
+def assert_met(found: dict) -> None:  # type: ignore[type-arg]
+    assert not found["failure"]
+    for name, goal in found["goals"].items():
+        assert goal["met"], (name, goal)
+    assert {"books", "torques"} <= set(found["goals"])
+
+
+def test_a_current_carries_a_vehicle_that_does_nothing_about_it() -> None:
+    task = robot_tasks.load("underwater_station")
+    idle = replace(
+        task, gains={"frequency_base": 0.0, "damping_ratio": 0.0}, targets=(), joint_friction=False
+    )
+    run = TaskRun(replace(idle, actuators="ideal"))
+    start, _ = run.state()
+    # At first it is at rest above the ground, whatever the water does.
+    np.testing.assert_allclose(run.state()[1], 0.0, atol=1e-15)
+    run.to(4.0)
+    (q, v), ground = run.state(), run.model.base_pose(start)[:3, 3]
+    along = task.current / np.linalg.norm(task.current)
+    moved = run.model.base_pose(q)[:3, 3] - ground
+    assert 0.1 < moved @ along < 4.0 * np.linalg.norm(task.current)
+    speed = (run.model.base_pose(q)[:3, :3] @ v[:3]) @ along
+    assert 0.3 * np.linalg.norm(task.current) < speed < np.linalg.norm(task.current)
+
+
+def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured() -> None:
+    run = TaskRun(replace(robot_tasks.load("mobile_drive"), targets=()))
+    model, home = run.model, run.state()[0]
+    unknown = Uncertainty(mass=0.2, inertia=0.2, spread=0.05, noise=1.0, delay=0.01, seed=4)
+    plant = unknown.plant(model)
+    ratios = [
+        after.mass / before.mass
+        for before, after in zip(
+            list(model.pinocchio.inertias)[1:], list(plant.pinocchio.inertias)[1:], strict=True
+        )
+        if before.mass
+    ]
+    assert np.ptp(ratios) > 0.1
+    assert np.abs(np.array(ratios) - 1.0).max() <= 0.2
+    away = model.difference(home, unknown.start(model, home))
+    assert 0.02 < np.abs(away).max() <= 0.05
+    sensor = unknown.sensor(model, 0.005)
+    v = np.zeros(model.nv)
+    seen = [sensor.measured(home, v + k)[1].mean() for k in range(5)]
+    np.testing.assert_allclose(seen, [0, 0, 0, 1, 2], atol=0.02)
+    assert len(set(seen)) > 2
+    # Without errors everything is as it is.
+    certain = Uncertainty()
+    assert certain.plant(model) is model
+    assert certain.start(model, home) is home
+    assert certain.sensor(model, 0.005).measured(home, v)[0] is home
+    with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
+        Uncertainty(mass=1.0)
+
+
+def test_a_failure_is_explained_by_the_error_without_which_there_is_none() -> None:
+    # The arm carries masses that its law does not know, and a delay of 4 ms does not matter.
+    found = uncertain_task(task="arm_reach", mass=0.2, delay=0.004, slack=0.1, seed=2)
+    assert not found["success"]
+    assert found["missed"] == "place"
+    assert found["met_without"] == "mass"
+    assert uncertain_task(task="arm_reach", delay=0.004, slack=0.1, seed=2)["success"]
+    with pytest.raises(OptionError, match="did you mean 'decentralised'"):
+        uncertain_task(task="mobile_drive", law="decentralized")
+
+
+def test_the_baseline_reaches_the_same_goals_where_nothing_is_uncertain() -> None:
+    found = uncertain_task(task="mobile_drive", law="decentralised", seconds=8.55, step=0.01)
+    assert found["success"], found
+
+
+def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
+    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/arm_reach.yaml").read_text()
+    for within, code in (("0.005", 0), ("1.0e-14", 1)):
+        own = tmp_path / "own.yaml"
+        own.write_text(text.replace("within: 0.005", f"within: {within}"))
+        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "9.5", "--json"])
+        assert done.exit_code == code, done.output
+        assert json.loads(done.output)["met"] is (code == 0)
+    short = CliRunner().invoke(make_app(), ["demo", "arm_reach", "--seconds", "0.1"])
+    assert short.exit_code == 1
+    assert "NOT JUDGED, it takes at least 9.5 s" in short.output
+    listed = CliRunner().invoke(make_app(), ["demo", "--list"]).output
+    for name in (*robot_tasks.names(), "wall"):
+        assert name in listed
+    for words, said in (
+        (["demo", "hextilt"], "'hextilt' is a robot; its tasks are flight_inspect"),
+        (["demo", "arm_reach", "--robot", "panda"], "a task has no option --robot"),
+        (["demo", "moon"], "there is no task 'moon'"),
+    ):
+        refused = CliRunner().invoke(make_app(), words)
+        assert said in str(refused.exception)

@@ -1,0 +1,141 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""An end effector that is held or moved while the base drives."""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.groups import SE3
+
+from ..interface import Command, Reference, RobotState, gain, usable
+from ..potentials.base_spring import Held
+from ..references.pose_reference import PoseReference
+from .end_effector_impedance import EndEffectorImpedance
+
+_SE3 = SE3()
+
+
+class MobileManipulation(EndEffectorImpedance):
+    r"""The impedance of an end effector, on a base with a reference of its own.
+
+    ``Reference.position`` is that of the end effector in the inertial frame, ``Reference.pose``
+    that of the base. The base moves in the null space of the end effector: its potential ``V_b``
+    about the reference is weaker than ``V_e`` by the weight ``(frequency_base^2 m_b) / stiffness``,
+    and the damping of the null space does not act on the end effector. The base also takes over the
+    share ``base_share`` of what the reference of the end effector moves: 0 leaves all of it to the
+    arm, and with 1 the arm keeps its posture; a planar base takes over what is horizontal.
+
+    The reference of the base moves with at most ``base_speed`` and ``base_turn``, which keeps the
+    wheels within their rates; their torques are limits of the output stage. The power with which
+    it moves the minimum of ``V_b`` is part of ``ControlEnergy.reference_power``.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(EndEffectorImpedance.Gains):
+        """Gains of the law."""
+
+        stiffness: float = gain(800.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
+        stiffness_rotation: float = gain(40.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
+        damping: float = gain(120.0, "damping of its velocity, N s/m", 0.0, 1000.0)
+        damping_rotation: float = gain(
+            6.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
+        )
+        frequency_base: float = gain(
+            1.5, "natural frequency of the base about its reference, rad/s", 0.0, 50.0
+        )
+        base_speed: float = gain(0.2, "largest linear speed of the base reference, m/s", 1e-3, 20.0)
+        base_turn: float = gain(
+            0.3, "largest angular speed of the base reference, rad/s", 1e-3, 20.0
+        )
+        base_share: float = gain(
+            0.0, "share of the end effector's reference motion that the base takes over", 0.0, 1.0
+        )
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+    ) -> None:
+        """Control end effector and base of a robot.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: must be true.
+
+        Raises:
+            ModelError: the base is fixed, has no actuators, or cannot apply every wrench.
+        """
+        able = allocation is None or allocation.is_fully_actuated
+        if not (model.b and base_actuated and able):
+            raise ModelError(
+                f"MobileManipulation moves a base that can apply every wrench; that of "
+                f"'{model.name}' cannot"
+            )
+        self._vehicle = PoseReference()
+        self._base_power = 0.0
+        super().__init__(model, gains, allocation, base_actuated)
+
+    def _hold(self, state: RobotState) -> Evaluation:
+        d = super()._hold(state)
+        self._vehicle.restart(self.model.base_pose(d.q))
+        self._wanted, self._carried = self._vehicle.pose, np.zeros(3)
+        self._tool_home = self._tool.pose[:3, 3].copy()
+        return d
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
+        pose = usable(reference.pose, (4, 4))
+        if pose is not None:
+            self._wanted = pose.copy()
+        self._base_power = 0.0
+        command = super().update(state, replace(reference, pose=None, twist=None), dt)
+        energy = command.energy
+        power = energy.reference_power + self._base_power
+        return replace(command, energy=replace(energy, reference_power=power))
+
+    def _base(self, d: Evaluation, dt: float) -> Held:
+        """Return the potential of the base about its reference, which moves."""
+        gains = cast("MobileManipulation.Gains", self._ramp.now)
+        carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_home)
+        if self.model.base == "planar":
+            carried[2] = 0.0
+        goal = self._wanted.copy()
+        goal[:3, 3] += carried
+        if not self._vehicle.is_resting or _apart(goal, self._vehicle.pose):
+            self._vehicle.go_to(goal)
+        self._vehicle.advance(
+            None, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt
+        )
+        self._spring.move(self._vehicle.pose)
+        held = super()._base(d, dt)
+        error = _SE3.inverse(self._vehicle.pose) @ self.model.base_pose(d.q)
+        moving = (_SE3.Ad(_SE3.inverse(error)) @ self._vehicle.twist)[self._spring.components]
+        self._base_power = -float(held.force @ moving)
+        return held
+
+
+def _apart(a: Array, b: Array) -> bool:
+    return bool(np.abs(a - b).max() > 1e-12)

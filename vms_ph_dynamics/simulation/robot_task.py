@@ -1,0 +1,153 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a robot does in a demo, and how it is judged: references over time, surroundings, goals."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Array, frozen
+
+ERRORS: Mapping[str, str] = {
+    "base": "distance of the base from its reference (m)",
+    "attitude": "rotation of the base from its reference (rad)",
+    "end_effector": "distance of the end effector from its reference (m)",
+    "joints": "largest distance of a joint from its reference (rad, m)",
+}
+"""The errors that goals bound, with their descriptions."""
+
+
+def _three_zeros() -> Array:
+    return frozen(np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Target:
+    """References from a time on; what is None stays as it was.
+
+    Attributes:
+        at: time from which they hold, s.
+        base: (3,) displacement of the base from its place at the start, in inertial axes, m.
+        turn: (3,) rotation of the base from its attitude at the start, rotation vector in the axes
+            that the base had there, rad.
+        end_effector: (3,) displacement of the end effector from its place at the start, in inertial
+            axes, m.
+        joints: changes of joint positions from those at the start by name, rad or m; joints that
+            are not named return to where they were.
+    """
+
+    at: float
+    base: Array | None = None
+    turn: Array | None = None
+    end_effector: Array | None = None
+    joints: Mapping[str, float] | None = None
+
+    def concerns(self, error: str) -> bool:
+        """Whether it is a new reference for one of :data:`ERRORS`."""
+        moved = {"base": self.base, "attitude": self.turn, "end_effector": self.end_effector}
+        return (self.joints if error == "joints" else moved[error]) is not None
+
+
+@dataclass(frozen=True)
+class Wind:
+    """A wind that pushes the base by its drag, at the origin of its first link.
+
+    Attributes:
+        velocity: (3,) mean, in inertial axes, m/s.
+        gust: amplitude of a periodic change of the speed along ``velocity``, m/s.
+        period: of the gusts, s.
+        drag_area: drag coefficient times area, m^2.
+        density: of the air, kg/m^3.
+    """
+
+    velocity: Array
+    gust: float = 0.0
+    period: float = 5.0
+    drag_area: float = 0.02
+    density: float = 1.2
+
+    def force(self, time: float, velocity: Array) -> Array:
+        """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
+        mean = float(np.linalg.norm(self.velocity))
+        share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
+        relative = share * self.velocity - velocity
+        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
+
+
+@dataclass(frozen=True)
+class ErrorGoal:
+    """An error stays within a bound, from some time after each new reference until the next.
+
+    Attributes:
+        of: one of :data:`ERRORS`.
+        within: largest error, m or rad.
+        after: time after each reference that concerns it, and after the start, from which the error
+            counts, s.
+    """
+
+    of: str
+    within: float
+    after: float = 0.0
+
+
+@dataclass(frozen=True)
+class RobotTask:
+    """A robot with its law and actuators, its surroundings, references over time, and goals.
+
+    Attributes:
+        name: of the task.
+        title: description in one line.
+        robot: name of a bundled robot, or path of a description.
+        base: kind of base; that of the robot if empty.
+        actuators: of the base, as for the simulator: own, ideal, a file; empty for the default.
+        controller: name of the law, as for the controller node.
+        gains: of the law, by name.
+        initial_positions: of joints, rad or m; the home of the robot for the others.
+        step: of integrator and law, s.
+        joint_friction: whether the friction of the description acts.
+        current: (3,) velocity of the water around the robot, in inertial axes, m/s.
+        wind: None for still air.
+        targets: by increasing time.
+        goals: bounds of errors, by name.
+        books: largest residual of the energy balance, J.
+        shortest: duration after which all goals have been judged, s.
+    """
+
+    name: str
+    title: str
+    robot: str
+    base: str = ""
+    actuators: str = ""
+    controller: str = "auto"
+    gains: Mapping[str, float] = field(default_factory=dict)
+    initial_positions: Mapping[str, float] = field(default_factory=dict)
+    step: float = 2e-3
+    joint_friction: bool = True
+    current: Array = field(default_factory=_three_zeros)
+    wind: Wind | None = None
+    targets: tuple[Target, ...] = ()
+    goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
+    books: float = 1e-6
+    shortest: float = 5.0
+
+    def due(self, since: float, until: float) -> Iterator[Target]:
+        """Return the targets of a half-open interval of time, [since, until)."""
+        return (target for target in self.targets if since <= target.at < until)
+
+    def counts(self, goal: ErrorGoal, time: float) -> bool:
+        """Whether the error of a goal counts at a time."""
+        begun = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
+        return time >= max(begun) + goal.after

@@ -1,0 +1,128 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Tasks of robots with their own actuators, read from files in config/tasks."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
+
+from .bundled_yaml import bundled_names, load_named
+from .yaml_items import check_keys, items, moderate, number
+
+_FOLDER = "config/tasks"
+_TEXTS = ("base", "actuators", "controller")
+_POSITIVE = ("step", "books", "shortest")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the bundled tasks."""
+    return bundled_names(_FOLDER)
+
+
+def load(name: str, hint: str = "") -> RobotTask:
+    """Return a task by its name, or by the path of its file.
+
+    Args:
+        name: one of :func:`names`, or a path.
+        hint: added to the message about an unknown name.
+
+    Raises:
+        OptionError: there is no such task.
+        ModelError: the file does not have the format of those in config/tasks.
+    """
+    return load_named(name, _FOLDER, "task", _task, hint)
+
+
+def _task(name: str, content: Any) -> RobotTask:
+    possible = [f.name for f in fields(RobotTask) if f.name not in ("name", "title", "robot")]
+    check_keys(content, "the task", ("title", "robot", "goals"), possible)
+    given: dict[str, Any] = {key: str(content[key]) for key in _TEXTS if key in content}
+    given |= {key: _positive(content[key], key) for key in _POSITIVE if key in content}
+    for key in ("gains", "initial_positions"):
+        if key in content:
+            given[key] = _numbers(content[key], key)
+    if "joint_friction" in content:
+        given["joint_friction"] = content["joint_friction"] is not False
+    if "current" in content:
+        given["current"] = _three(content["current"], "current")
+    if content.get("wind") is not None:
+        given["wind"] = _wind(content["wind"])
+    if "targets" in content:
+        given["targets"] = _targets(content["targets"])
+    goals = content["goals"]
+    if not isinstance(goals, Mapping) or not goals:
+        raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
+    given["goals"] = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
+    return RobotTask(name, str(content["title"]), str(content["robot"]), **given)
+
+
+def _targets(value: Any) -> tuple[Target, ...]:
+    found = tuple(_target(item, f"target {i}") for i, item in enumerate(items(value, "targets")))
+    times = [target.at for target in found]
+    if any(b < a for a, b in pairwise(times)) or times[0] < 0.0:
+        raise ModelError(f"targets must follow each other in time, from 0 on; given at: {times}")
+    return found
+
+
+def _target(item: Any, what: str) -> Target:
+    places = ("base", "turn", "end_effector")
+    check_keys(item, what, ("at",), (*places, "joints"))
+    if len(item) < 2:
+        raise ModelError(f"{what} needs one of {', '.join(places)}, joints")
+    given: dict[str, Any] = {k: _three(item[k], f"{k} of {what}") for k in places if k in item}
+    if "joints" in item:
+        given["joints"] = _numbers(item["joints"], f"joints of {what}")
+    return Target(number(item["at"], f"at of {what}"), **given)
+
+
+def _wind(item: Any) -> Wind:
+    check_keys(item, "wind", ("velocity",), ("gust", "period", "drag_area", "density"))
+    given = {key: number(item[key], f"{key} of the wind") for key in item if key != "velocity"}
+    for key in given.keys() - {"gust"}:
+        _positive(item[key], f"{key} of the wind")
+    return Wind(_three(item["velocity"], "velocity of the wind"), **given)
+
+
+def _goal(item: Any, what: str) -> ErrorGoal:
+    check_keys(item, what, ("of", "within"), ("after",))
+    of = str(item["of"])
+    if of not in ERRORS:
+        raise ModelError(f"'of' of {what} must be one of {', '.join(ERRORS)}; given: '{of}'")
+    after = number(item.get("after", 0.0), f"after of {what}")
+    if after < 0.0:
+        raise ModelError(f"after of {what} must not be negative; given: {after:g} s")
+    return ErrorGoal(of, _positive(item["within"], f"within of {what}"), after)
+
+
+def _numbers(value: Any, what: str) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{what} must be a mapping from names to numbers; given: {value!r}")
+    return {str(key): number(each, f"{what}: {key}") for key, each in value.items()}
+
+
+def _three(value: Any, what: str) -> Array:
+    return moderate(vector(value, 3, what), what)
+
+
+def _positive(value: Any, what: str) -> float:
+    found = number(value, what)
+    if found <= 0.0:
+        raise ModelError(f"{what} must be above zero; given: {found:g}")
+    return found

@@ -1,0 +1,79 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A task of a robot with its own actuators, for vms-ph demo."""
+
+import json
+from typing import Any
+
+import typer
+
+from vms_ph_dynamics.errors import OptionError
+
+from .goals import goal_lines
+
+
+def list_tasks() -> None:
+    """Print the names and titles of the bundled tasks and scenes."""
+    from vms_ph_io import robot_tasks, scenes
+
+    for name in robot_tasks.names():
+        task = robot_tasks.load(name)
+        typer.echo(f"{name:22s}{task.title} ({task.robot})")
+    for name in scenes.names():
+        typer.echo(f"{name:22s}{scenes.load(name).scene.title} (with contacts, by MuJoCo)")
+
+
+def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> None:
+    """Run a task or a scene, print its goals and energies; exit with code 1 if one is not met.
+
+    Raises:
+        VmsPhError: there is no such task, or a value is not accepted.
+    """
+    from vms_ph_io import robot_tasks, robots, scenes
+
+    if name in scenes.names():
+        from .scene import scene
+
+        scene(name, False, seconds, 1e-3, controller, as_json)
+        return
+    hint = f"; scenes are {', '.join(scenes.names())}"
+    if name in robots.names():
+        own = [n for n in robot_tasks.names() if robot_tasks.load(n).robot == name]
+        raise OptionError(
+            f"'{name}' is a robot; its tasks are {', '.join(own) or 'none'}, and "
+            f"--robot {name} simulates it with page and bag"
+        )
+    from vms_ph_studies.tasks import run_task
+
+    task = robot_tasks.load(name, hint)
+    # A demo shows the whole task; its shortest form is for tests.
+    found = run_task(task, seconds=seconds or 60.0, controller=controller)
+    typer.echo(json.dumps(found, indent=2) if as_json else in_words(found, task.shortest))
+    if not found["met"]:
+        raise typer.Exit(1)
+
+
+def in_words(found: dict[str, Any], shortest: float) -> str:
+    """Return what :func:`.run_task` found, as lines of text."""
+    lines = [
+        f"{found['task']}: {found['robot']} with {found['controller']}, {found['seconds']:g} s, "
+        f"{found['real_time_factor']:.1f} times real time"
+    ]
+    if found["failure"]:
+        lines.append(f"  the motion ended: {found['failure']}")
+    lines += goal_lines(found["goals"], shortest)
+    energies = ", ".join(f"{name} {energy:.4g}" for name, energy in found["energy"].items())
+    lines.append(f"  energy (J): {energies}")
+    return "\n".join(lines)

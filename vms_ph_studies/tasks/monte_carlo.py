@@ -1,0 +1,139 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A target of sweeps: a task with errors that the law does not know, by its law or a baseline."""
+
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from vms_ph_controllers import Controller
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_io import robot_tasks
+
+from ..comparisons.decentralised import DecentralisedPD
+from .task_run import run_task
+from .uncertainty import Uncertainty
+
+LAWS = ("task", "decentralised")
+
+# What is taken away, one by one, to explain a failure.
+_CAUSES = ("mass", "inertia", "spread", "noise", "delay")
+
+
+def uncertain_task(
+    *,
+    task: str,
+    law: str = "task",
+    mass: float = 0.0,
+    inertia: float = 0.0,
+    spread: float = 0.0,
+    noise: float = 0.0,
+    delay: float = 0.0,
+    calm: bool = False,
+    slack: float = 1.0,
+    seconds: float = 0.0,
+    step: float = 0.0,
+    explain: bool = True,
+    native: bool | None = None,
+    seed: int = 0,
+) -> dict[str, object]:
+    """Return how a task ends with errors that the law does not know.
+
+    Args:
+        task: name of a bundled task, or path of its file.
+        law: task for the law of the task; decentralised for PD control of base and joints with the
+            same stiffness, damping and speeds, see :class:`.DecentralisedPD`.
+        mass: largest relative error of the mass of every body.
+        inertia: largest relative error of its inertia.
+        spread: largest change of joints (rad, m) and of the base (m) at the start.
+        noise: scale of the noise of measurements, see :class:`.Uncertainty`.
+        delay: from measurement to effort, s.
+        calm: whether current and wind of the task are left out.
+        slack: factor of the bounds of errors of the task.
+        seconds: simulated time, s; the shortest of the task if zero.
+        step: of integrator and law, s; that of the task if zero.
+        explain: whether a failure is computed again without each error in turn.
+        native: whether law and integrator run in C++; where they can, if None.
+        seed: of all draws.
+
+    Returns:
+        Whether the goals were met, those that were not, what they are met without, and the largest
+        errors, by the names of the goals.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    if law not in LAWS:
+        close = get_close_matches(law, LAWS, n=1)
+        raise OptionError(
+            f"law={law!r}" + (f" (did you mean {close[0]!r}?)" if close else "") + ": accepted are "
+            f"{', '.join(LAWS)}"
+        )
+    given = _given(task, slack, step, calm)
+    unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
+
+    def run(task: RobotTask, unknown: Uncertainty) -> dict[str, Any]:
+        make = make_controller if law == "task" else _baseline(task)
+        return run_task(task, seconds=seconds, unknown=unknown, make_law=make, native=native)
+
+    found = run(given, unknown)
+    missed = [name for name, goal in found["goals"].items() if not goal["met"]]
+    causes: list[str] = []
+    if not found["met"] and explain:
+        for cause in _CAUSES:
+            without: dict[str, Any] = {cause: 0.0}
+            if getattr(unknown, cause) and run(given, replace(unknown, **without))["met"]:
+                causes.append(cause)
+        if _blows(given) and run(_given(task, slack, step, True), unknown)["met"]:
+            causes.append("current or wind")
+    return {
+        "success": found["met"],
+        "missed": ", ".join(missed),
+        "met_without": ", ".join(causes) if causes or found["met"] else "none alone",
+        "ended": found["failure"],
+        **{
+            name: goal["obtained"]
+            for name, goal in found["goals"].items()
+            if goal["obtained"] is not None
+        },
+    }
+
+
+@lru_cache(maxsize=64)
+def _given(name: str, slack: float, step: float, calm: bool) -> RobotTask:
+    if slack <= 0.0 or step < 0.0:
+        raise OptionError(f"slack={slack:g}, step={step:g}: a slack above zero is accepted")
+    task = robot_tasks.load(name)
+    goals = {k: replace(goal, within=slack * goal.within) for k, goal in task.goals.items()}
+    task = replace(task, goals=goals, step=step or task.step)
+    return replace(task, current=0.0 * task.current, wind=None) if calm else task
+
+
+def _blows(task: RobotTask) -> bool:
+    return task.wind is not None or bool(task.current.any())
+
+
+def _baseline(task: RobotTask) -> Any:
+    def make(kind: str, model: VMSModel, allocation: Allocation | None) -> Controller:
+        law = make_controller(kind, model, allocation)
+        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        law.gains = replace(law.gains, **known)
+        return DecentralisedPD.like(law, model, allocation)
+
+    return make

@@ -1,0 +1,104 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The references of a task over time, and how far a robot is from them."""
+
+import numpy as np
+
+from vms_ph_controllers import Reference
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.groups import SO3
+from vms_ph_dynamics.simulation.robot_task import RobotTask, Target
+
+_SO3 = SO3()
+
+
+class TaskReference:
+    """The targets of a task as references of a law, relative to a home configuration."""
+
+    def __init__(self, task: RobotTask, model: VMSModel, home: Array) -> None:
+        """Begin at home.
+
+        Args:
+            task: whose targets they are.
+            model: the robot.
+            home: (nq,) configuration that displacements are relative to.
+
+        Raises:
+            OptionError: a joint is unknown, or the robot has no base that moves.
+        """
+        self._task, self._model = task, model
+        self._home_base = self._base = model.base_pose(home)
+        d = model.evaluate(home, np.zeros(model.nv))
+        self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
+        self._home_joints = self._joints = model.joint_positions(home)
+        for target in task.targets:
+            for name in target.joints or ():
+                if name not in model.joint_names:
+                    raise OptionError(
+                        f"'{name}' is no joint of '{model.name}'; its joints are "
+                        f"{', '.join(model.joint_names)}"
+                    )
+            if model.b == 0 and (target.base is not None or target.turn is not None):
+                raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
+
+    def since(self, before: float, until: float) -> Reference:
+        """Return the reference that becomes due in [before, until), s."""
+        pose = position = joints = None
+        for target in self._task.due(before, until):
+            self._go_to(target)
+            if target.base is not None or target.turn is not None:
+                pose = self._base
+            if target.end_effector is not None:
+                position = self._tool
+            if target.joints is not None:
+                joints = self._joints
+        if before < 0.0:
+            # The law starts where the robot is, which need not be at home.
+            pose = self._base if self._judges("base", "attitude") else pose
+            position = self._tool if self._judges("end_effector") else position
+            joints = self._joints if self._judges("joints") else joints
+        return Reference(position=position, pose=pose, joints=joints)
+
+    def errors(self, q: Array, v: Array, time: float) -> dict[str, float]:
+        """Return the errors of a motion by the names of :data:`.robot_task.ERRORS`."""
+        model = self._model
+        pose = model.base_pose(q)
+        turned = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
+        place = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
+        joints = model.joint_positions(q) - self._joints
+        return {
+            "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
+            "attitude": float(np.linalg.norm(turned)),
+            "end_effector": float(np.linalg.norm(place - self._tool)),
+            "joints": float(np.abs(joints).max()),
+        }
+
+    def _judges(self, *errors: str) -> bool:
+        return any(goal.of in errors for goal in self._task.goals.values())
+
+    def _go_to(self, target: Target) -> None:
+        if target.base is not None:
+            self._base = self._base.copy()
+            self._base[:3, 3] = self._home_base[:3, 3] + target.base
+        if target.turn is not None:
+            self._base = self._base.copy()
+            self._base[:3, :3] = self._home_base[:3, :3] @ _SO3.exp(target.turn)
+        if target.end_effector is not None:
+            self._tool = self._home_tool + target.end_effector
+        if target.joints is not None:
+            changes = [target.joints.get(name, 0.0) for name in self._model.joint_names]
+            self._joints = self._home_joints + np.array(changes)

@@ -1,0 +1,271 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A robot at a task, from start to end, judged by the goals of the task."""
+
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers import Controller, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.simulation import ActuatedSimulation, External, Simulation, ToolWrench
+from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
+from vms_ph_dynamics.structure import StandardForm
+from vms_ph_io import robot_tasks
+from vms_ph_io.robot_settings import RobotSettings
+
+from .actuator_use import ActuatorUse
+from .task_reference import TaskReference
+from .uncertainty import Uncertainty
+
+# Steps between two samples of the errors.
+_SAMPLE = 5
+
+MakeLaw = Callable[[str, VMSModel, Allocation | None], Controller]
+"""From the name of a law, a model and the actuators of its base to the law."""
+
+_CERTAIN = Uncertainty()
+
+
+def run_task(
+    task: str | RobotTask,
+    *,
+    seconds: float = 0.0,
+    controller: str = "",
+    unknown: Uncertainty = _CERTAIN,
+    make_law: MakeLaw = make_controller,
+    native: bool | None = None,
+) -> dict[str, Any]:
+    """Return how a task ends.
+
+    Args:
+        task: a task, the name of a bundled one, or the path of its file.
+        seconds: simulated time, s; the shortest of the task if zero.
+        controller: instead of the law of the task, with those gains of the task that it has.
+        unknown: what the law does not know of robot and start, and how it measures.
+        make_law: makes the law.
+        native: whether law and integrator run in C++; where they can, if None.
+
+    Returns:
+        The goals with what was wanted and obtained, the energies, the residual of their balance
+        (J), why the motion could not be continued (else empty), and the ratio of simulated to
+        computing time.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    found = robot_tasks.load(task) if isinstance(task, str) else task
+    if controller:
+        found = replace(found, controller=controller)
+    if seconds < 0.0:
+        raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
+    return TaskRun(found, unknown, make_law, native).to(seconds or found.shortest)
+
+
+class TaskRun:
+    """One run of a task.
+
+    A current of water carries the frame in which the motion is integrated: the equations of a
+    body in a steady uniform current are those in water at rest, seen from the water. The law is
+    told the motion in the inertial frame; the energies are those seen from the water, and the power
+    of a thruster is that of the water that flows through it.
+
+    Attributes:
+        simulation: of the robot.
+        model: that the law knows.
+    """
+
+    def __init__(
+        self,
+        task: RobotTask,
+        unknown: Uncertainty = _CERTAIN,
+        make_law: MakeLaw = make_controller,
+        native: bool | None = None,
+    ) -> None:
+        self._task, self._time, self._given = task, 0.0, -1.0
+        positions = " ".join(f"{k}={v!r}" for k, v in task.initial_positions.items())
+        settings = RobotSettings(
+            task.robot, task.base, actuators=task.actuators, initial_positions=positions
+        )
+        description = settings.description()
+        self.model = model = settings.model(description)
+        home = settings.initial_configuration(model, description)
+        allocation, actuators = settings.allocation(), settings.chosen_actuators()
+        self._drifts = bool(task.current.any())
+        if self._drifts and (model.fluid is None or model.base != "floating"):
+            raise OptionError(f"'{task.robot}' is not in water; a current does nothing to it")
+        law = make_law(task.controller, model, allocation)
+        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        if task.controller == type(law).__name__ and len(known) < len(task.gains):
+            missing = ", ".join(sorted(set(task.gains) - set(known)))
+            raise OptionError(f"{task.controller} has no gains {missing}")
+        law.gains = replace(law.gains, **known)
+        self.law = law
+        self._guard = make_guard(law, allocation, native=native)
+        self._reference = TaskReference(task, model, home)
+        start = unknown.start(model, home)
+        self._guard.reset(RobotState(start, np.zeros(model.nv)))
+        self._sensor = unknown.sensor(model, task.step)
+        plant = unknown.plant(model)
+        if task.wind is not None:
+            if model.base != "floating":
+                raise OptionError(f"a wind is for robots that float; '{task.robot}' does not")
+            self._blown = model.link_names[0]
+            plant = plant.with_tools((*plant.tools, self._blown))
+        self._plant = plant
+        velocity = np.zeros(model.nv)
+        if self._drifts:
+            velocity[:3] = -task.current @ model.base_pose(start)[:3, :3]
+        form = StandardForm(plant)
+        options: dict[str, Any] = {"native": native, "start_velocity": velocity}
+        self.simulation: Simulation
+        self._use = ActuatorUse(model, actuators)
+        if actuators is None:
+            self.simulation = Simulation(
+                form, start, task.step, self._control, task.joint_friction, **options
+            )
+        else:
+            self.simulation = ActuatedSimulation(
+                form, start, task.step, self._control, actuators, task.joint_friction, **options
+            )
+        self._begun = self._mechanical()
+        self._worst: dict[str, float] = {}
+
+    def to(self, seconds: float) -> dict[str, Any]:
+        """Simulate, and return what is found at the end."""
+        began, simulation = clock.process_time(), self.simulation
+        total = round(seconds / simulation.dt)
+        for left in range(total, 0, -_SAMPLE):
+            self._advance(min(_SAMPLE, left))
+            if not simulation.is_finite():
+                break
+            self._judge()
+        took = clock.process_time() - began
+        failure = "" if simulation.is_finite() else simulation.failure or "not finite"
+        goals = {**self._errors(), **self._use.goals(), "books": self._books()}
+        return {
+            "task": self._task.name,
+            "robot": self._task.robot,
+            "controller": type(self.law).__name__,
+            "seconds": simulation.time,
+            "goals": goals,
+            "met": not failure and all(goal["met"] for goal in goals.values()),
+            "failure": failure,
+            "energy": self._energies(),
+            "unaccounted": goals["books"]["obtained"],
+            "real_time_factor": simulation.time / max(took, 1e-9),
+        }
+
+    def state(self) -> tuple[Array, Array]:
+        """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""
+        now = self.simulation.sample()
+        return self._in_ground(now.q, now.v, self.simulation.time)
+
+    def _advance(self, steps: int) -> None:
+        if self._task.wind is None:
+            self.simulation.advance(steps, External())
+            return
+        for _ in range(steps):
+            self.simulation.advance(1, self._blowing(self.simulation.time + self._task.step))
+
+    def _blowing(self, time: float) -> External:
+        """Return the force of the wind on the base, in its axes."""
+        assert self._task.wind is not None
+        now = self.simulation.sample()
+        rotation = self.model.base_pose(now.q)[:3, :3]
+        force = rotation.T @ self._task.wind.force(time, rotation @ now.v[:3])
+        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]))
+        return External(wrench_tools={self._blown: wrench})
+
+    def _control(self, q: Array, v: Array, dt: float) -> Any:
+        """Return the command of the law; the first call comes before the first step."""
+        time, self._time = self._time, self._time + dt
+        self._use.see(getattr(self, "simulation", None))
+        measured = self._sensor.measured(*self._in_ground(q, v, time))
+        reference = self._reference.since(self._given, time + 0.5 * dt)
+        self._given = time + 0.5 * dt
+        command = self._guard.update(RobotState(*measured), reference, dt)
+        self._use.command(command.torque)
+        return command
+
+    def _in_ground(self, q: Array, v: Array, time: float) -> tuple[Array, Array]:
+        if not self._drifts:
+            return q, v
+        q, v = q.copy(), v.copy()
+        v[:3] += self._task.current @ self.model.base_pose(q)[:3, :3]
+        q[:3] += time * self._task.current
+        return q, v
+
+    def _judge(self) -> None:
+        time, errors = self.simulation.time, None
+        for name, goal in self._task.goals.items():
+            if self._task.counts(goal, time):
+                errors = errors or self._reference.errors(*self.state(), time)
+                self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+
+    def _errors(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for name, goal in self._task.goals.items():
+            obtained = self._worst.get(name)
+            found[name] = {
+                "what": ERRORS[goal.of],
+                "wanted": goal.within,
+                "obtained": obtained,
+                "met": obtained is not None and obtained <= goal.within,
+            }
+        return found
+
+    def _mechanical(self) -> float:
+        now = self.simulation.sample()
+        d = self._plant.evaluate(now.q, now.v)
+        return float(d.kinetic_energy + d.potential_energy)
+
+    def _residual(self) -> float:
+        if isinstance(self.simulation, ActuatedSimulation):
+            return float(self.simulation.exergy_map().residual)
+        now = self.simulation.sample()
+        supplied = sum(now.port_energy.values())
+        return float(self._mechanical() - self._begun - supplied + now.dissipated)
+
+    def _books(self) -> dict[str, Any]:
+        residual = self._residual()
+        return {
+            "what": "residual of the energy balance (J)",
+            "wanted": self._task.books,
+            "obtained": residual,
+            "met": abs(residual) <= self._task.books,
+        }
+
+    def _energies(self) -> Mapping[str, float]:
+        """Return what was given, stored and lost since the start, J."""
+        now, simulation = self.simulation.sample(), self.simulation
+        found = {"stored": self._mechanical() - self._begun}
+        found |= {f"from {name}": e for name, e in now.port_energy.items() if abs(e) > 1e-12}
+        if not isinstance(simulation, ActuatedSimulation):
+            return {**found, "lost in joints_and_drag": now.dissipated}
+        found.pop("from wrench_base", None)
+        books = simulation.exergy_map()
+        found["from supply"] = -books.stored["supply"]
+        for place, energy in books.destroyed.items():
+            name = f"lost in {place.rpartition('/')[2]}"
+            found[name] = found.get(name, 0.0) + energy
+        return found
