@@ -89,7 +89,7 @@ class PayloadObserver:
     their information (separate-bias estimation, Friedland 1969). Information is only added, so that
     no digits are lost where a wide prior meets precise measurements.
 
-    The velocities of the regressors are those of :class:`.MotionWindow`, so that the payload of a
+    The velocities of the regressors are those of ``MotionWindow``, so that the payload of a
     sample is known half a window later, 50 ms at 200 Hz and above.
 
     A wrench of another origin that acts as long as the observation, such as of a table under the
