@@ -35,6 +35,7 @@ class SeenRobot:
 
     Attributes:
         model: of the robot.
+        canvas: left, top, width and height of the scene, pixels.
         end_effector: (4,4) its pose.
         box: (4,) left, top, right and bottom of its shapes in the picture, pixels.
     """
@@ -59,7 +60,7 @@ class SeenRobot:
         self.model: VMSModel = settings.model(description)
         if q is None:
             q = settings.initial_configuration(self.model, description)
-        self._canvas = canvas
+        self.canvas = canvas
         self._meshes = [(each.link, each.pose, _to_mesh(each)) for each in visuals(description)]
         tree = LinkTree(self.model.tree)
         self._links = [tree.root, *(edge.child for edge in tree.edges)]
@@ -103,7 +104,7 @@ class SeenRobot:
 
     def pixels(self, points: Array) -> Array:
         """Return where points (k,3) of the inertial frame are in the picture, (k,2) pixels."""
-        left, top, width, height = self._canvas
+        left, top, width, height = self.canvas
         right, up, forward = np.array(self._axes) @ (np.asarray(points) - self._position).T
         scale = 0.5 * height / _TAN
         x = left + 0.5 * width + scale * right / forward

@@ -28,12 +28,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
 from chromium import Chromium
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from vms_ph_io import robots
 from vms_ph_io.bag import bag_info
@@ -43,6 +43,12 @@ _PANEL = 402  # width of the panel, pixels
 
 # Robots of which the whole page is a picture of its own.
 _WHOLE = {"panda": "page.png", "hextilt": "page-hexarotor.png"}
+
+# Robot time over time: a machine that draws the page without a graphics card keeps up.
+_SLOW = 0.25
+
+# Time of the run that a plot shows in a picture, s.
+_SHOWN = 12.0
 
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
@@ -82,6 +88,8 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
         shown = Chromium(f"http://127.0.0.1:{port}", Path(profile))
         try:
             shown.resize(1280, 720)
+            shown.await_text("vms_ph: ", 600.0)
+            shown.await_text("unaccounted", 600.0)
             yield shown
         finally:
             shown.close()
@@ -130,13 +138,12 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
     """Make the pictures of robots, and one of all of them."""
     views = []
     for name in names:
-        with page(folder, "launch", name, "push_period:=2") as shown:
-            shown.await_text("Energy is", 120.0)
-            time.sleep(18.0)
-            whole = picture(shown)
-            views.append(whole.crop((0, 0, 1280 - _PANEL, 720)).resize((439, 360)))
+        # Only what is shown is computed.
+        markers = "true" if name in _WHOLE else "false"
+        with launched(folder, name, f"markers:={markers}") as shown:
             if name in _WHOLE:
-                save(whole, out / _WHOLE[name])
+                await_running(shown)
+                save(picture(shown), out / _WHOLE[name])
             if name == "panda":
                 shown.click("View")
                 shown.click("dark")
@@ -144,23 +151,42 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
                 shown.click("Energy")
                 time.sleep(1.0)
                 save(picture(shown), out / "page-dark.png")
+                shown.click("View")
+                shown.click("dark")
+                time.sleep(3.0)
+            whole = picture(shown)
+            views.append(whole.crop((0, 0, 1280 - _PANEL, 720)).resize((439, 360)))
     columns = min(3, len(views))
     rows = -(-len(views) // columns)
     whole = Image.new("RGB", (439 * columns, 360 * rows), "white")
-    for k, view in enumerate(views):
-        whole.paste(view, (439 * (k % columns), 360 * (k // columns)))
+    draw = ImageDraw.Draw(whole)
+    for k, (name, view) in enumerate(zip(names, views, strict=True)):
+        left, top = 439 * (k % columns), 360 * (k // columns)
+        whole.paste(view, (left, top))
+        draw.text((left + 12, top + 10), name, "black", font_size=18)
     save(whole, out / "page-robots.png")
+
+
+def launched(folder: str, robot: str, *words: str) -> AbstractContextManager[Chromium]:
+    """Show the page of a robot that is pushed every two seconds."""
+    return page(folder, "launch", robot, "push_period:=2", f"real_time_factor:={_SLOW}", *words)
+
+
+def await_running(shown: Chromium) -> None:
+    """Wait until the plots show some seconds, and no node has anything to say."""
+    shown.await_text("Energy is", 600.0)
+    time.sleep(_SHOWN / _SLOW)
+    shown.await_text("fine", 600.0)
 
 
 def of_exergy(out: Path, folder: str) -> None:
     """Make the picture of the exergy of a robot with battery, motors and heat."""
-    with page(folder, "launch", "hextilt", "engine:=ephs", "push_period:=2") as shown:
-        shown.await_text("Energy is", 120.0)
+    with launched(folder, "hextilt", "engine:=ephs") as shown:
         shown.click("View")
         shown.tick("EPHS pattern")
         shown.choose("flow through", "battery to heat (exergy)")
-        shown.await_text("exergy destroyed")
-        time.sleep(10.0)
+        shown.await_text("exergy destroyed", 600.0)
+        await_running(shown)
         save(picture(shown), out / "page-exergy.png")
 
 
@@ -202,7 +228,7 @@ def of_replay(out: Path, folder: str) -> None:
     flight = "{header: {frame_id: odom}, pose: {position: {x: 0.4, z: 0.3}}}"
     record(folder, "flight", "hextilt", flight=flight, seconds=5.0)
     with page(folder, "bag", "view", "first", "second") as shown:
-        shown.await_text("Energies over the run", 120.0)
+        shown.await_text("Energies over the run", 600.0)
         time.sleep(10.0)
         shown.fill(_TIME, "2.4")
         time.sleep(3.0)
@@ -213,7 +239,7 @@ def of_replay(out: Path, folder: str) -> None:
     ):
         with page(folder, "bag", "view", run) as shown:
             shown.resize(900, 540)
-            shown.await_text("Energies over the run", 120.0)
+            shown.await_text("Energies over the run", 600.0)
             time.sleep(10.0)
             moving(shown, out / f"page-{name}.gif", begin, end)
 

@@ -21,15 +21,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from vms_ph.msg import Power
+import pytest
 
 from .chromium import Chromium, field
 from .conftest import Program, Start
-from .observer import Observer
 from .page_geometry import SeenRobot
 
 # Time that a page has at most to begin, and to end, on a busy machine, s.
-BEGINS, _ENDS = 300.0, 120.0
+BEGINS, _ENDS = 600.0, 120.0
+
+# What takes a minute takes half an hour on a machine with much other work.
+LONG = pytest.mark.timeout(3600)
 
 # Of the page, pixels; the panel takes 400 of them. A browser without a graphics card draws slowly.
 _SIZE = (960, 540)
@@ -41,6 +43,11 @@ _SCENE = "[...document.querySelectorAll('canvas')].find(c => !c.closest('.uplot'
 CANVAS = f"(b => [b.x, b.y, b.width, b.height])({_SCENE}.getBoundingClientRect())"
 
 _PLOT = "document.querySelector('.uplot canvas').toDataURL()"
+
+# A browser that draws without a graphics card is told so, over the scene.
+CLOSE_NOTES = (
+    "document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())"
+)
 
 # Changes of a pixel: by anything that is drawn, and by more than a shadow on the floor. Distance
 # to which edges are found, pixels: they are smoothed, and the camera has the size of a real pixel.
@@ -82,7 +89,7 @@ def shown(start: Start, folder: Path, *words: str) -> Iterator[Chromium]:
         yield page
 
 
-def await_rest(page: Chromium, observer: Observer) -> None:
+def await_rest(page: Chromium) -> None:
     """Let time stand at the start, without markers; plots and balance have moved before."""
     page.await_text("Energy is conserved", BEGINS)
     page.await_true(f"!!{_PLOT}", "there is no plot")
@@ -96,13 +103,8 @@ def await_rest(page: Chromium, observer: Observer) -> None:
     page.click("Control")
     page.tick("paused")
     page.await_text("simulation paused")
-    balances: list[Power] = []
-    node = observer.node
-    heard = node.create_subscription(Power, "vms_ph/power", balances.append, 10)
-    observer.until(lambda: node.count_publishers("vms_ph/power"), "no balance")
     page.click("reset")
-    observer.until(lambda: balances and not balances[-1].stored, "no reset", 60.0)
-    node.destroy_subscription(heard)
+    page.await_text("simulator/reset std_srvs")
     assert "not done" not in page.text()
     page.click("View")
 
@@ -110,40 +112,45 @@ def await_rest(page: Chromium, observer: Observer) -> None:
 def seen(page: Chromium, name: str) -> tuple[SeenRobot, np.ndarray]:
     """Check that the robot is where it should be; return it, and by how much it changes pixels.
 
-    Time stands, at the initial configuration.
+    Time stands, at the initial configuration; the page may have to draw it yet.
     """
-    canvas = page.run(CANVAS)
-    robot, change = SeenRobot(name, tuple(canvas)), _drawn(page)
-    wanted = robot.box
-    if name.endswith("hopper"):  # the view has gone with it when it hopped
+    robot = SeenRobot(name, tuple(page.run(CANVAS)))
+    end = time.monotonic() + BEGINS
+    while fault := _fault(robot, change := _drawn(page), name.endswith("hopper")):
+        assert time.monotonic() < end, f"{name} {fault}"
+    return robot, change
+
+
+def _fault(robot: SeenRobot, change: np.ndarray, hops: bool) -> str:
+    """Return how the pixels that a robot changes are not those that it should; or nothing."""
+    wanted, near = robot.box, _NEAR
+    if hops:  # the view has gone with it when it hopped
         solid = _edges(change > STRONG)
         wanted = wanted + np.tile(solid[2:] + solid[:2] - wanted[2:] - wanted[:2], 2) / 2.0
         near = 2.0 * _NEAR
-    else:
-        near = _NEAR
     rows, columns = np.ogrid[: change.shape[0], : change.shape[1]]
     inside = (columns > wanted[0] - near) & (columns < wanted[2] + near)
     inside = inside & (rows > wanted[1] - near) & (rows < wanted[3] + near)
     strong = change > STRONG
-    assert strong[inside].sum() > 0.995 * strong.sum(), f"{name} is beside {wanted}"
     found = _edges((change > DRAWN) & inside)
-    assert np.abs(found - wanted).max() <= near + 1.0, f"{name} is at {found}, not {wanted}"
-    filled = float(max((found[2:] - found[:2]) / np.array(canvas[2:])))
-    print(f"{name}: at {found.round()}, projected {wanted.round()}, fills {filled:.0%}")
-    assert 0.25 < filled < 0.75
-    return robot, change
+    filled = float(max((found[2:] - found[:2]) / np.array(robot.canvas[2:])))
+    said = f"at {found.round()}, projected {wanted.round()}, fills {filled:.0%}"
+    print(said)
+    if strong[inside].sum() <= 0.995 * strong.sum() or np.abs(found - wanted).max() > near + 1.0:
+        return f"is elsewhere: {said}"
+    return "" if 0.25 < filled < 0.75 else f"is too small or too large: {said}"
 
 
 def _drawn(page: Chromium) -> np.ndarray:
     """Return by how much every pixel of the scene changes where the robot is hidden."""
-    page.run("document.querySelectorAll('[class*=Notification-closeButton]').forEach(b=>b.click())")
+    page.run(CLOSE_NOTES)
     left, _, width, _ = page.run(CANVAS)
     shown = slice(int(left), int(left + width))
     pictures = []
     for hidden in (False, True):
         if hidden:
             page.tick("links")
-        end = time.monotonic() + 180.0
+        end = time.monotonic() + 300.0
         while True:  # until it stands still, as it is wanted
             picture = page.picture()
             time.sleep(0.3)
@@ -168,7 +175,7 @@ def await_change(page: Chromium, before: np.ndarray, share: float) -> None:
     """Wait until a share of the pixels in the scene differs from a picture before."""
     left, top, width, height = (round(each) for each in page.run(CANVAS))
     part = slice(top, top + height), slice(left, left + width)
-    end = time.monotonic() + 180.0
+    end = time.monotonic() + 300.0
     while (np.abs(page.picture() - before)[part].max(axis=2) > 0.1).mean() < share:
         assert time.monotonic() < end, "the scene does not change"
         time.sleep(0.2)

@@ -36,11 +36,12 @@ from vms_ph_io.share import share_directory
 from .chromium import PROGRAM, Chromium, field
 from .conftest import Start
 from .observer import Observer
-from .page_session import BEGINS, browser, served, shown
+from .page_session import BEGINS, LONG, browser, served, shown
 
 pytestmark = [
     pytest.mark.wire,
     pytest.mark.slow,
+    LONG,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
 ]
 

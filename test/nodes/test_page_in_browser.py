@@ -34,7 +34,7 @@ pytest.importorskip("viser")
 from vms_ph_nodes.views.shapes import reach
 
 from .page_geometry import SeenRobot
-from .page_session import await_change, await_rest, hand, seen, shown
+from .page_session import BEGINS, LONG, await_change, await_rest, hand, seen, shown
 
 pytestmark = [
     pytest.mark.wire,
@@ -74,7 +74,7 @@ def _time(page: Chromium, observer: Observer) -> None:
     received.clear()
     for number in (1, 2):
         page.click("step")
-        observer.until(lambda number=number: len(received) >= number, "no step")  # type: ignore[misc]
+        observer.until(lambda number=number: len(received) >= number, "no step", BEGINS)  # type: ignore[misc]
     observer.spin(1.0)
     assert len(received) == 2
     passed = 50 * _value(observer, "simulator", "step")
@@ -89,7 +89,7 @@ def _gain(page: Chromium, observer: Observer, name: str, value: float) -> None:
     """A gain that is changed is a parameter of the controller; one beyond its bounds is none."""
     page.await_true(f"!!{field(name)}", f"there is no {name!r}")
     page.fill(field(name), f"{value:g}")
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + BEGINS
     while _value(observer, "controller", name) != value:
         assert time.monotonic() < end, f"{name} is not {value}"
     page.await_text(f"{name} {value!r}")
@@ -99,15 +99,15 @@ def _push(page: Chromium, observer: Observer) -> None:
     """A push gives energy; after a reset there is none of it."""
     page.fill(field("for (s)"), "0.3")
     page.click("push")
-    observer.take(Power, "vms_ph/power", lambda p: abs(p.wrench_end_effector_energy) > 1e-6)
+    observer.take(Power, "vms_ph/power", lambda p: abs(p.wrench_end_effector_energy) > 1e-6, BEGINS)
     page.click("reset")
-    observer.take(Power, "vms_ph/power", lambda p: abs(p.wrench_end_effector_energy) < 1e-9)
+    observer.take(Power, "vms_ph/power", lambda p: abs(p.wrench_end_effector_energy) < 1e-9, BEGINS)
 
 
 def _speed(page: Chromium, observer: Observer) -> None:
     """Slow motion is the parameter of the simulator, and time passes slowly."""
     page.choose("speed", "0.1")
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + BEGINS
     while _value(observer, "simulator", "real_time_factor") != 0.1:
         assert time.monotonic() < end, "the speed is not 0.1"
     first, begun = _stamp(observer), time.monotonic()
@@ -121,7 +121,7 @@ def _dark(page: Chromium) -> None:
     """The dark theme is dark."""
     page.click("View")
     page.tick("dark")
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + BEGINS
     while (shade := page.picture()[:, -380:].mean()) > 0.4:
         assert time.monotonic() < end, f"the panel is not dark: {shade}"
     page.tick("dark")
@@ -145,9 +145,9 @@ def _dragged_link(page: Chromium, observer: Observer, x: float, y: float) -> Non
     for k in range(1, 6):
         page.move(x + 12.0 * k, y - 6.0 * k, SHIFT)
         observer.spin(0.4)
-    observer.until(lambda: found and max(found) > 1e-3, "nothing is pulled", 30.0)
+    observer.until(lambda: found and max(found) > 1e-3, "nothing is pulled", BEGINS)
     page.release(x + 60.0, y - 30.0, SHIFT)
-    observer.until(lambda: found[-1] == 0.0, "the spring is not let go", 30.0)
+    observer.until(lambda: found[-1] == 0.0, "the spring is not let go", BEGINS)
     for subscription in subscriptions:
         node.destroy_subscription(subscription)
 
@@ -173,7 +173,7 @@ def _handle(page: Chromium, observer: Observer, robot: SeenRobot) -> None:
         page.move(u + 0.1 * k * (u - x), v + 0.1 * k * (v - y))
         observer.spin(0.3)
     page.release(u + 0.5 * (u - x), v + 0.5 * (v - y))
-    observer.until(lambda: references, "there is no reference")
+    observer.until(lambda: references, "there is no reference", BEGINS)
     observer.spin(1.0)
     last = references[-1].pose.position
     moved = np.array([last.x, last.y, last.z]) - place
@@ -181,13 +181,14 @@ def _handle(page: Chromium, observer: Observer, robot: SeenRobot) -> None:
     assert 0.1 * size < along < 0.8 * size
     assert np.linalg.norm(moved) < 1.2 * along
     observer.node.destroy_subscription(subscription)
-    observer.take(ControllerState, "controller/state", lambda m: m.task_error < 0.2 * along)
+    observer.take(ControllerState, "controller/state", lambda m: m.task_error < 0.2 * along, BEGINS)
     page.await_text("controller/reference_pose")
     page.tick("handle in the scene")
 
 
 _ALL = [
-    pytest.param(name, marks=[] if name == _SHORT else pytest.mark.slow) for name in robots.names()
+    pytest.param(name, marks=[] if name == _SHORT else [pytest.mark.slow, LONG])
+    for name in robots.names()
 ]
 
 
@@ -196,7 +197,7 @@ def test_a_robot_is_seen_where_it_is_and_its_controls_act(
     name: str, start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     with shown(start, tmp_path, "launch", f"{name}.launch.xml", *_LIGHT) as page:
-        await_rest(page, observer)
+        await_rest(page)
         seen(page, name)
         page.click("Control")
         page.tick("paused")
@@ -208,6 +209,7 @@ def test_a_robot_is_seen_where_it_is_and_its_controls_act(
 
 
 @pytest.mark.slow
+@LONG
 def test_time_and_theme_are_changed(start: Start, observer: Observer, tmp_path: Path) -> None:
     with shown(start, tmp_path, "launch", f"{_SHORT}.launch.xml") as page:
         page.await_text("Energy is conserved")
@@ -218,11 +220,12 @@ def test_time_and_theme_are_changed(start: Start, observer: Observer, tmp_path: 
 
 
 @pytest.mark.slow
+@LONG
 def test_the_handle_and_a_link_are_dragged(
     start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     with shown(start, tmp_path, "launch", "panda.launch.xml") as page:
-        await_rest(page, observer)
+        await_rest(page)
         robot, change = seen(page, "panda")
         page.click("Control")
         page.tick("paused")

@@ -25,11 +25,12 @@ from .test_audit_command import record
 
 pytest.importorskip("viser")
 from .page_geometry import SeenRobot
-from .page_session import BEGINS, CANVAS, STRONG, await_change, shown
+from .page_session import BEGINS, CANVAS, CLOSE_NOTES, LONG, STRONG, await_change, shown
 
 pytestmark = [
     pytest.mark.wire,
     pytest.mark.slow,
+    LONG,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
 ]
 
@@ -45,6 +46,7 @@ def test_a_recorded_run_is_scrubbed_and_other_files_are_taken_or_refused(
     with shown(start, tmp_path / "profile", *words) as page:
         page.await_text("unaccounted", BEGINS)
         page.await_text("Energies over the run", BEGINS)
+        page.run(CLOSE_NOTES)
         pictures = []
         for seconds in (0.5, 1.0):
             before = page.picture()
@@ -66,9 +68,11 @@ def test_a_recorded_run_is_scrubbed_and_other_files_are_taken_or_refused(
 
 
 def _still(page: Chromium) -> np.ndarray:
-    """Return the picture of a page as soon as nothing moves in it."""
+    """Return the picture of a page as soon as nothing moves in its scene."""
+    left, top, width, height = (round(each) for each in page.run(CANVAS))
+    part = slice(top, top + height), slice(left, left + width)
     picture = page.picture()
-    while np.abs((after := page.picture()) - picture).max() > STRONG:
+    while np.abs((after := page.picture()) - picture)[part].max() > STRONG:
         picture = after
     return after
 
