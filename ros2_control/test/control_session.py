@@ -185,6 +185,20 @@ class Session:
         trajectory = JointTrajectory(joint_names=joints, points=[point])
         self.tell(JointTrajectory, f"{controller}/joint_trajectory", trajectory)
 
+    def repeat(
+        self, kind: type, topic: str, message: Callable[[float], Any], seconds: float
+    ) -> None:
+        """Publish for some time, once somebody listens, what a function of the time says."""
+        publisher = self.node.create_publisher(kind, topic, 10)
+        self.until(lambda: publisher.get_subscription_count() > 0, f"a listener on {topic}")
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < seconds:
+            publisher.publish(message(passed))
+            time.sleep(0.005)
+            for _ in range(5):
+                rclpy.spin_once(self.node, timeout_sec=0.001)
+        self.node.destroy_publisher(publisher)
+
     def tell(self, kind: type, topic: str, message: Any) -> None:
         """Publish once somebody listens."""
         publisher = self.node.create_publisher(kind, topic, 10)
