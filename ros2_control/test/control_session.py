@@ -96,9 +96,22 @@ class Session:
         return future.result()
 
     def states(self) -> dict[str, str]:
-        """The controllers and their states."""
-        found = self.call(ListControllers, "list_controllers").controller
-        return {item.name: item.state for item in found}
+        """The controllers and their states.
+
+        A first request may come before the manager knows the way back: it is asked anew.
+        """
+        name = "controller_manager/list_controllers"
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            client = self.node.create_client(ListControllers, name)
+            assert client.wait_for_service(PATIENCE), f"no service {name}"
+            future = client.call_async(ListControllers.Request())
+            rclpy.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+            found = future.result() if future.done() else None
+            self.node.destroy_client(client)
+            if found is not None:
+                return {item.name: item.state for item in found.controller}
+        raise AssertionError(f"no answer from {name}")
 
     def interfaces(self) -> tuple[dict[str, bool], set[str]]:
         """The command interfaces and whether they are claimed; the state interfaces."""

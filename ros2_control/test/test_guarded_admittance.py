@@ -136,12 +136,23 @@ def begin(session: Session, chain: list[str], tank: float | None = None) -> str:
         tune(session, controller, {"admittance.mass": [5.0] * 3 + [0.5] * 3})
         tune(session, controller, {"admittance.stiffness": [100.0] * 3 + [10.0] * 3})
     tune(session, "energy_guard", {"refill_power": 0.5})
-    assert session.switch(chain, [])
-    change(session, 100.0)
-    lead(session, chain[-1], HOME, 3.0)
-    session.until(
-        lambda: positions(session) == pytest.approx(HOME, abs=0.03), "the arm back at home"
-    )
+    # Home without the guard, whose tank would be empty after a long way along joint stops. What
+    # pulls the admittance back is at the end effector: where the posture of the redundant arm has
+    # gone astray, it begins anew from there.
+    is_home = False
+    for _ in range(4):
+        assert session.switch(ALONE, [])
+        lead(session, ALONE[-1], HOME, 3.0)
+        session.collect(1.0)
+        if is_home := positions(session) == pytest.approx(HOME, abs=0.03):
+            break
+        assert session.switch([], ALONE)
+    assert is_home, f"not back at home: {positions(session)}"
+    if chain is GUARDED:
+        assert session.switch([], ALONE)
+        assert session.switch(GUARDED, [])
+        change(session, 100.0)
+    lead(session, chain[-1], HOME, 1.0)
     session.collect(1.0)
     if tank is not None and chain is GUARDED:
         tune(session, "energy_guard", {"refill_power": 0.0})
