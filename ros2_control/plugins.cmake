@@ -40,8 +40,8 @@ foreach(schema controller_shell decoupled_vms_controller energy_guard energy_gua
 endforeach()
 
 set(sources
-  controller_shell decoupled_vms_controller energy_guard force_broadcaster gain_parameters plant
-  python_controller
+  controller_shell decoupled_vms_controller energy_guard external_wrench force_broadcaster
+  gain_parameters plant python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
@@ -87,7 +87,7 @@ if(BUILD_TESTING)
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
     if(TARGET simulated_system)
       target_link_libraries(simulated_system vms_ph_ros2_control vms_ph_native
-        hardware_interface::hardware_interface rclcpp::rclcpp)
+        hardware_interface::hardware_interface rclcpp::rclcpp ${geometry_msgs_TARGETS})
     endif()
     ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
     if(TARGET controller_shell)

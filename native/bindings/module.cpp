@@ -44,9 +44,25 @@ Model from_archive(const std::string& text, const std::string& end_effector) {
   return Model(std::move(model), end_effector);
 }
 
+#if PYBIND11_VERSION_HEX < 0x020C0000
+/// Refuse a NumPy that this pybind11 does not know: it would call through functions that are gone.
+void check_numpy() {
+  const std::string version = py::str(py::module_::import("numpy").attr("__version__"));
+  if (version.empty() || version.substr(0, 2) == "1.") return;
+  const std::string problem =
+      "vms_ph_native was built with pybind11 " + std::to_string(PYBIND11_VERSION_MAJOR) + "." +
+      std::to_string(PYBIND11_VERSION_MINOR) + ", which needs NumPy 1; this is NumPy " + version +
+      ". Build it with pybind11 2.12 or newer";
+  throw py::import_error(problem);
+}
+#endif
+
 }  // namespace
 
 PYBIND11_MODULE(vms_ph_native, module) {
+#if PYBIND11_VERSION_HEX < 0x020C0000
+  check_numpy();
+#endif
   module.doc() = "Controllers and integrators of vms_ph in C++.";
   py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
   py::class_<Model, std::shared_ptr<Model>>(module, "Model",

@@ -38,7 +38,7 @@ inline constexpr std::array<int, 3> kPlanar{0, 1, 5};
 inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 
 /// Port energies of a simulated robot since its start, J, and the number of that start.
-inline constexpr std::array<const char*, 4> kPortEnergies{"torque", "wrench_base", "dissipated",
-                                                          "resets"};
+inline constexpr std::array<const char*, 5> kPortEnergies{
+    "torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"};
 
 }  // namespace vms_ph_ros2_control

@@ -86,6 +86,11 @@ void Plant::reset() {
   free_v_ = v_;
 }
 
+void Plant::push(const vms_ph::Screw& wrench, bool acts) noexcept {
+  ports_.tool = wrench;
+  ports_.has_tool = acts;
+}
+
 bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
                     int steps) noexcept {
   ports_.wrench_base = wrench_base;

@@ -41,6 +41,11 @@ class Plant {
   /// Return to the start, at rest, with the port energies at zero.
   void reset();
 
+  /// Hold a wrench at the end effector, in its axes, N and N m, from the next step on.
+  ///
+  /// @param acts  whether there is one.
+  void push(const vms_ph::Screw& wrench, bool acts) noexcept;
+
   /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.

@@ -146,13 +146,14 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
-    const double resets = value(first + 3);
+    const double resets = value(first + 4);
     if (!(resets >= 0.0 && resets <= kMostResets))
       return;  // not read yet, or not a valid number of a start
     port_energy_.header.stamp = stamp;
     port_energy_.torque = value(first);
     port_energy_.wrench_base = value(first + 1);
-    port_energy_.dissipated = value(first + 2);
+    port_energy_.wrench_end_effector = value(first + 2);
+    port_energy_.dissipated = value(first + 3);
     port_energy_.resets = static_cast<std::uint32_t>(resets);
     port_energies_->try_publish(port_energy_);
   }

@@ -63,6 +63,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     base_name_ = parameter("base_name", "base");
     clock_name_ = parameter("clock_name", "clock");
     port_energy_name_ = parameter("port_energy_name", "port_energy");
+    wrench_name_ = parameter("wrench_name", "wrench_end_effector");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     options.step = step_ = number("step", 1e-3);
     command_timeout_ = number("command_timeout", 0.25);
@@ -73,6 +74,9 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
 
     plant_ = std::make_unique<Plant>(*model_, options);
     servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0));
+    push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
+    // Without an executor, as in tests of components, the hardware has no node.
+    if (get_node()) push_->listen(*get_node());
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
     return CallbackReturn::ERROR;
@@ -171,6 +175,7 @@ void SimulatedSystem::find_handles() {
   base_states_.clear();
   clock_.clear();
   port_energies_.clear();
+  wrench_states_.clear();
   wrench_.clear();
   if (model_->b() > 0) {
     all(base_states_, base_name_, kPosition);
@@ -183,6 +188,7 @@ void SimulatedSystem::find_handles() {
   }
   all(clock_, clock_name_, kStamp);
   all(port_energies_, port_energy_name_, kPortEnergies);
+  all(wrench_states_, wrench_name_, kWrench);
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
@@ -194,6 +200,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   // 1970 distinguish one start from the next.
   resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
   plant_->reset();
+  push_->forget();
   steps_ = 0;
   state_.q = plant_->q();
   state_.v = plant_->v();
@@ -327,6 +334,8 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   if (get_lifecycle_id() != lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE) {
     return return_type::OK;
   }
+  push_->update(state_.q, period.seconds());
+  plant_->push(push_->value(), push_->acts());
   const int steps = due_steps(period.seconds());
   if (steps == 0) return return_type::OK;
   if (!plant_->advance(wrench_base_, torque_, steps)) {
@@ -384,8 +393,14 @@ void SimulatedSystem::write_states() noexcept {
   const auto& energies = plant_->port_energies();
   set(port_energies_[0], energies.supplied[0]);
   set(port_energies_[1], energies.supplied[1]);
-  set(port_energies_[2], energies.dissipated);
-  set(port_energies_[3], resets_);
+  set(port_energies_[2], energies.supplied[2]);
+  set(port_energies_[3], energies.dissipated);
+  set(port_energies_[4], resets_);
+  const auto& wrench = push_->value();
+  for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    set(wrench_states_[i], k < 3 ? wrench.linear[k] : wrench.angular[k - 3]);
+  }
 }
 
 }  // namespace vms_ph_ros2_control

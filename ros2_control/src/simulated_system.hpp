@@ -21,6 +21,7 @@
 
 #include <hardware_interface/system_interface.hpp>
 
+#include "external_wrench.hpp"
 #include "kept_command.hpp"
 #include "plant.hpp"
 #include "robot_setup.hpp"
@@ -76,13 +77,14 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<Plant> plant_;
   std::unique_ptr<Servo> servo_;
-  std::string base_name_, clock_name_, port_energy_name_;
+  std::unique_ptr<ExternalWrench> push_;
+  std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
   double step_ = 1e-3;
   double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
   int nominal_ = 1;                ///< integrator steps in a cycle
 
   std::vector<Joint> joints_;
-  std::vector<State> base_states_, clock_, port_energies_;
+  std::vector<State> base_states_, clock_, port_energies_, wrench_states_;
   std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;
 

@@ -96,9 +96,22 @@ class Session:
         return future.result()
 
     def states(self) -> dict[str, str]:
-        """The controllers and their states."""
-        found = self.call(ListControllers, "list_controllers").controller
-        return {item.name: item.state for item in found}
+        """The controllers and their states.
+
+        A first request may come before the manager knows the way back: it is asked anew.
+        """
+        name = "controller_manager/list_controllers"
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            client = self.node.create_client(ListControllers, name)
+            assert client.wait_for_service(PATIENCE), f"no service {name}"
+            future = client.call_async(ListControllers.Request())
+            rclpy.spin_until_future_complete(self.node, future, timeout_sec=10.0)
+            found = future.result() if future.done() else None
+            self.node.destroy_client(client)
+            if found is not None:
+                return {item.name: item.state for item in found.controller}
+        raise AssertionError(f"no answer from {name}")
 
     def interfaces(self) -> tuple[dict[str, bool], set[str]]:
         """The command interfaces and whether they are claimed; the state interfaces."""
@@ -184,6 +197,20 @@ class Session:
         point.time_from_start = Duration(seconds=seconds).to_msg()
         trajectory = JointTrajectory(joint_names=joints, points=[point])
         self.tell(JointTrajectory, f"{controller}/joint_trajectory", trajectory)
+
+    def repeat(
+        self, kind: type, topic: str, message: Callable[[float], Any], seconds: float
+    ) -> None:
+        """Publish for some time, once somebody listens, what a function of the time says."""
+        publisher = self.node.create_publisher(kind, topic, 10)
+        self.until(lambda: publisher.get_subscription_count() > 0, f"a listener on {topic}")
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < seconds:
+            publisher.publish(message(passed))
+            time.sleep(0.005)
+            for _ in range(5):
+                rclpy.spin_once(self.node, timeout_sec=0.001)
+        self.node.destroy_publisher(publisher)
 
     def tell(self, kind: type, topic: str, message: Any) -> None:
         """Publish once somebody listens."""

@@ -63,6 +63,10 @@ inline std::string flying_arm(const std::string& base = "floating") {
          base + "</param><param name='step'>0.001</param></hardware>" + joint("shoulder", "0.4") +
          joint("elbow", "-0.3") + moving + "<gpio name='clock'>" +
          each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='port_energy'>" +
-         each("state_interface", {"torque", "wrench_base", "dissipated", "resets"}) +
-         "</gpio></ros2_control></robot>";
+         each("state_interface",
+              {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"}) +
+         "</gpio><sensor name='wrench_end_effector'>" +
+         each("state_interface",
+              {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +
+         "</sensor></ros2_control></robot>";
 }

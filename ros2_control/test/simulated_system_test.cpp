@@ -20,7 +20,10 @@
 #include <map>
 #include <memory>
 
+#include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <hardware_interface/resource_manager.hpp>
+#include <pinocchio/algorithm/frames.hpp>
+#include <pinocchio/algorithm/kinematics.hpp>
 #include <rclcpp/rclcpp.hpp>
 
 #include "../src/robot_setup.hpp"
@@ -40,9 +43,15 @@ class SimulatedSystem : public testing::Test {
     vms_ph_ros2_control::RobotSetup setup;
     setup.urdf = flying_arm(base);
     setup.base = base;
-    manager_ = std::make_unique<hardware_interface::ResourceManager>(
-        setup.urdf, std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME), rclcpp::get_logger("test"),
-        true, kRate);
+    // With an executor the hardware has a node.
+    hardware_interface::ResourceManagerParams params;
+    params.robot_description = setup.urdf;
+    params.clock = std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME);
+    params.logger = rclcpp::get_logger("test");
+    params.executor = executor_;
+    params.activate_all = true;
+    params.update_rate = kRate;
+    manager_ = std::make_unique<hardware_interface::ResourceManager>(params, true);
     model_ = std::make_unique<vms_ph::Model>(vms_ph_ros2_control::make_model(setup));
     split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
     for (const auto& name : manager_->state_interface_keys()) {
@@ -88,7 +97,9 @@ class SimulatedSystem : public testing::Test {
     }
   }
 
-  double energy() {
+  double energy() { return split_->of(motion()).total(); }
+
+  vms_ph::RobotState motion() {
     vms_ph::RobotState s{Eigen::VectorXd(model_->nq()), Eigen::VectorXd(model_->nv())};
     const double elbow = state("elbow/position");
     if (model_->b() == 6) {
@@ -101,15 +112,46 @@ class SimulatedSystem : public testing::Test {
     }
     s.q.tail<3>() << state("shoulder/position"), std::cos(elbow), std::sin(elbow);
     s.v.tail<2>() << state("shoulder/velocity"), state("elbow/velocity");
-    return split_->of(s).total();
+    return s;
   }
 
   double supplied() {
-    return state("port_energy/torque") + state("port_energy/wrench_base") -
-           state("port_energy/dissipated");
+    return state("port_energy/torque") + state("port_energy/wrench_base") +
+           state("port_energy/wrench_end_effector") - state("port_energy/dissipated");
+  }
+
+  Eigen::Vector3d sensed() {
+    return {state("wrench_end_effector/force.x"), state("wrench_end_effector/force.y"),
+            state("wrench_end_effector/force.z")};
+  }
+
+  /// Push with a force for a cycle, until the hardware has heard of it.
+  bool push(const std::string& frame, double x, double y, double z) {
+    geometry_msgs::msg::WrenchStamped message;
+    message.header.frame_id = frame;
+    message.wrench.force.x = x;
+    message.wrench.force.y = y;
+    message.wrench.force.z = z;
+    const Eigen::Vector3d before = sensed();
+    const auto now = [] { return std::chrono::steady_clock::now(); };
+    const auto end = now() + std::chrono::seconds(10);
+    while (now() < end && pushes_->get_subscription_count() == 0) cycle(1);
+    // Once: what still waited in the queue would be heard in the next push.
+    pushes_->publish(message);
+    while (now() < end && sensed() == before) {
+      executor_->spin_some(std::chrono::milliseconds(5));
+      cycle(1);
+    }
+    return sensed() != before;
   }
 
   std::int64_t count_ = 0;
+  rclcpp::executors::SingleThreadedExecutor::SharedPtr executor_ =
+      std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
+  rclcpp::Node::SharedPtr pusher_ = std::make_shared<rclcpp::Node>("pusher");
+  rclcpp::Publisher<geometry_msgs::msg::WrenchStamped>::SharedPtr pushes_ =
+      pusher_->create_publisher<geometry_msgs::msg::WrenchStamped>("simulated/wrench_end_effector",
+                                                                   10);
   std::unique_ptr<hardware_interface::ResourceManager> manager_;
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::EnergySplit> split_;
@@ -152,6 +194,64 @@ TEST_F(SimulatedSystem, StoresWhatItsPortsSupplyLessWhatFrictionTakes) {
   EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
 }
 
+TEST_F(SimulatedSystem, TakesThePushOnItsEndEffectorIntoItsBooks) {
+  begin();
+  ASSERT_TRUE(claim(kAll));
+  const double before = energy(), books = supplied();
+  ASSERT_TRUE(push("", 1.0, -0.5, 0.3));
+  EXPECT_EQ(sensed(), Eigen::Vector3d(1.0, -0.5, 0.3));
+  for (int i = 0; i < 100; ++i) {
+    for (const auto& name : kAll) command(name, 0.0);
+    cycle(1);
+  }
+  EXPECT_GT(std::abs(state("port_energy/wrench_end_effector")), 1e-3);
+  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  // It ends as long after the last message as a command does.
+  cycle(100);
+  EXPECT_EQ(sensed(), Eigen::Vector3d::Zero());
+}
+
+TEST_F(SimulatedSystem, TurnsAPushIntoTheAxesOfItsEndEffector) {
+  begin();
+  ASSERT_TRUE(claim(kAll));
+  for (const std::string frame : {"world", "odom", "base_link"}) {
+    for (int i = 0; i < 50; ++i) {
+      for (const auto& name : kAll) command(name, 0.0);
+      command("base/torque.x", 0.5);
+      command("base/torque.z", 0.2);
+      cycle(1);
+    }
+    cycle(500);  // turned, and held
+    const auto state = motion();
+    ASSERT_TRUE(push(frame, 0.0, 2.0, 1.0));
+    const auto& robot = model_->pinocchio();
+    pinocchio::Data data(robot);
+    pinocchio::forwardKinematics(robot, data, state.q);
+    const auto& tool = pinocchio::updateFramePlacement(robot, data, model_->end_effector());
+    Eigen::Vector3d force(0.0, 2.0, 1.0);
+    if (frame == "base_link") force = model_->base_pose(state.q).rotation() * force;
+    EXPECT_NEAR((sensed() - tool.rotation().transpose() * force).norm(), 0.0, 1e-3) << frame;
+    EXPECT_GT((sensed() - force).norm(), 1e-2);
+    EXPECT_NEAR(sensed().norm(), force.norm(), 1e-12);
+  }
+}
+
+TEST_F(SimulatedSystem, RefusesAPushThatCannotBe) {
+  begin("fixed");
+  ASSERT_TRUE(push("lower", 1.0, 0.0, 0.0));
+  cycle(150);
+  ASSERT_EQ(sensed(), Eigen::Vector3d::Zero());
+  for (const double x : {1e6, std::numeric_limits<double>::quiet_NaN()}) {
+    geometry_msgs::msg::WrenchStamped message;
+    message.wrench.force.x = x;
+    pushes_->publish(message);
+    executor_->spin_some(std::chrono::milliseconds(20));
+    cycle(1);
+    EXPECT_EQ(sensed(), Eigen::Vector3d::Zero());
+  }
+  ASSERT_TRUE(push("lower", 2.0, 0.0, 0.0));
+}
+
 TEST_F(SimulatedSystem, FallsWithoutAWrenchOnItsBase) {
   begin();
   ASSERT_TRUE(claim(kAll));
@@ -168,6 +268,7 @@ TEST_F(SimulatedSystem, FallsWithoutAWrenchOnItsBase) {
 TEST_F(SimulatedSystem, StopsAJointWithoutEffortAtItsLimit) {
   begin("fixed");
   ASSERT_TRUE(claim(kEfforts));
+  const double before = energy(), books = supplied();
   double farthest = 0.0;
   for (int i = 0; i < 2500; ++i) {
     for (const auto& name : kEfforts) command(name, 0.0);
@@ -176,6 +277,10 @@ TEST_F(SimulatedSystem, StopsAJointWithoutEffortAtItsLimit) {
   }
   EXPECT_GT(farthest, 2.499);
   EXPECT_LT(farthest, 2.501);
+  // Nothing was commanded: what the fall set free, less what still moves, went into the stop.
+  EXPECT_NEAR(state("port_energy/torque"), 0.0, 1e-9);
+  EXPECT_GT(state("port_energy/dissipated"), 1.0);
+  EXPECT_NEAR(energy() - before, supplied() - books, 1e-5);
 }
 
 TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {

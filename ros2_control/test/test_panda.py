@@ -30,6 +30,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
 
+from vms_ph_io import robots
+
 ENERGIES = ["total", "kinetic", "potential", "kinetic_task", "kinetic_null"]
 
 
@@ -267,6 +269,31 @@ def test_an_arm_in_motion_comes_to_rest_when_python_fails_or_hangs(
     assert max(map(abs, found["joints"][-1].velocity)) < 1e-4
     assert held.switch(["python_controller"], [law])
     held.unload(law)
+
+
+def test_an_arm_without_torque_falls_onto_its_stops_and_the_balance_closes(held: Session) -> None:
+    before = held.one(Power, "/vms_ph/power")
+    assert held.switch(["effort_controller"], ["python_controller"])
+    held.tell(Float64MultiArray, "/effort_controller/commands", Float64MultiArray(data=[0.0] * 7))
+    held.until_topic(Energy, "/vms_ph/energy", lambda message: message.kinetic > 1.0)
+    found = held.collect(6.0, joints=(JointState, "/joint_states"), power=(Power, "/vms_ph/power"))
+    limits = robots.load("panda").joints
+    # Joints pass their limits by less than 1e-4 rad in a step.
+    for message in found["joints"]:
+        at = dict(zip(message.name, message.position, strict=True))
+        for name, lower, upper in zip(limits.names, limits.lower, limits.upper, strict=True):
+            assert lower - 1e-3 < at[name] < upper + 1e-3
+    # Without friction the rest of the arm still swings; the shoulder lies on its stop.
+    last = found["joints"][-1]
+    shoulder = last.name.index("panda_joint2")
+    assert last.position[shoulder] == pytest.approx(limits.upper[1], abs=2e-4)
+    assert last.velocity[shoulder] == pytest.approx(0.0, abs=1e-3)
+    assert list(last.effort) == [0.0] * 7
+    after = found["power"][-1]
+    lost = before.stored - after.stored
+    print(f"{lost:.4g} J into stops and friction, {after.unaccounted_energy:.2g} J unaccounted")
+    assert lost > 1.0
+    assert abs(after.unaccounted_energy) < 1e-4
 
 
 def test_after_a_kill_everything_comes_back_at_home_and_a_new_audit_begins(held: Session) -> None:

@@ -1,0 +1,131 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "external_wrench.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <pinocchio/algorithm/frames.hpp>
+#include <pinocchio/algorithm/kinematics.hpp>
+#include <realtime_tools/realtime_thread_safe_box.hpp>
+
+#include "robot_setup.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+using geometry_msgs::msg::WrenchStamped;
+
+// The largest acceleration of the whole robot by a push, m/s^2, and the smallest lever arm of the
+// largest moment, m; as in vms_ph_nodes/robot/effort_bounds.py.
+constexpr double kCrash = 20 * 9.81, kSmallestArm = 0.1;
+
+double reach(const vms_ph::Model& model) {
+  double sum = 0.0;
+  for (std::size_t i = 2; i < model.pinocchio().jointPlacements.size(); ++i) {
+    sum += model.pinocchio().jointPlacements[i].translation().norm();
+  }
+  return std::max(sum, kSmallestArm);
+}
+
+}  // namespace
+
+struct ExternalWrench::Inbox {
+  Inbox(rclcpp::Node& node, const vms_ph::Model& model)
+      : logger(node.get_logger()),
+        clock(node.get_clock()),
+        tool(model.pinocchio().frames[model.end_effector()].name),
+        root(root_link(model)),
+        inertial(inertial_frame(model)),
+        largest_force(kCrash * model.total_mass()),
+        largest_moment(largest_force * reach(model)) {}
+
+  void take(const WrenchStamped& message) {
+    const auto& frame = message.header.frame_id;
+    const auto& f = message.wrench.force;
+    const auto& m = message.wrench.torque;
+    Received next{newest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
+    if (frame == root) {
+      next.axes = Axes::root;
+    } else if (frame == "world" || frame == inertial) {
+      next.axes = Axes::world;
+    } else if (!frame.empty() && frame != tool) {
+      return refuse("its frame must be " + tool + ", " + root + " or world; given: frame_id '" +
+                    frame + "'");
+    }
+    // A comparison with a number that is not finite is false.
+    if (!(next.wrench.linear.norm() <= largest_force &&
+          next.wrench.angular.norm() <= largest_moment)) {
+      return refuse("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
+                    std::to_string(largest_moment) + " N m");
+    }
+    newest = next;
+    handover.set(newest);
+  }
+
+  void refuse(const std::string& problem) {
+    RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a wrench on the end effector; %s",
+                         problem.c_str());
+  }
+
+  rclcpp::Logger logger;
+  rclcpp::Clock::SharedPtr clock;
+  std::string tool, root, inertial;
+  double largest_force, largest_moment;
+  Received newest;
+  realtime_tools::RealtimeThreadSafeBox<Received> handover;
+};
+
+ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
+    : model_(model),
+      data_(model_.pinocchio()),
+      timeout_(timeout),
+      age_(std::numeric_limits<double>::infinity()) {}
+
+ExternalWrench::~ExternalWrench() = default;
+
+void ExternalWrench::listen(rclcpp::Node& node) {
+  inbox_ = std::make_shared<Inbox>(node, model_);
+  subscription_ = node.create_subscription<WrenchStamped>(
+      "~/wrench_end_effector", 10, [to = inbox_](const WrenchStamped& m) { to->take(m); });
+}
+
+void ExternalWrench::forget() noexcept {
+  if (inbox_) inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
+  age_ = std::numeric_limits<double>::infinity();
+  value_ = {};
+}
+
+void ExternalWrench::update(const Eigen::VectorXd& q, double passed) noexcept {
+  const auto count = seen_.count;
+  if (inbox_) inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
+  age_ = seen_.count != count ? 0.0 : age_ + std::max(passed, 0.0);
+  if (!acts()) {
+    value_ = {};
+    return;
+  }
+  value_ = seen_.wrench;
+  if (seen_.axes == Axes::end_effector) return;
+  const auto& robot = model_.pinocchio();
+  pinocchio::forwardKinematics(robot, data_, q);
+  const auto& tool = pinocchio::updateFramePlacement(robot, data_, model_.end_effector());
+  Eigen::Matrix3d turn = tool.rotation().transpose();
+  if (seen_.axes == Axes::root) turn = turn * model_.base_pose(q).rotation();
+  value_.linear = turn * seen_.wrench.linear;
+  value_.angular = turn * seen_.wrench.angular;
+}
+
+}  // namespace vms_ph_ros2_control
