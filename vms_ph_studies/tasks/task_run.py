@@ -101,6 +101,18 @@ class TaskRun:
         make_law: MakeLaw = make_controller,
         native: bool | None = None,
     ) -> None:
+        """Put the robot where its task begins.
+
+        Args:
+            task: robot, law, disturbances and targets.
+            unknown: what the law does not know of the robot and of its state.
+            make_law: makes the law from its name, the model and the allocation.
+            native: whether the guarded law is that of the C++ core; where there is one when None.
+
+        Raises:
+            OptionError: the law has no such gain, a current acts on a robot that is not in water,
+                or a wind on one that does not float.
+        """
         self._task, self._time, self._given = task, 0.0, -1.0
         positions = " ".join(f"{k}={v!r}" for k, v in task.initial_positions.items())
         settings = RobotSettings(
@@ -128,7 +140,9 @@ class TaskRun:
         plant = unknown.plant(model)
         if task.wind is not None:
             if model.base != "floating":
-                raise OptionError(f"a wind is for robots that float; '{task.robot}' does not")
+                raise OptionError(
+                    f"a wind acts on floating bases; that of '{task.robot}' is {model.base}"
+                )
             self._blown = model.link_names[0]
             plant = plant.with_tools((*plant.tools, self._blown))
         self._plant = plant
