@@ -28,7 +28,7 @@ from .yaml_items import check_keys, items, moderate, number
 
 _FOLDER = "config/tasks"
 _TEXTS = ("base", "actuators", "controller")
-_POSITIVE = ("step", "books", "shortest")
+_POSITIVE = ("step", "unaccounted", "shortest")
 
 
 def names() -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class RobotTask:
         wind: None for still air.
         targets: by increasing time.
         goals: bounds of errors, by name.
-        books: largest residual of the energy balance, J.
+        unaccounted: largest residual of the energy balance, J.
         shortest: duration after which all goals have been judged, s.
     """
 
@@ -140,7 +140,7 @@ class RobotTask:
     wind: Wind | None = None
     targets: tuple[Target, ...] = ()
     goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
-    books: float = 1e-6
+    unaccounted: float = 1e-6
     shortest: float = 5.0
 
     def due(self, since: float, until: float) -> Iterator[Target]:

@@ -175,7 +175,7 @@ class TaskRun:
             self._judge()
         took = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
-        goals = {**self._errors(), **self._use.goals(), "books": self._books()}
+        goals = {**self._errors(), **self._use.goals(), "unaccounted": self._energy_balance()}
         return {
             "task": self._task.name,
             "robot": self._task.robot,
@@ -185,7 +185,7 @@ class TaskRun:
             "met": not failure and all(goal["met"] for goal in goals.values()),
             "failure": failure,
             "energy": self._energies(),
-            "unaccounted": goals["books"]["obtained"],
+            "unaccounted": goals["unaccounted"]["obtained"],
             "real_time_factor": simulation.time / max(took, 1e-9),
         }
 
@@ -260,13 +260,13 @@ class TaskRun:
         supplied = sum(now.port_energy.values())
         return float(self._mechanical() - self._begun - supplied + now.dissipated)
 
-    def _books(self) -> dict[str, Any]:
+    def _energy_balance(self) -> dict[str, Any]:
         residual = self._residual()
         return {
             "what": "residual of the energy balance (J)",
-            "wanted": self._task.books,
+            "wanted": self._task.unaccounted,
             "obtained": residual,
-            "met": abs(residual) <= self._task.books,
+            "met": abs(residual) <= self._task.unaccounted,
         }
 
     def _energies(self) -> Mapping[str, float]:
@@ -277,9 +277,9 @@ class TaskRun:
         if not isinstance(simulation, ActuatedSimulation):
             return {**found, "lost in joints_and_drag": now.dissipated}
         found.pop("from wrench_base", None)
-        books = simulation.exergy_map()
-        found["from supply"] = -books.stored["supply"]
-        for place, energy in books.destroyed.items():
+        exergy = simulation.exergy_map()
+        found["from supply"] = -exergy.stored["supply"]
+        for place, energy in exergy.destroyed.items():
             name = f"lost in {place.rpartition('/')[2]}"
             found[name] = found.get(name, 0.0) + energy
         return found
