@@ -31,7 +31,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.simulation import External, Sample, Simulation
-from vms_ph_dynamics.simulation.simulation import Actuation
+from vms_ph_dynamics.simulation.efforts import Actuation
 from vms_ph_dynamics.structure import PORTS, Ports
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.share import share_directory
