@@ -30,8 +30,7 @@ from vms_ph_studies.tasks.monte_carlo import uncertain_task
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
-    "satellite_reach": 0.025, "flight_one_axis": 0.01, "flight_inspect": 0.008,
-    "mobile_drive": 0.01,
+    "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
 QUICK = ("mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station")
@@ -112,6 +111,13 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
         Uncertainty(mass=1.0)
 
 
+def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
+    task = robot_tasks.load("underwater_station")
+    beyond = replace(task.targets[0], joints={"alpha_axis_e": -0.8})
+    with pytest.raises(OptionError, match=r"'alpha_axis_e' to -0.7, outside its limits from 0 to"):
+        TaskRun(replace(task, targets=(beyond,)))
+
+
 @pytest.mark.slow
 def test_a_failure_is_explained_by_the_error_without_which_there_is_none() -> None:
     # The arm carries masses that its law does not know, and a delay of 4 ms does not matter.
@@ -144,7 +150,7 @@ def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) 
     for name in (*robot_tasks.names(), "wall"):
         assert name in listed
     for words, said in (
-        (["demo", "hextilt"], "'hextilt' is a robot; its tasks are flight_inspect"),
+        (["demo", "hextilt"], "'hextilt' is a robot; its tasks are flight_survey"),
         (["demo", "arm_reach", "--robot", "panda"], "a task has no option --robot"),
         (["demo", "moon"], "there is no task 'moon'"),
     ):

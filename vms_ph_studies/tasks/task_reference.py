@@ -38,7 +38,8 @@ class TaskReference:
             home: (nq,) configuration that displacements are relative to.
 
         Raises:
-            OptionError: a joint is unknown, or the robot has no base that moves.
+            OptionError: a joint is unknown or led beyond its limits, or the robot has no base that
+                moves.
         """
         self._task, self._model = task, model
         self._home_base = self._base = model.base_pose(home)
@@ -52,6 +53,7 @@ class TaskReference:
                         f"'{name}' is no joint of '{model.name}'; its joints are "
                         f"{', '.join(model.joint_names)}"
                     )
+            self._check_limits(target)
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
 
@@ -87,6 +89,22 @@ class TaskReference:
             "joints": float(np.abs(joints).max()),
         }
 
+    def _check_limits(self, target: Target) -> None:
+        joints = self._model.joints
+        wanted = self._home_joints + self._changes(target)
+        for name, at, low, high in zip(
+            self._model.joint_names, wanted, joints.lower, joints.upper, strict=True
+        ):
+            if name in (target.joints or {}) and not low <= at <= high:
+                raise OptionError(
+                    f"the target at {target.at:g} s leads '{name}' to {at:g}, outside its limits "
+                    f"from {low:g} to {high:g}"
+                )
+
+    def _changes(self, target: Target) -> Array:
+        joints = target.joints or {}
+        return np.array([joints.get(name, 0.0) for name in self._model.joint_names])
+
     def _judges(self, *errors: str) -> bool:
         return any(goal.of in errors for goal in self._task.goals.values())
 
@@ -100,5 +118,4 @@ class TaskReference:
         if target.end_effector is not None:
             self._tool = self._home_tool + target.end_effector
         if target.joints is not None:
-            changes = [target.joints.get(name, 0.0) for name in self._model.joint_names]
-            self._joints = self._home_joints + np.array(changes)
+            self._joints = self._home_joints + self._changes(target)
