@@ -167,3 +167,29 @@ def test_a_step_that_fails_is_left_to_the_steps_one_by_one(
     assert at_once.failure == one_by_one.failure
     assert at_once.steps == one_by_one.steps
     np.testing.assert_allclose(at_once.sample().q, one_by_one.sample().q, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", [False, True])
+def test_an_arm_that_falls_for_a_second_at_once_meets_its_stops(
+    native: ModuleType, friction: bool
+) -> None:
+    model = robots.load("panda")
+    home = model.configuration(robots.get("panda").home)
+
+    def limp(q: Array, v: Array, dt: float) -> Command:
+        return Command(np.zeros(0), np.zeros(7))
+
+    fallen = []
+    for in_cpp in (True, False):
+        arm = Simulation(
+            StandardForm(model), home, 2e-3, limp, friction, native=in_cpp, joint_stops=True
+        )
+        arm.advance(500, External())
+        fallen.append(arm.sample())
+    assert fallen[1].dissipated > 10.0
+    for now in fallen:
+        positions = model.joint_positions(now.q)
+        assert (positions > model.joints.lower - 0.01).all()
+        assert (positions < model.joints.upper + 0.01).all()
+    np.testing.assert_allclose(fallen[0].q, fallen[1].q, rtol=0, atol=1e-6)
+    assert fallen[0].dissipated == pytest.approx(fallen[1].dissipated, rel=1e-6)

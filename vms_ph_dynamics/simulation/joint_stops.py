@@ -24,8 +24,8 @@ from ..structure import Form
 _SWEEPS, _CONVERGED = 400, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
-# speed covers.
-_NEAR = 0.02
+# speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
+_NEAR, FORESEEN = 0.02, 4e-3
 
 
 class JointStops:

@@ -36,7 +36,7 @@ from ..integrators.compiled import CompiledStepper
 from ..structure import Form, PHState, Ports, port_names
 from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
-from .joint_stops import JointStops
+from .joint_stops import FORESEEN, JointStops
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
@@ -173,6 +173,15 @@ class Simulation:
             steps: their number.
             external: efforts besides those of the controller.
         """
+        if self._stops is not None:
+            # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
+            most = max(1, int(FORESEEN / self.dt))
+            while steps > most and not self.failure:
+                self._advance(most, self._external)
+                steps -= most
+        self._advance(steps, external)
+
+    def _advance(self, steps: int, external: External) -> None:
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):
             self._before = self._acting
