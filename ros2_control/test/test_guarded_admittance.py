@@ -20,6 +20,7 @@ controller for every joint. They differ in the guard before the hardware alone.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from ament_index_python import PackageNotFoundError, get_package_prefix
@@ -232,7 +233,7 @@ def test_a_collision_takes_no_more_than_the_tank_holds(session: Session) -> None
             tune(session, "energy_guard", {"refill_power": 0.0})
             change(session, -1000.0)
             change(session, TANK)
-        go = lambda controller=controller: lead(session, controller, beyond, 0.7)  # noqa: E731
+        go = partial(lead, session, controller, beyond, 0.7)
         found[chain[0]] = taken(session, go, 3.0)
         print(f"{chain[0]}: {found[chain[0]]}")
         assert positions(session)[0] > 2.85  # at the joint stop

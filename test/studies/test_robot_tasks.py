@@ -17,6 +17,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_a_task_holds_its_goals_for_a_minute_faster_than_real_time(name: str) ->
     assert found["real_time_factor"] > 1.0
 
 
-def assert_met(found: dict) -> None:  # type: ignore[type-arg]
+def assert_met(found: dict[str, Any]) -> None:
     assert not found["failure"]
     for name, goal in found["goals"].items():
         assert goal["met"], (name, goal)
