@@ -49,15 +49,15 @@ class Watch(Node):
 def main(seconds: float = float("inf")) -> int:
     """Listen for some time; return the number of messages."""
     rclpy.init()
-    node = Watch(limit=0.05)
+    node = Watch(limit=0.01)
     end = node.get_clock().now().nanoseconds * 1e-9 + seconds
-    while rclpy.ok() and node.get_clock().now().nanoseconds * 1e-9 < end:
-        rclpy.spin_once(node, timeout_sec=0.1)
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):  # Ctrl-C
+        while rclpy.ok() and node.get_clock().now().nanoseconds * 1e-9 < end:
+            rclpy.spin_once(node, timeout_sec=0.1)
     node.destroy_node()
     rclpy.try_shutdown()
     return node.heard
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
-        print(main(*map(float, sys.argv[1:])), "messages")
+    print(main(*map(float, sys.argv[1:])), "messages")

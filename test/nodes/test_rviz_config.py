@@ -27,7 +27,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_nodes.views.rviz_config import fitted, named, robot_box
+from vms_ph_nodes.views.rviz_config import fitted, named, shown_points
 
 RVIZ = share_directory() / "rviz"
 
@@ -43,28 +43,35 @@ def home(name: str, model: VMSModel) -> Array:
 
 
 @pytest.mark.parametrize("name", ["panda", "hextilt", "satellite_panda", "baxter"])
-def test_the_camera_sees_the_whole_robot_and_its_bars(name: str) -> None:
+def test_the_view_is_filled_by_the_whole_robot_and_its_bars(name: str) -> None:
     model = robots.load(name)
     q = home(name, model)
+    shown = shown_points(model, q)
     view = fitted(configuration("moving"), model, q)["Visualization Manager"]["Views"]["Current"]
-    low, high = robot_box(model, q)
+    # The camera of RViz: around its focal point, with a vertical angle of 45 degrees.
+    yaw, pitch = view["Yaw"], view["Pitch"]
+    back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])
+    right = np.cross([0.0, 0.0, 1.0], back) / np.cos(pitch)
     focus = np.array([view["Focal Point"][axis] for axis in "XYZ"])
-    np.testing.assert_allclose(focus, (low + high) / 2, atol=1e-3)
-    # RViz has a vertical angle of 45 degrees; its near plane is in front of all that is drawn.
-    half = np.arctan2(np.linalg.norm(high - low) / 2, view["Distance"])
-    assert np.radians(11.0) < half < np.radians(22.5)
+    away = shown - (focus + view["Distance"] * back)
+    seen = away @ np.stack([right / 1.25, np.cross(back, right)], axis=1) / (-away @ back)[:, None]
+    low, high = np.min(seen, axis=0), np.max(seen, axis=0)
+    half = np.tan(np.radians(22.5))
+    assert np.all(high < half)
+    assert np.all(low > -half)
+    assert np.max(high - low) > 1.8 * half
     assert view["Near Clip Distance"] < 0.1 * view["Distance"]
     links = [model.evaluate(q, np.zeros(model.nv)).placement(k)[:3, 3] for k in model.link_names]
-    assert np.all(low <= np.min(links, axis=0))
-    assert np.all(np.max(links, axis=0) <= high)
+    assert np.all(np.min(shown, axis=0) <= np.min(links, axis=0))
+    assert np.all(np.max(links, axis=0) <= np.max(shown, axis=0))
 
 
 def test_a_hopper_fills_its_orthographic_view() -> None:
     model = robots.load("revolute_hopper")
     q = home("revolute_hopper", model)
     view = fitted(configuration("hopper"), model, q)["Visualization Manager"]["Views"]["Current"]
-    low, high = robot_box(model, q)
-    assert 300.0 < view["Scale"] * np.linalg.norm(high - low) < 700.0
+    extent = np.ptp(shown_points(model, q), axis=0)
+    assert 300.0 < view["Scale"] * np.linalg.norm(extent) < 700.0
 
 
 def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:

@@ -15,16 +15,19 @@
 """Writes the simplified descriptions beside this file from those of example-robot-data.
 
 Every mesh is replaced by the smallest of the boxes, cylinders and spheres around it, rounded to
-millimetres; links, joints, inertias and limits are taken over. It requires the packages
+millimetres, or, where that would be mostly empty, as of a frame with rotor arms, by boxes around
+its parts. Links, joints, inertias and limits are taken over. It requires the packages
 example-robot-data, trimesh, pycollada, networkx and scipy.
 """
 
+import copy
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import trimesh
+from scipy.cluster.vq import kmeans2
 
 from vms_ph_io.packages import resolve
 
@@ -34,6 +37,11 @@ SOURCES = {
     "borinot_flying_arm_2": "borinot_description/urdf/borinot_flying_arm_2.urdf",
     "baxter": "baxter_description/urdf/baxter.urdf",
 }
+
+# A mesh of this size, m, becomes this number of boxes if they have at most this share of the volume
+# of the one shape.
+_LARGE, _PARTS, _EMPTY = 0.3, 31, 0.2
+
 NOTE = " Meshes replaced by simple shapes: see NOTICE. Written by generate.py; do not edit. "
 
 
@@ -43,20 +51,65 @@ def simplified(file: Path) -> str:
     for name in ("gazebo", "transmission"):
         for element in root.findall(name):
             root.remove(element)
-    for part in root.iterfind("link/*"):
-        mesh = part.find("geometry/mesh")
-        if mesh is not None:
-            _replace(part, mesh)
+    for link in root.iterfind("link"):
+        for part in list(link):
+            mesh = part.find("geometry/mesh")
+            if mesh is not None:
+                body = _body(mesh)
+                if part.tag == "visual":
+                    _colour(part)
+                    _replace_visual(link, part, body)
+                else:
+                    _replace(part, body.bounding_primitive)
     ET.indent(root)
     return f'<?xml version="1.0"?>\n<!--{NOTE}-->\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _replace(part: ET.Element, mesh: ET.Element) -> None:
+def _body(mesh: ET.Element) -> trimesh.Trimesh:
     file = resolve(mesh.get("filename", ""))
     assert file is not None
     body = trimesh.load(file, force="mesh")
     body.apply_scale([float(x) for x in mesh.get("scale", "1 1 1").split()])
-    bound = body.bounding_primitive
+    return body
+
+
+def _colour(visual: ET.Element) -> None:
+    """Give a visual without a material one; RViz paints it red else."""
+    if visual.find("material") is None:
+        material = ET.SubElement(visual, "material", {"name": "simple_grey"})
+        ET.SubElement(material, "color", {"rgba": "0.72 0.74 0.77 1"})
+
+
+def _replace_visual(link: ET.Element, visual: ET.Element, body: trimesh.Trimesh) -> None:
+    """Replace a mesh by one shape, or a large one by boxes if these have much less volume."""
+    whole = body.bounding_primitive
+    if max(body.extents) > _LARGE:
+        points, _ = trimesh.sample.sample_surface(body, 6000, seed=1)
+        boxes = min((_boxes(points, seed) for seed in range(8)), key=_volume)
+        if _volume(boxes) < _EMPTY * whole.volume:
+            place = list(link).index(visual)
+            link.remove(visual)
+            for box in reversed(boxes):
+                part = copy.deepcopy(visual)
+                _replace(part, box)
+                link.insert(place, part)
+            return
+    _replace(visual, whole)
+
+
+def _boxes(points: np.ndarray, seed: int) -> list[trimesh.primitives.Box]:
+    """Return boxes around points that are near to each other."""
+    _, labels = kmeans2(points, _PARTS, seed=seed, minit="++")
+    parts = [points[labels == k] for k in range(_PARTS)]
+    return [trimesh.PointCloud(part).bounding_box_oriented for part in parts if len(part) > 3]
+
+
+def _volume(boxes: list[trimesh.primitives.Box]) -> float:
+    return sum(float(box.volume) for box in boxes)
+
+
+def _replace(part: ET.Element, bound: trimesh.primitives.Primitive) -> None:
+    """Replace the mesh of a visual or collision by a shape in the frame of the mesh."""
     pose = _pose(part.find("origin")) @ bound.primitive.transform
     sizes = {
         name: " ".join(f"{max(x, 1e-3):.3f}" for x in np.atleast_1d(value))

@@ -32,37 +32,59 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.yaml_text import read_yaml
 
-from .shapes import bar_offset, body_ellipsoids, reach, up_axes
+from .shapes import bar_offsets, body_ellipsoids, locked_ellipsoid, reach, up_axes
 
-# RViz has a vertical angle of 45 degrees; a view from here is filled by three quarters.
-_DISTANCE = 1.25
+# Tangents of half the angles of the view: 45 degrees vertically, and horizontally for the window of
+# the configuration; a window that is wider shows more. A twelfth is left free around the robot.
+_TANGENTS = np.array([1.25, 1.0]) * np.tan(np.radians(22.5)) / 1.09
 
 # Height of the view in an orthographic projection, pixels.
 _PIXELS = 500.0
+
+# Height of a tall bar with its label, and half the width of the label, for a reach of 1 m.
+_BAR, _LABEL = 0.7, 0.13
+
+# Half the width of the handle of the reference, likewise.
+_HANDLE = 0.22
 
 # Topics of a display, or the namespace of interactive markers.
 _TOPICS = ("Topic", "Description Topic")
 _MARKERS = "Interactive Markers Namespace"
 
 
-def robot_box(model: VMSModel, q: Array) -> Array:
-    """Return the smallest and largest coordinates, (2,3) m, of the robot and the energy bars."""
+def shown_points(model: VMSModel, q: Array) -> Array:
+    """Return points (k,3), m, around all that is shown: links, inertia, energy bars, labels."""
     d = model.evaluate(q, np.zeros(model.nv))
     places = [d.placement(name)[:3, 3] for name in model.link_names]
-    root, size = places[0], reach(model)
-    away = size * up_axes(model.gravity) @ bar_offset(model)
-    places.append(root + away)
-    if model.base == "floating":  # it is as wide on the other side
-        places.append(root - away)
+    root, size, upright = places[0], reach(model), up_axes(model.gravity)
+    for offset in bar_offsets(model, size):
+        for x, y in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            label = root + offset + size * upright @ np.array([_LABEL * x, _LABEL * y, _BAR])
+            places += [label, label - _BAR * size * upright[:, 2]]
+    if model.base == "floating":  # rotor arms and panels reach almost as far as the first bar
+        round_about = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+        away = float(np.linalg.norm(bar_offsets(model, size)[0]))
+        places += [root + upright @ [away * np.cos(a), away * np.sin(a), 0] for a in round_about]
+    handle = root if model.b else d.placement(model.end_effector)[:3, 3]
+    places += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
     data = d.tree.data()
     pin.forwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(q))
-    for centre, axes in body_ellipsoids(d.tree.pinocchio, data):
-        extent = np.linalg.norm(axes, axis=1)
-        places += [centre - extent, centre + extent]
-    return np.array([np.min(places, axis=0), np.max(places, axis=0)])
+    axes, half = locked_ellipsoid(d)
+    whole = momenta(d).centre_of_mass, axes * half
+    for centre, axes in (*body_ellipsoids(d.tree.pinocchio, data), whole):
+        extents = np.diag(np.linalg.norm(axes, axis=1))
+        places += [*(centre + extents), *(centre - extents)]
+    return np.array(places)
+
+
+def view_axes(yaw: float, pitch: float) -> Array:
+    """Return the axes of a view as rows (3,3): to the right, up, and to the camera."""
+    (s, c), (down, ahead) = (np.sin(yaw), np.cos(yaw)), (np.sin(pitch), np.cos(pitch))
+    return np.array([[-s, c, 0.0], [-c * down, -s * down, ahead], [c * ahead, s * ahead, down]])
 
 
 def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
@@ -70,13 +92,20 @@ def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]
 
     The direction from which the camera looks stays as it is.
     """
-    box = robot_box(model, q)
-    middle, size = box.mean(axis=0), float(np.linalg.norm(box[1] - box[0]))
+    shown = shown_points(model, q)
+    size = float(np.linalg.norm(np.ptp(shown, axis=0)))
     manager = content["Visualization Manager"]
     view = manager["Views"]["Current"]
+    axes = view_axes(view.get("Yaw", 0.0), view.get("Pitch", 0.0))
+    across, depths = shown @ axes[:2].T, shown @ axes[2]
     if "Distance" in view:
-        view["Distance"] = round(_DISTANCE * size, 3)
-        view["Focal Point"] = dict(zip("XYZ", middle.round(3).tolist(), strict=True))
+        # A camera at c, at a depth e, sees what has |x - c| <= tangent (e - depth).
+        beyond = _TANGENTS * depths[:, None]
+        high, low = np.max(across + beyond, axis=0), np.max(beyond - across, axis=0)
+        camera, middle = (high - low) / 2, depths.mean()
+        view["Distance"] = round(float(np.max((high + low) / (2 * _TANGENTS)) - middle), 3)
+        focus = np.append(camera, middle) @ axes
+        view["Focal Point"] = dict(zip("XYZ", focus.round(3).tolist(), strict=True))
     if "Scale" in view:
         view["Scale"] = round(_PIXELS / size, 1)
     for display in manager["Displays"]:

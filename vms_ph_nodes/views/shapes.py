@@ -110,10 +110,11 @@ Shape = Arrow | Ellipsoid | Bar
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
-
-# Thin rotor arms and panels reach farther than the ellipsoid of the inertia of a floating base.
-_WIDER = 1.4
 _APART = np.array([0.22, 0.22, 0.0])
+
+# There is one bar beside an arm on a fixed base. Thin rotor arms and panels reach farther than the
+# ellipsoid of the inertia of a floating base.
+_FACTORS = {"fixed": 0.75, "planar": 1.0, "floating": 1.4}
 
 
 # Length at the upper end of a fitted range, for a reach of 1 m, m.
@@ -143,9 +144,11 @@ def reach(model: VMSModel) -> float:
     return float(np.clip(max(away), *_SIZES))
 
 
-def bar_offset(model: VMSModel) -> Array:
-    """Return where the first bar is from the root, for a reach of 1 m: (3,), the vertical last."""
-    return _BARS * (_WIDER if model.base == "floating" else 1.0)
+def bar_offsets(model: VMSModel, size: float) -> list[Array]:
+    """Return where the energy bars of a robot of a reach ``size`` are from its root, (3,) m."""
+    upright, factor = size * up_axes(model.gravity), _FACTORS[model.base]
+    # Kinetic energy; on a moving base also its parts of base and shape.
+    return [upright @ (factor * _BARS + k * _APART) for k in range(3 if model.b else 1)]
 
 
 def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
@@ -213,9 +216,8 @@ class Shapes:
             yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, LOCKED)
 
     def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
-        moments, axes = np.linalg.eigh(centroidal_inertia(d))
-        half = _half_axes(moments, d.model.total_mass)
-        yield Ellipsoid("locked inertia", whole.centre_of_mass, _proper(axes), half, BODY)
+        axes, half = locked_ellipsoid(d)
+        yield Ellipsoid("locked inertia", whole.centre_of_mass, axes, half, BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
@@ -254,8 +256,7 @@ class Shapes:
             yield f"power {name}", place, power
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
-        upright = self._upright
-        first = d.placement(self._root)[:3, 3] + self.size * upright @ bar_offset(d.model)
+        root = d.placement(self._root)[:3, 3]
         energies = [("kinetic energy", "kinetic", d.kinetic_energy, LINEAR)]
         if d.model.b:
             base = 0.5 * float(d.p @ d.v_hat)
@@ -264,10 +265,10 @@ class Shapes:
             energies.append(("kinetic energy, shape", "shape", rest, TASK))
         values = np.array([value for *_, value, _ in energies])
         scale = self._scale("energy", self._scales.energy, values)
-        for k, (name, word, value, colour) in enumerate(energies):
-            height = min(scale * value, self._longest)
-            text, place = f"{word}\n{value:.3g} J", first + k * self.size * upright @ _APART
-            yield Bar(name, place, max(height, 1e-3), text, colour, upright[:, 2])
+        offsets = bar_offsets(d.model, self.size)
+        for offset, (name, word, value, colour) in zip(offsets, energies, strict=True):
+            height, text = min(scale * value, self._longest), f"{word}\n{value:.3g} J"
+            yield Bar(name, root + offset, max(height, 1e-3), text, colour, self._upright[:, 2])
 
     def _scale(self, quantity: str, given: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
@@ -303,6 +304,15 @@ def centroidal_inertia(d: Evaluation) -> Array:
     data = d.tree.data()
     pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
     return np.array(data.Ig.inertia)
+
+
+def locked_ellipsoid(d: Evaluation) -> tuple[Array, Array]:
+    """Return axes (3,3), as columns, and half axes (3,), m, of a robot as one ellipsoid.
+
+    It is homogeneous, with the mass and the inertia of the robot with locked joints.
+    """
+    moments, axes = np.linalg.eigh(centroidal_inertia(d))
+    return _proper(axes), _half_axes(moments, d.model.total_mass)
 
 
 def _half_axes(moments: Array, mass: float) -> Array:
