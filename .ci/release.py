@@ -27,6 +27,7 @@ does there what a user would do first.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -52,13 +53,20 @@ TRIAL = (
 
 def source(out: Path) -> Path:
     """Write the source distribution of what git tracks; return its path."""
+    requires = re.search(r"^requires = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.M)
+    assert requires is not None
     with tempfile.TemporaryDirectory() as folder:
+        # Pythons from 3.12 on come without setuptools.
+        run(sys.executable, "-m", "venv", str(Path(folder, "venv")), cwd=ROOT)
+        python = str(Path(folder, "venv/bin/python"))
+        install = (python, "-m", "pip", "install", "--quiet")
+        run(*install, *re.findall(r'"(.+?)"', requires[1]), cwd=ROOT)
         archive = Path(folder, "tracked.tar")
         run("git", "archive", "--output", str(archive), "HEAD", cwd=ROOT)
         with tarfile.open(archive) as tracked:
             tracked.extractall(Path(folder, "source"), filter="data")
         code = "import sys, setuptools.build_meta as b; print(b.build_sdist(sys.argv[1]))"
-        said = run(sys.executable, "-c", code, str(out), cwd=Path(folder, "source"))
+        said = run(python, "-c", code, str(out), cwd=Path(folder, "source"))
     return out / said.splitlines()[-1]
 
 
