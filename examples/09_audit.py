@@ -39,5 +39,5 @@ joint = found["ledger"]["joint"]["panda_joint1"]
 print(f"supplied by joint 1: {joint['supplied']:+.3f} J")
 print(f"unaccounted: {found['unaccounted']:+.3f} J, of joint 1: {joint['residual']:+.3f} J")
 lost = np.trapezoid((0.5 - model.joints.damping[0]) * v[:, 0] ** 2, t)
-print(f"work of the friction that nobody told: {-lost:+.3f} J")
+print(f"work of the friction that the description leaves out: {-lost:+.3f} J")
 assert abs(found["unaccounted"] + lost) < 0.05 * lost

@@ -46,7 +46,7 @@ class ResolvedMotion(StagedController):
     r"""Resolved motion rate control of a robot whose base has no actuators (Umetani, Yoshida).
 
     The joint rates ``u`` are those that at the present momentum move the tool as wanted:
-    ``J_g u = e - J_s v_hat`` with the generalized Jacobian J_g and the twist e towards the
+    ``J_g u = e - J_s v_hat`` with the generalised Jacobian J_g and the twist e towards the
     reference. With ``hold_attitude`` the attitude of the base comes first: ``A_w u = v_hat_w + k
     theta`` for its rotation theta since the reset; the position of the tool follows in the reaction
     null space of that, and its attitude is left free. The joints follow by inverse dynamics of the

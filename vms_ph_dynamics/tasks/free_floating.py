@@ -38,7 +38,7 @@ _ROWS = {
 
 
 class FreeFloatingTask(Task):
-    """``eta = J_g qdot`` with the generalized Jacobian ``J_g = J_m - J_s A`` (Umetani, Yoshida).
+    """``eta = J_g qdot`` with the generalised Jacobian ``J_g = J_m - J_s A`` (Umetani, Yoshida).
 
     At zero momentum it is the twist of the frame, in inertial axes, linear first. With momentum the
     frame moves beside it with ``J_s v_hat``, as if the joints were locked. Its force ``J^T F`` puts

@@ -149,7 +149,7 @@ def _by_torques(
 
 STUDY = Study(
     id="space-reactionless",
-    source="Space robotics: generalized Jacobian and reaction null space of [E]",
+    source="Space robotics: generalised Jacobian and reaction null space of [E]",
     title="The arm of a satellite moves without turning it",
     parameters={
         "offset_x": Parameter(0.0, "way of the tool along x, m"),

@@ -146,7 +146,7 @@ def _centre_of_mass(loop: _Loop, pose: Array, t: float) -> Array:
 
 
 def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple[float, Array]:
-    """Move the tool once around a circle at zero momentum by the generalized Jacobian.
+    """Move the tool once around a circle at zero momentum by the generalised Jacobian.
 
     Returns:
         Distance between end and start of the tool (m), and final configuration of the robot, (nq,).
@@ -224,7 +224,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             "m, rad",
             ""
             if tool_error < 1e-6
-            else "The circle meets a singularity of the generalized Jacobian.",
+            else "The circle meets a singularity of the generalised Jacobian.",
         ),
         _changed("base attitude after a closed loop of the tool", tool_turn),
         _changed("arm configuration after a closed loop of the tool", rearrangement),
