@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import trapezoid
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.energy.appearances import appearances, supplies
@@ -77,7 +78,7 @@ def test_jumps_between_samples_are_within_the_bound(
     samples = moving(panda, rate=1000.0)
     jumps = np.cumsum(rng.normal(size=samples.t.size) * (rng.random(samples.t.size) < 0.05))
     torque = samples.torque + jumps[:, None]
-    extra = np.trapezoid(jumps[:, None] * samples.v, samples.t, axis=0).sum()
+    extra = trapezoid(jumps[:, None] * samples.v, samples.t, axis=0).sum()
     every = slice(None, None, 10)
     arrays = (samples.t, samples.q, samples.v, torque)
     ledger = ledger_of(panda, MotionSamples(*(part[every].copy() for part in arrays)))
@@ -87,7 +88,7 @@ def test_jumps_between_samples_are_within_the_bound(
 def test_gross_is_the_sum_of_the_integrals_of_the_sizes_of_the_powers(panda: VMSModel) -> None:
     samples = moving(panda)
     power = np.abs(samples.torque * samples.v)
-    by_joint = np.trapezoid(power, samples.t, axis=0)
+    by_joint = trapezoid(power, samples.t, axis=0)
     ledger = ledger_of(panda, samples)
     np.testing.assert_allclose(ledger.gross_by_joint, by_joint, rtol=1e-12)
     assert ledger.gross == pytest.approx(by_joint.sum())
@@ -114,7 +115,7 @@ def test_friction_that_is_known_is_dissipated_and_that_which_is_not_disappears_a
     friction = replace(friction, viscous=np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0]))
     rubbed = replace(samples, torque=samples.torque - friction.force(samples.v))
     known = ledger_of(panda, rubbed, friction=friction)
-    lost = np.trapezoid(5.0 * samples.v[:, 2] ** 2, samples.t)
+    lost = trapezoid(5.0 * samples.v[:, 2] ** 2, samples.t)
     assert known.dissipated_by_joint[2] == pytest.approx(lost, rel=1e-9)
     assert abs(known.unaccounted) < known.sampling_bound
     unknown = ledger_of(panda, rubbed)
@@ -130,7 +131,7 @@ def test_a_push_is_found_in_time_and_at_its_joints(panda: VMSModel) -> None:
     during = (samples.t > 1.0) & (samples.t < 1.5)
     pushed[during, 3] += 4.0 * np.sign(samples.v[during, 3])
     ledger = ledger_of(panda, replace(samples, torque=pushed))
-    brought = -np.trapezoid((pushed - samples.torque)[:, 3] * samples.v[:, 3], samples.t)
+    brought = -trapezoid((pushed - samples.torque)[:, 3] * samples.v[:, 3], samples.t)
     found = appearances(ledger)
     assert found[0].energy == pytest.approx(brought, rel=0.2)
     assert sum(a.energy for a in found) == pytest.approx(brought, rel=0.05)
