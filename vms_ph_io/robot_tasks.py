@@ -60,8 +60,9 @@ def _task(name: str, content: Any) -> RobotTask:
             given[key] = _numbers(content[key], key)
     if "joint_friction" in content:
         given["joint_friction"] = content["joint_friction"] is not False
-    if "current" in content:
-        given["current"] = _three(content["current"], "current")
+    for key in ("current", "gravity"):
+        if key in content:
+            given[key] = _three(content[key], key)
     if content.get("wind") is not None:
         given["wind"] = _wind(content["wind"])
     if "targets" in content:

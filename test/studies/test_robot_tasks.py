@@ -32,10 +32,12 @@ from vms_ph_studies.tasks.monte_carlo import uncertain_task
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
     "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
+    "flight_quadrotor": 0.02,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
 QUICK = (
     "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
+    "flight_quadrotor", "satellite_station",
 )  # fmt: skip
 
 
@@ -137,6 +139,24 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
 def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:
     with pytest.raises(VmsPhError, match=said):
         TaskRun(replace(robot_tasks.load("wheels_drive"), **change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"actuators": "own"}, "has no actuators of its own; give"),
+        ({"actuators": "package://vms_ph/no.yaml"}, "or the path of a file; given: 'package://vms"),
+        ({"locked_joints": {"griper": 0.0}}, "griper"),
+        ({"initial_positions": {"wrist": 0.0}}, "'wrist' is no joint of 'iris_so101'"),
+        ({"end_effector": "hand"}, "hand"),
+        ({"base": "fixed", "wind": None}, "base"),
+    ],
+)
+def test_what_is_wrong_with_a_task_of_a_description_is_said(
+    change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        TaskRun(replace(robot_tasks.load("flight_quadrotor"), **change))
 
 
 @pytest.mark.slow

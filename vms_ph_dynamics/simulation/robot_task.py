@@ -117,6 +117,7 @@ class RobotTask:
         gains: of the law, by name.
         initial_positions: of joints, rad or m; the home of the robot for the others.
         end_effector: frame; that of the robot if empty.
+        gravity: (3,) in the inertial frame, m/s^2; that of the robot if None.
         inertia: what is done about inertias that no rigid body has, as for
             :meth:`.VMSModel.from_urdf`; ``"repair"`` repairs them without a warning.
         locked_joints: positions at which joints are locked, rad or m.
@@ -140,6 +141,7 @@ class RobotTask:
     gains: Mapping[str, float] = field(default_factory=dict)
     initial_positions: Mapping[str, float] = field(default_factory=dict)
     end_effector: str = ""
+    gravity: Array | None = None
     inertia: str = ""
     locked_joints: Mapping[str, float] = field(default_factory=dict)
     wheels: Mapping[str, float] = field(default_factory=dict)

@@ -121,6 +121,7 @@ class TaskRun:
             task.base,
             task.end_effector,
             inertia=task.inertia,
+            gravity="" if task.gravity is None else " ".join(map(repr, task.gravity.tolist())),
             locked_joints=_named(task.locked_joints),
             initial_positions=_named(task.initial_positions),
             actuators=task.actuators,
