@@ -16,14 +16,17 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics.arrays import vector
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.hopping.task import HOP_ERRORS, HopGoal, HoppingTask
 
+from . import robots
 from .bundled_yaml import bundled_names, load_named
 from .yaml_items import check_keys, moderate, number
+from .yaml_text import YamlError, read_yaml
 
 _FOLDER = "config/hops"
 _POSITIVE = ("tolerance", "unaccounted", "shortest")
@@ -42,6 +45,19 @@ def load(name: str) -> HoppingTask:
         ModelError: the file does not have the format of those in config/hops.
     """
     return load_named(name, _FOLDER, "task of a leg", _task)
+
+
+def is_one(name: str) -> bool:
+    """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
+    path = Path(name).expanduser()
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return name in names()
+    try:
+        content = read_yaml(path)
+    except YamlError:
+        return False
+    robot = content.get("robot") if isinstance(content, Mapping) else None
+    return robot in robots.names() and robots.get(str(robot)).on_floor
 
 
 def _task(name: str, content: Any) -> HoppingTask:

@@ -52,7 +52,7 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
 
         scene(name, False, seconds, 1e-3, controller, as_json)
         return
-    if name in hopping_tasks.names():
+    if hopping_tasks.is_one(name):
         _run_leg(name, seconds, controller, as_json)
         return
     hint = (
