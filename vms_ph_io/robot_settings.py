@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from vms_ph_dynamics.errors import OptionError
 
 from . import robots
+from .packages import resolve
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
@@ -237,8 +238,9 @@ class RobotSettings:
                     "the path of a file, see docs/actuators.md"
                 )
             return robots.get(self.robot).own_actuators()
-        file = Path(self.actuators).expanduser()
-        if not file.is_file():
+        file = resolve(self.actuators)
+        file = None if file is None else file.expanduser()
+        if file is None or not file.is_file():
             raise OptionError(
                 f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
             )

@@ -27,7 +27,7 @@ from .bundled_yaml import bundled_names, load_named
 from .yaml_items import check_keys, items, moderate, number
 
 _FOLDER = "config/tasks"
-_TEXTS = ("base", "actuators", "controller")
+_TEXTS = ("base", "actuators", "controller", "end_effector", "inertia")
 _POSITIVE = ("step", "unaccounted", "shortest")
 
 
@@ -55,13 +55,14 @@ def _task(name: str, content: Any) -> RobotTask:
     check_keys(content, "the task", ("title", "robot", "goals"), possible)
     given: dict[str, Any] = {key: str(content[key]) for key in _TEXTS if key in content}
     given |= {key: _positive(content[key], key) for key in _POSITIVE if key in content}
-    for key in ("gains", "initial_positions"):
+    for key in ("gains", "initial_positions", "locked_joints", "wheels"):
         if key in content:
             given[key] = _numbers(content[key], key)
     if "joint_friction" in content:
         given["joint_friction"] = content["joint_friction"] is not False
-    if "current" in content:
-        given["current"] = _three(content["current"], "current")
+    for key in ("current", "gravity"):
+        if key in content:
+            given[key] = _three(content[key], key)
     if content.get("wind") is not None:
         given["wind"] = _wind(content["wind"])
     if "targets" in content:

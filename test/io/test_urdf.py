@@ -330,3 +330,17 @@ def test_defects_of_inertias_are_errors_or_warnings_by_their_grade() -> None:
     assert check_urdf(grave, inertia="repair").errors == ()
     with pytest.raises(ModelError, match="inertia must be auto, strict, repair or as_given"):
         check_urdf(xml, inertia="loose")  # type: ignore[arg-type]
+
+
+def test_a_xacro_finds_python_packages_and_names_those_that_are_missing(tmp_path: Path) -> None:
+    own = tmp_path / "own.xacro"
+    text = (
+        '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base_link">'
+        '<visual><geometry><mesh filename="file://$(find {})/x.dae"/></geometry></visual>'
+        "</link></robot>"
+    )
+    own.write_text(text.format("vms_ph"))
+    assert str(resolve("package://vms_ph/x.dae")) in read_urdf(own)
+    own.write_text(text.format("no_such_data"))
+    with pytest.raises(ModelError, match="there is no package 'no_such_data'; install it"):
+        read_urdf(own)

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_io import robot_tasks
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
@@ -31,10 +31,14 @@ from vms_ph_studies.tasks.monte_carlo import uncertain_task
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
-    "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01,
+    "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
+    "flight_quadrotor": 0.02,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
-QUICK = ("mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station")
+QUICK = (
+    "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
+    "flight_quadrotor", "satellite_station",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -117,6 +121,42 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
     beyond = replace(task.targets[0], joints={"alpha_axis_e": -0.8})
     with pytest.raises(OptionError, match=r"'alpha_axis_e' to -0.7, outside its limits from 0 to"):
         TaskRun(replace(task, targets=(beyond,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"robot": "package://no_such_data/x.urdf"}, "there is no package 'no_such_data'; install"),
+        ({"robot": "package://example-robot-data/no.urdf"}, "'no.urdf' is not in it; install"),
+        ({"wheels": {"wheel_joint": 0.1}}, "'wheel_joint' is no joint of"),
+        ({"wheels": {"arm_1_joint": 0.1}}, "must turn a wheel about an axis that is parallel"),
+        ({"base": "floating"}, "load it with base='planar'"),
+        ({"controller": "DecoupledVMSController"}, "knows nothing of the wheels"),
+        ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
+        ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
+    ],
+)
+def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        TaskRun(replace(robot_tasks.load("wheels_drive"), **change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"actuators": "own"}, "has no actuators of its own; give"),
+        ({"actuators": "package://vms_ph/no.yaml"}, "or the path of a file; given: 'package://vms"),
+        ({"locked_joints": {"griper": 0.0}}, "griper"),
+        ({"initial_positions": {"wrist": 0.0}}, "'wrist' is no joint of 'iris_so101'"),
+        ({"end_effector": "hand"}, "hand"),
+        ({"base": "fixed", "wind": None}, "base"),
+    ],
+)
+def test_what_is_wrong_with_a_task_of_a_description_is_said(
+    change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        TaskRun(replace(robot_tasks.load("flight_quadrotor"), **change))
 
 
 @pytest.mark.slow

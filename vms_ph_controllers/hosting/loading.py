@@ -27,10 +27,12 @@ from typing import Any
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..interface import Controller
 
 _BUNDLED = "vms_ph_controllers"
+_WHEELED = "vms_ph_controllers.wheeled"
 
 
 def make_controller(
@@ -38,6 +40,7 @@ def make_controller(
     model: VMSModel,
     allocation: Allocation | None = None,
     base_actuated: bool = True,
+    form: NonholonomicForm | None = None,
 ) -> Controller:
     """Return a controller by the name of its module and class.
 
@@ -48,12 +51,16 @@ def make_controller(
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
         base_actuated: whether the base has actuators, likewise.
+        form: the robot with its wheels that do not slip, for controllers that take this instead
+            of the model.
 
     Raises:
-        OptionError: there is no such class, or it is not a controller.
+        OptionError: there is no such class, it is not a controller, or it is for robots on wheels
+            that do not slip and the robot is none, or the other way round.
         VmsPhError: it does not support this robot.
     """
-    made = _find(_automatic(model) if kind == "auto" else kind)
+    automatic = _automatic(model) if form is None else "DifferentialDrive"
+    made = _find(automatic if kind == "auto" else kind)
     if not (isinstance(made, type) and issubclass(made, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
     if missing := ", ".join(sorted(made.__abstractmethods__)):
@@ -64,9 +71,24 @@ def make_controller(
             "where there is nothing, and an attribute gains with its present values"
         )
     known = inspect.signature(made).parameters
+    rolls = "form" in known
+    if rolls and form is None:
+        raise OptionError(
+            f"'{made.__name__}' is for robots on wheels that do not slip, as in the entry 'wheels' "
+            f"of a task; '{model.name}' has none"
+        )
+    if form is not None and not rolls:
+        raise OptionError(
+            f"'{made.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
+            "DifferentialDrive and WheeledImpedance do"
+        )
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
-        return made(model, **{key: value for key, value in offered.items() if key in known})
+        robot: Any = form if rolls else model
+        return made(
+            robot,
+            **{key: value for key, value in offered.items() if key in known},
+        )
     except VmsPhError:
         raise
     except Exception as error:  # a law of a user may raise anything
@@ -105,6 +127,8 @@ def _find(kind: str) -> Any:
     try:
         if place.endswith(".py"):
             return _class_in(Path(place).expanduser(), name)
+        if not place and hasattr(importlib.import_module(_WHEELED), name):
+            place = _WHEELED
         return getattr(importlib.import_module(place or _BUNDLED), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:

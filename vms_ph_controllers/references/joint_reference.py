@@ -41,7 +41,7 @@ class JointReference:
         """Set the target positions (n,)."""
         self._target, self.is_resting = target.copy(), False
 
-    def advance(self, speed: float, bandwidth: float, dt: float) -> None:
+    def advance(self, speed: float | Array, bandwidth: float, dt: float) -> None:
         """Advance by one time step; see :meth:`PoseReference.advance`."""
         if self.is_resting:
             return

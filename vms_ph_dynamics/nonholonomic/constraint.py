@@ -26,6 +26,7 @@ from ..tasks import Task
 
 _AXES = pin.LOCAL_WORLD_ALIGNED
 _UP = np.array([0.0, 0.0, 1.0])
+_UP_CROSS = skew(_UP)
 
 
 class WheelConstraint(Task):
@@ -72,8 +73,9 @@ class WheelConstraint(Task):
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
         unit = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
         self._turned_by = int(np.argmax(np.abs(unit)))
-        axle = self._axle(self._moving(Evaluation(model, *self._rest())))
-        if not np.isfinite(axle).all() or abs(float(axle @ _UP)) > 1e-6:
+        axle = self._moving(Evaluation(model, *self._rest()))[3:, self._turned_by]
+        self._length = float(np.linalg.norm(axle))
+        if self._length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._length:
             raise ModelError(
                 f"'{wheel}' must turn a wheel about an axis that is parallel to the plane of the "
                 "base; its axis has a component along the normal, or it does not turn"
@@ -87,9 +89,7 @@ class WheelConstraint(Task):
 
     def _axle(self, jacobian: Array) -> Array:
         """Return the axis of the joint in inertial axes, (3,), which the wheel turns about."""
-        axis = jacobian[3:, self._turned_by]
-        with np.errstate(invalid="ignore"):
-            return axis / np.linalg.norm(axis)
+        return jacobian[3:, self._turned_by] / self._length
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return the rows of the velocity of the point of contact, (m,nv)."""
@@ -100,17 +100,17 @@ class WheelConstraint(Task):
         """Return the derivative along ``d.v``, (m,nv)."""
         jacobian = self._moving(d)
         axle = self._axle(jacobian)
-        turning = np.cross(jacobian[3:] @ d.v, axle)
+        turning = skew(jacobian[3:] @ d.v) @ axle
         rate = self._contact(d.frame_jacobian_rate(self._frame, _AXES))
         return self._directions(axle) @ rate + self._directions(turning) @ self._contact(jacobian)
 
     def _contact(self, jacobian: Array) -> Array:
         """Return the Jacobian of the velocity of the point of contact, (3,nv)."""
-        return jacobian[:3] + self.radius * (skew(_UP) @ jacobian[3:])
+        return jacobian[:3] + self.radius * (_UP_CROSS @ jacobian[3:])
 
     def _directions(self, axle: Array) -> Array:
         """Return the constrained directions, (m,3); linear in the axle."""
-        along = np.cross(axle, _UP)
+        along = -(_UP_CROSS @ axle)
         if self._rollers is None:
             return np.stack([along, axle])
         return (np.cos(self._rollers) * along + np.sin(self._rollers) * axle)[None, :]

@@ -22,6 +22,7 @@ import numpy as np
 from ..arrays import Array
 from ..energy.power_quadrature import PowerQuadrature
 from ..errors import OptionError
+from ..evaluation import Evaluation
 from ..groups import SE2
 from ..integrators.step import Acting
 from ..integrators.stepper import (
@@ -76,6 +77,11 @@ class NonholonomicRK4(Stepper):
         """Return configuration and independent velocities."""
         v = self.form.velocity(state)
         return _Motion(np.array(state.q), v[self.form.independent])
+
+    def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,)."""
+        d = Evaluation(self.form.model, solver_state.q, np.zeros(self.form.model.nv))
+        return solver_state.q, self.form.basis(d) @ solver_state.nu
 
     def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`.

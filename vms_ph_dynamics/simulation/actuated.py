@@ -26,6 +26,7 @@ from ..errors import ModelError
 from ..integrators import RetriedStep
 from ..structure import Form, PHState, Ports
 from .efforts import Acting, Control, Efforts, External
+from .reduced import SimulatedForm
 from .simulation import Simulation
 
 
@@ -149,8 +150,7 @@ class ActuatedSimulation(Simulation):
         found = super()._ports(efforts)
         if not self.actuation.spins:
             return found
-        form, start, held = self._form, self.time, self.actuation.held
-        return _turning(form, found, held, start)
+        return _turning(self._form, found, self.actuation.held, self.time)
 
     def _step(self, ports: Acting) -> tuple[RetriedStep, Array | None]:
         """Return a step of the robot, after which the actuators have taken theirs."""
@@ -161,7 +161,7 @@ class ActuatedSimulation(Simulation):
         return retried, pushing
 
 
-def _turning(form: Form, ports: Acting, held: HeldEfforts, start: float) -> Acting:
+def _turning(form: SimulatedForm, ports: Acting, held: HeldEfforts, start: float) -> Acting:
     """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
 
     def acting(t: float, x: PHState) -> Ports:

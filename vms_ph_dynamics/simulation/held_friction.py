@@ -19,7 +19,8 @@ from numpy.linalg import eigvals, solve
 
 from ..arrays import Array
 from ..effects.friction import Friction
-from ..structure import Form, PHState, Ports
+from ..structure import PHState, Ports
+from .reduced import SimulatedForm, reduced
 
 # Above this product of rate and step, friction is held. Explicit schemes of order four are stable
 # up to 2.8; half of a step's retries and the growth of the rate with the configuration are left.
@@ -29,7 +30,7 @@ _STIFF = 0.5
 _ITERATIONS, _CONVERGED = 50, 1e-9
 
 
-def friction_rate(form: Form, friction: Friction, q: Array) -> float:
+def friction_rate(form: SimulatedForm, friction: Friction, q: Array) -> float:
     """Return the fastest rate at which friction stops a motion at rest, 1/s.
 
     Args:
@@ -46,7 +47,7 @@ def friction_rate(form: Form, friction: Friction, q: Array) -> float:
     return float(eigvals(solve(inertia, np.diag(slope))).real.max())
 
 
-def must_be_held(form: Form, friction: Friction, q: Array, dt: float) -> bool:
+def must_be_held(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
     """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s)."""
     return bool((form.model.joints.damping + form.model.joints.friction).any()) and (
         friction_rate(form, friction, q) * dt > _STIFF
@@ -68,7 +69,7 @@ class HeldFriction:
         friction: in its joints.
     """
 
-    def __init__(self, form: Form, friction: Friction) -> None:
+    def __init__(self, form: SimulatedForm, friction: Friction) -> None:
         self._form, self._friction = form, friction
 
     def torque(self, q: Array, v: Array, ports: Ports, dt: float) -> Array:
@@ -88,16 +89,15 @@ class HeldFriction:
         rate = form.rate(x, ports)
         at_end = PHState(model.integrate(q, dt * v), x.z + dt * rate.zdot)
         free = form.velocity(at_end)
-        inertia = model.evaluate(at_end.q, free).M
-        momentum, joints = inertia @ free, np.arange(model.b, model.nv)
+        inertia, joints, velocity = reduced(form, at_end.q, free)
+        momentum = inertia @ velocity
         # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
         # friction above the true one, decreases the same convex function, and cannot overshoot.
         speed = free[model.b :]
         for _ in range(_ITERATIONS):
             slope = self._secant(speed)
-            damped = inertia.copy()
-            damped[joints, joints] += dt * slope
-            reached = solve(damped, momentum)[model.b :]
+            damped = inertia + (joints.T * (dt * slope)) @ joints
+            reached = joints @ solve(damped, momentum)
             change, speed = np.abs(reached - speed).max(), reached
             if change < _CONVERGED:
                 break

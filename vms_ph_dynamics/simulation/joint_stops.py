@@ -17,7 +17,7 @@
 import numpy as np
 
 from ..arrays import Array
-from ..structure import Form
+from .reduced import SimulatedForm, reduced
 
 # Sweeps over the joints for the torques of several stops, and the change of speed at which they
 # end, rad/s or m/s.
@@ -41,7 +41,7 @@ class JointStops:
         form: of the robot.
     """
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: SimulatedForm) -> None:
         self._form, joints = form, form.model.joints
         self._lower, self._upper = joints.lower, joints.upper
         self.exist = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
@@ -67,7 +67,8 @@ class JointStops:
             dt: the step, s.
         """
         model, still = self._form.model, np.zeros(self._form.model.nv)
-        mobility = np.linalg.inv(model.evaluate(free[0], still).M)[model.b :, model.b :]
+        inertia, joints, _ = reduced(self._form, free[0], still)
+        mobility = joints @ np.linalg.inv(inertia) @ joints.T
         (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
         least = np.minimum(0.0, -below / dt - half)
         most = np.maximum(0.0, above / dt - half)

@@ -116,6 +116,12 @@ class RobotTask:
         controller: name of the law, as for the controller node.
         gains: of the law, by name.
         initial_positions: of joints, rad or m; the home of the robot for the others.
+        end_effector: frame; that of the robot if empty.
+        gravity: (3,) in the inertial frame, m/s^2; that of the robot if None.
+        inertia: what is done about inertias that no rigid body has, as for
+            :meth:`.VMSModel.from_urdf`; ``"repair"`` repairs them without a warning.
+        locked_joints: positions at which joints are locked, rad or m.
+        wheels: radii of wheels on a planar base that do not slip, by their joints, m.
         step: of integrator and law, s.
         joint_friction: whether the friction of the description acts.
         current: (3,) velocity of the water around the robot, in inertial axes, m/s.
@@ -134,6 +140,11 @@ class RobotTask:
     controller: str = "auto"
     gains: Mapping[str, float] = field(default_factory=dict)
     initial_positions: Mapping[str, float] = field(default_factory=dict)
+    end_effector: str = ""
+    gravity: Array | None = None
+    inertia: str = ""
+    locked_joints: Mapping[str, float] = field(default_factory=dict)
+    wheels: Mapping[str, float] = field(default_factory=dict)
     step: float = 2e-3
     joint_friction: bool = True
     current: Array = field(default_factory=_three_zeros)

@@ -25,18 +25,13 @@ import numpy as np
 from ..arrays import Array
 from ..effects.friction import Friction
 from ..errors import StateError
-from ..integrators import (
-    IntegrationError,
-    RetriedStep,
-    default_scheme,
-    make_stepper,
-    step_with_retry,
-)
+from ..integrators import IntegrationError, RetriedStep, step_with_retry
 from ..integrators.compiled import CompiledStepper
-from ..structure import Form, PHState, Ports, port_names
+from ..structure import PHState, Ports, port_names
 from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
 from .joint_stops import FORESEEN, JointStops
+from .reduced import SimulatedForm, stepper_of
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
@@ -86,7 +81,7 @@ class Simulation:
 
     def __init__(
         self,
-        form: Form,
+        form: SimulatedForm,
         q: Array,
         dt: float,
         control: Control | None,
@@ -99,7 +94,7 @@ class Simulation:
         """Start at rest, or with a velocity.
 
         Args:
-            form: of the robot.
+            form: of the robot; one with velocity constraints runs in Python.
             q: (nq,) configuration at the start and after a reset.
             dt: integrator and control step, s.
             control: the controller in the loop; None for external efforts alone.
@@ -117,7 +112,7 @@ class Simulation:
         self._form, self._home, self.dt = form, q, dt
         self._start_velocity = start_velocity
         self._control = control
-        self._stepper: Any = make_stepper(scheme or default_scheme(form.model), form, native=native)
+        self._stepper: Any = stepper_of(form, scheme, native)
         self._friction = Friction.of(form.model) if friction else None
         self._held_friction: HeldFriction | None = None
         if self._friction is not None and must_be_held(form, self._friction, q, dt):

@@ -24,6 +24,7 @@ from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot import InertiaMode
 
 from ..mjcf import mjcf_to_urdf
+from ..packages import resolve
 from ..text_files import read_text
 from .checks import UrdfWarning, require_sound
 from .kinds import Kind, kind_of
@@ -60,11 +61,22 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
 
 
 def existing_file(path: str | Path) -> Path:
-    """Return the path of a robot description, which is that of a file.
+    """Return the path of a robot description, which is that of a file or begins with package://.
 
     Raises:
-        VmsPhError: no such file, or a path that no file can have.
+        VmsPhError: no such file or package, or a path that no file can have.
     """
+    if str(path).startswith("package://"):
+        found, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
+        if found is None or not found.is_file():
+            what = (
+                f"there is no package '{package}'" if found is None else f"'{inside}' is not in it"
+            )
+            raise VmsPhError(
+                f"{path} is needed, but {what}; install it, for instance by pip install {package}, "
+                "or give the path of a description"
+            )
+        path = found
     file = Path(path)
     try:
         is_there = file.is_file()

@@ -25,11 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import xacro
+from xacro import substitution_args
 
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.robot.description import LARGEST_TEXT
 
 from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
+from ..packages import package_directory
 
 MOST_ELEMENTS = 50_000
 """Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
@@ -88,6 +90,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
 def _bounded() -> Iterator[None]:
     """Count what xacro evaluates; it has no bound of its own, and its state is global anyway."""
     originals = xacro.eval_all, xacro.eval_text, xacro.safe_eval
+    find_in_ros = substitution_args._eval_find
     evaluate_element, evaluate_text, evaluate_expression = originals
     elements = characters = 0
 
@@ -111,10 +114,22 @@ def _bounded() -> Iterator[None]:
         return evaluate_expression(_with_bounded_operators(expression), names, *local)
 
     xacro.eval_all, xacro.eval_text, xacro.safe_eval = eval_all, eval_text, safe_eval
+    substitution_args._eval_find = _folder
     try:
         yield
     finally:
         xacro.eval_all, xacro.eval_text, xacro.safe_eval = originals
+        substitution_args._eval_find = find_in_ros
+
+
+def _folder(package: str) -> str:
+    """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
+    found = package_directory(package)
+    if found is None:
+        raise xacro.XacroException(
+            f"there is no package '{package}'; install it, for instance by pip install {package}"
+        )
+    return str(found)
 
 
 def _with_bounded_operators(expression: str) -> str:

@@ -15,6 +15,7 @@
 """A task of a robot with its own actuators, for vms-ph demo."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -26,11 +27,14 @@ from .goals import goal_lines
 
 def list_tasks() -> None:
     """Print the names and titles of the bundled tasks and scenes."""
-    from vms_ph_io import robot_tasks, scenes
+    from vms_ph_io import hopping_tasks, robot_tasks, scenes
 
     for name in robot_tasks.names():
         task = robot_tasks.load(name)
-        typer.echo(f"{name:22s}{task.title} ({task.robot})")
+        typer.echo(f"{name:22s}{task.title} ({Path(task.robot).name})")
+    for name in hopping_tasks.names():
+        leg = hopping_tasks.load(name)
+        typer.echo(f"{name:22s}{leg.title} ({leg.robot})")
     for name in scenes.names():
         typer.echo(f"{name:22s}{scenes.load(name).scene.title} (with contacts, by MuJoCo)")
 
@@ -41,16 +45,23 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     Raises:
         VmsPhError: there is no such task, or a value is not accepted.
     """
-    from vms_ph_io import robot_tasks, robots, scenes
+    from vms_ph_io import hopping_tasks, robot_tasks, robots, scenes
 
     if name in scenes.names():
         from .scene import scene
 
         scene(name, False, seconds, 1e-3, controller, as_json)
         return
-    hint = f"; scenes are {', '.join(scenes.names())}"
+    if hopping_tasks.is_one(name):
+        _run_leg(name, seconds, controller, as_json)
+        return
+    hint = (
+        f"; scenes are {', '.join(scenes.names())}; tasks of legs are "
+        f"{', '.join(hopping_tasks.names())}"
+    )
     if name in robots.names():
         own = [n for n in robot_tasks.names() if robot_tasks.load(n).robot == name]
+        own += [n for n in hopping_tasks.names() if hopping_tasks.load(n).robot == name]
         raise OptionError(
             f"'{name}' is a robot; its tasks are {', '.join(own) or 'none'}, and "
             f"--robot {name} simulates it with page and bag"
@@ -60,7 +71,21 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     task = robot_tasks.load(name, hint)
     # A demo shows the whole task; its shortest form is for tests.
     found = run_task(task, seconds=seconds or 60.0, controller=controller)
-    typer.echo(json.dumps(found, indent=2) if as_json else in_words(found, task.shortest))
+    _print(found, task.shortest, as_json)
+
+
+def _run_leg(name: str, seconds: float, controller: str, as_json: bool) -> None:
+    from vms_ph_io import hopping_tasks
+    from vms_ph_studies.tasks.hopping_run import run_hops
+
+    if controller:
+        raise OptionError(f"'{name}' has no option --controller: a leg hops by HoppingController")
+    task = hopping_tasks.load(name)
+    _print(run_hops(task, seconds=seconds or 60.0), task.shortest, as_json)
+
+
+def _print(found: dict[str, Any], shortest: float, as_json: bool) -> None:
+    typer.echo(json.dumps(found, indent=2) if as_json else in_words(found, shortest))
     if not found["met"]:
         raise typer.Exit(1)
 

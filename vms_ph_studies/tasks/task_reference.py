@@ -46,6 +46,8 @@ class TaskReference:
         d = model.evaluate(home, np.zeros(model.nv))
         self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
         self._home_joints = self._joints = model.joint_positions(home)
+        # Wheels turn as the base drives, whatever their references.
+        self._led = np.array([name not in task.wheels for name in model.joint_names])
         for target in task.targets:
             for name in target.joints or ():
                 if name not in model.joint_names:
@@ -81,12 +83,12 @@ class TaskReference:
         pose = model.base_pose(q)
         turned = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
         place = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
-        joints = model.joint_positions(q) - self._joints
+        joints = (model.joint_positions(q) - self._joints)[self._led]
         return {
             "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
             "attitude": float(np.linalg.norm(turned)),
             "end_effector": float(np.linalg.norm(place - self._tool)),
-            "joints": float(np.abs(joints).max()),
+            "joints": float(np.abs(joints).max(initial=0.0)),
         }
 
     def _check_limits(self, target: Target) -> None:

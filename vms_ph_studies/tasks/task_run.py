@@ -15,6 +15,7 @@
 """A robot at a task, from start to end, judged by the goals of the task."""
 
 import time as clock
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.errors import InertiaWarning, OptionError
 from vms_ph_dynamics.simulation import ActuatedSimulation, External, Simulation, ToolWrench
 from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
 from vms_ph_dynamics.structure import StandardForm
@@ -36,6 +37,7 @@ from vms_ph_io.robot_settings import RobotSettings
 from .actuator_use import ActuatorUse
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
+from .wheels import WheelUse, on_wheels
 
 # Steps between two samples of the errors.
 _SAMPLE = 5
@@ -110,29 +112,40 @@ class TaskRun:
             native: whether the guarded law is that of the C++ core; where there is one when None.
 
         Raises:
-            OptionError: the law has no such gain, a current acts on a robot that is not in water,
+            VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
                 or a wind on one that does not float.
         """
         self._task, self._time, self._given = task, 0.0, -1.0
-        positions = " ".join(f"{k}={v!r}" for k, v in task.initial_positions.items())
         settings = RobotSettings(
-            task.robot, task.base, actuators=task.actuators, initial_positions=positions
+            task.robot,
+            task.base,
+            task.end_effector,
+            inertia=task.inertia,
+            gravity="" if task.gravity is None else " ".join(map(repr, task.gravity.tolist())),
+            locked_joints=_named(task.locked_joints),
+            initial_positions=_named(task.initial_positions),
+            actuators=task.actuators,
         )
         description = settings.description()
-        self.model = model = settings.model(description)
+        self.model = model = _model(settings, description)
         home = settings.initial_configuration(model, description)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
         self._drifts = bool(task.current.any())
         if self._drifts and (model.fluid is None or model.base != "floating"):
             raise OptionError(f"'{task.robot}' is not in water; a current does nothing to it")
-        law = make_law(task.controller, model, allocation)
+        wheels = on_wheels(model, task.wheels)
+        if wheels is None:
+            law = make_law(task.controller, model, allocation)
+        else:
+            law = make_controller(task.controller, model, form=wheels)
+        self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
         known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
         if task.controller == type(law).__name__ and len(known) < len(task.gains):
             missing = ", ".join(sorted(set(task.gains) - set(known)))
             raise OptionError(f"{task.controller} has no gains {missing}")
         law.gains = replace(law.gains, **known)
         self.law = law
-        self._guard = make_guard(law, allocation, native=native)
+        self._guard = make_guard(law, allocation, wheels is None, native=native)
         self._reference = TaskReference(task, model, home)
         start = unknown.start(model, home)
         self._guard.reset(RobotState(start, np.zeros(model.nv)))
@@ -149,11 +162,11 @@ class TaskRun:
         velocity = np.zeros(model.nv)
         if self._drifts:
             velocity[:3] = -task.current @ model.base_pose(start)[:3, :3]
-        form = StandardForm(plant)
+        form = on_wheels(plant, task.wheels) or StandardForm(plant)
         options: dict[str, Any] = {"native": native, "start_velocity": velocity}
         self.simulation: Simulation
         self._use = ActuatorUse(model, actuators)
-        if actuators is None:
+        if actuators is None or not isinstance(form, StandardForm):
             self.simulation = Simulation(
                 form, start, task.step, self._control, task.joint_friction, **options
             )
@@ -175,7 +188,9 @@ class TaskRun:
             self._judge()
         took = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
-        goals = {**self._errors(), **self._use.goals(), "unaccounted": self._energy_balance()}
+        goals = {**self._errors(), **self._use.goals()}
+        goals |= {} if self._wheels is None else self._wheels.goals()
+        goals["unaccounted"] = self._energy_balance()
         return {
             "task": self._task.name,
             "robot": self._task.robot,
@@ -214,6 +229,8 @@ class TaskRun:
         """Return the command of the law; the first call comes before the first step."""
         time, self._time = self._time, self._time + dt
         self._use.see(getattr(self, "simulation", None))
+        if self._wheels is not None:
+            self._wheels.see(q, v)
         measured = self._sensor.measured(*self._in_ground(q, v, time))
         reference = self._reference.since(self._given, time + 0.5 * dt)
         self._given = time + 0.5 * dt
@@ -283,3 +300,14 @@ class TaskRun:
             name = f"lost in {place.rpartition('/')[2]}"
             found[name] = found.get(name, 0.0) + energy
         return found
+
+
+def _named(positions: Mapping[str, float]) -> str:
+    return " ".join(f"{name}={value!r}" for name, value in positions.items())
+
+
+def _model(settings: RobotSettings, description: str) -> VMSModel:
+    with warnings.catch_warnings():
+        if settings.inertia == "repair":
+            warnings.simplefilter("ignore", InertiaWarning)
+        return settings.model(description)

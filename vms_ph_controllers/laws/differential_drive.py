@@ -1,0 +1,236 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Driving and reaching of a robot on two wheels with one axle, in the velocities they allow."""
+
+from dataclasses import dataclass, replace
+from math import atan2, cos, isfinite, sin
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
+
+from ..interface import (
+    Command,
+    ControlEnergy,
+    Controller,
+    Reference,
+    RobotState,
+    Status,
+    gain,
+    is_usable_step,
+    usable,
+)
+from ..references.drive_reference import Bounds, DriveReference
+from ..references.joint_reference import JointReference
+from ..safety.limits import LimitGains, TorqueLimits
+from .held_impedance import horizon
+
+_RANK = 1e-9
+# Share of the rate of the velocities up to which errors are fed back to them.
+_SLOWER = 0.25
+
+
+class DifferentialDrive(Controller):
+    r"""The base comes to a pose by turning and driving, while the joints go to their positions.
+
+    The reference of the base is one that two wheels can follow, :class:`.DriveReference`. With its
+    speed ``u_r`` and turn ``w_r``, and the error ``(x, y, a)`` of place and heading in the axes of
+    the base, the wanted velocities are::
+
+        u = u_r cos a + k x,   w = w_r + u_r k_y y + k sin a,   qdot = qdot_r + k_q (q_r - q)
+
+    which decreases ``(x^2 + y^2)/2 + (1 - cos a)/k_y`` whenever the reference drives. With the
+    independent velocities ``nu_d`` that they determine, the law applies in the reduced equations ::
+
+        f_nu = S^T g + M_nu nudot_d + C_nu nu_d - r M_nu (nu - nu_d),   S_j^T tau = f_nu
+
+    so that the storage function ``W = e^T M_nu e / 2`` of ``e = nu - nu_d`` falls by ``2 r W``. The
+    friction of the description is compensated at the rates of the reference, outside W.
+    """
+
+    FOLLOWS_JOINTS = True
+
+    @dataclass(frozen=True)
+    class Gains(LimitGains):
+        """Gains of the law."""
+
+        rate: float = gain(25.0, "rate r at which errors of the velocities decay, 1/s", 0.0, 1e3)
+        rate_base: float = gain(2.0, "rate k at which the base follows its reference, 1/s", 0.0, 50)
+        rate_joints: float = gain(
+            5.0, "rate k_q at which the joints follow their reference, 1/s", 0.0, 50
+        )
+        lateral: float = gain(
+            8.0, "turn against an error to the side, of a base that drives, 1/m^2", 0.0, 1e3
+        )
+        friction: float = gain(1.0, "share of the joints' friction that is compensated", 0.0, 1.0)
+        speed: float = gain(0.4, "largest speed of the reference of the base, m/s", 1e-3, 20.0)
+        turn: float = gain(0.6, "largest rate of its heading, rad/s", 1e-3, 20.0)
+        acceleration: float = gain(0.5, "largest rate of its speed, m/s^2", 1e-3, 50.0)
+        turn_acceleration: float = gain(1.0, "largest rate of its turn, rad/s^2", 1e-3, 50.0)
+        joint_speed: float = gain(
+            0.3, "largest rate of the joints' reference, rad/s or m/s", 1e-3, 20.0
+        )
+
+    gains: Gains
+
+    def __init__(self, form: NonholonomicForm, gains: Gains | None = None) -> None:
+        """Control base and joints of a robot on two wheels.
+
+        Args:
+            form: the robot with its wheels.
+            gains: the gains; None for the defaults.
+
+        Raises:
+            ModelError: the robot has not two wheels on one axle through the origin of its base.
+        """
+        super().__init__(form.model)
+        model = form.model
+        self._form, self.gains = form, self._checked_gains(gains)
+        wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
+        others = [i for i, name in enumerate(model.joint_names) if name not in wheels]
+        # Speed, turn and the joints that are no wheels.
+        self._rows = np.array([0, 2, *(model.b + i for i in others)])
+        self._arm = np.array(others, dtype=int)
+        at_home = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
+        outputs = at_home.basis[self._rows]
+        aside = np.abs(at_home.basis[1]).max()
+        if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _RANK) < len(outputs):
+            raise ModelError(
+                f"DifferentialDrive is for two wheels on one axle, which leave a base its speed "
+                f"and turn; the wheels of '{model.name}' leave {form.dimension} motions with "
+                f"{len(others)} other joints"
+            )
+        if aside > _RANK:
+            raise ModelError(
+                f"the origin of the base of '{model.name}' is not on the axle of its wheels: it "
+                "moves sideways as the base turns"
+            )
+        if np.linalg.matrix_rank(at_home.basis[model.b :], _RANK) < form.dimension:
+            raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
+        self._friction = Friction.of(model)
+        self._limits = TorqueLimits(model)
+        fastest = model.joints.velocity
+        self._fastest = np.where(fastest > 0.0, fastest, np.inf)
+        self._base, self._joints = DriveReference(), JointReference(model.n)
+        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        q = self.model.checked_configuration(state.q)
+        self._base.restart(*_planar(self.model.base_pose(q)))
+        self._joints.restart(self.model.joint_positions(q))
+        self._limits.restart()
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
+        model, gains = self.model, self.gains
+        if not (state.is_usable(model) and is_usable_step(dt)):
+            return self.safe_output(model.neutral_configuration())
+        try:
+            t = self._form.terms(state.q, state.v[self._form.independent])
+            self._follow(reference, dt)
+            wanted, slope = self._wanted(t, state.q)
+            rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
+            error = t.nu - wanted
+            inertial = t.mass @ (slope - rate * error) + t.coriolis @ wanted
+            force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
+            drives = t.basis[model.b :]
+            torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
+        except (StateError, np.linalg.LinAlgError) as posture:
+            return replace(self.safe_output(state.q), reason=str(posture))
+        if not isfinite(float(torque.sum())):
+            return replace(
+                self.safe_output(state.q),
+                reason="the effort of the law is not finite, because its reference is too large; "
+                "holding against gravity until the next reset",
+            )
+        resting, rates = t.d.g[model.b :], t.d.v[model.b :]
+        limited = self._limits.apply(torque, resting, rates, gains.torque_rate, gains.power, dt)
+        stored = 0.5 * float(error @ t.mass @ error)
+        energy = ControlEnergy(
+            closed_loop_energy=stored,
+            damping_task=2.0 * rate * stored,
+            clipped_power=float((limited.torque - torque) @ (drives @ error)),
+        )
+        status = Status.SATURATED if limited.reason else Status.OK
+        away = float(np.linalg.norm(model.base_pose(state.q)[:2, 3] - self._base.place))
+        return Command(
+            np.zeros(model.b), limited.torque, energy, status, limited.reason, task_error=away
+        )
+
+    def safe_output(self, q: Array) -> Command:
+        """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""
+        return replace(super().safe_output(q), wrench_base=np.zeros(self.model.b))
+
+    def _follow(self, reference: Reference, dt: float) -> None:
+        """Advance the references of base and joints."""
+        gains = self.gains
+        pose = usable(reference.pose, (4, 4))
+        if pose is not None:
+            self._base.go_to(*_planar(pose))
+        joints = usable(reference.joints, (self.model.n,))
+        if joints is not None:
+            self._joints.go_to(joints)
+        bounds = Bounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
+        self._base.advance(bounds, dt)
+        self._joints.advance(np.minimum(gains.joint_speed, self._fastest), gains.rate_joints, dt)
+
+    def _wanted(self, t: NonholonomicTerms, q: Array) -> tuple[Array, Array]:
+        """Return the wanted independent velocities (m,) and their rates."""
+        gains, base, arm = self.gains, self._base, self._arm
+        most = _SLOWER * gains.rate
+        k, k_joints = min(gains.rate_base, most), min(gains.rate_joints, most)
+        place, heading = _planar(self.model.base_pose(q))
+        c, s = cos(heading), sin(heading)
+        away = base.place - place
+        x, y = c * away[0] + s * away[1], c * away[1] - s * away[0]
+        a = base.heading - heading
+        u, w = t.d.v[0], t.d.v[2]
+        x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
+        a_rate = base.turn - w
+        joints = k_joints * (self._joints.positions - self.model.joint_positions(q))
+        rates = self._joints.rates - t.d.v[self.model.b :]
+        wanted = [
+            base.speed * cos(a) + k * x,
+            base.turn + gains.lateral * base.speed * y + k * sin(a),
+        ]
+        slopes = [
+            base.acceleration * cos(a) - base.speed * sin(a) * a_rate + k * x_rate,
+            base.turn_acceleration
+            + gains.lateral * (base.acceleration * y + base.speed * y_rate)
+            + k * cos(a) * a_rate,
+        ]
+        outputs = np.concatenate([wanted, (self._joints.rates + joints)[arm]])
+        changes = np.concatenate([slopes, (self._joints.accelerations + k_joints * rates)[arm]])
+        to_outputs, turning = t.basis[self._rows], t.basis_rate[self._rows]
+        nu = np.linalg.solve(to_outputs, outputs)
+        return nu, np.linalg.solve(to_outputs, changes - turning @ nu)
+
+    def _compensated(self, t: NonholonomicTerms) -> Array:
+        """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
+        b, base = self.model.b, self._base
+        outputs = np.concatenate([[base.speed, base.turn], self._joints.rates[self._arm]])
+        rates = t.basis[b:] @ np.linalg.solve(t.basis[self._rows], outputs)
+        forces = np.zeros(self.model.nv)
+        forces[b:] = self.gains.friction * self._friction.force(rates)
+        return forces
+
+
+def _planar(pose: Array) -> tuple[Array, float]:
+    """Return place (2,), m, and heading, rad, of a pose (4,4)."""
+    return pose[:2, 3], atan2(pose[1, 0], pose[0, 0])

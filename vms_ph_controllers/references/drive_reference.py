@@ -1,0 +1,168 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A pose in the plane that turns, drives straight and turns, as two wheels on an axle can."""
+
+from math import atan2, cos, pi, remainder, sin, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+# Peaks of the polynomial of degree five from rest to rest over a unit of length and time.
+_PEAK_RATE, _PEAK_ACCELERATION = 1.875, 10.0 / sqrt(3.0)
+# Lengths that count as none, m and rad.
+_NONE = 1e-9
+# Shortest time in which a motion is brought to rest, s.
+_SHORTEST = 0.2
+
+
+class Bounds(NamedTuple):
+    """Largest forward speed, m/s, rate of turning, rad/s, and their rates of change."""
+
+    speed: float
+    turn: float
+    acceleration: float
+    turn_acceleration: float
+
+
+class DriveReference:
+    """A pose that comes to a target by turning on the spot, driving straight, and turning again.
+
+    Every part begins and ends at rest, with rates and accelerations that do not jump. The way is
+    driven backwards where that takes the smaller turn. A new target first brings the pose to rest:
+    targets are places to go to, not points of a trajectory.
+
+    Attributes:
+        place: (2,) m.
+        heading: rad, not limited to a turn.
+        speed, turn: forward, m/s, and about the vertical, rad/s.
+        acceleration, turn_acceleration: their rates.
+    """
+
+    _part: "_Quintic | None"
+    _goal: tuple[Array, float] | None
+    _waiting: tuple[Array, float] | None
+    _time: float
+    _turns: bool
+    _braking: bool
+
+    def __init__(self) -> None:
+        self.restart(np.zeros(2), 0.0)
+
+    def restart(self, place: Array, heading: float) -> None:
+        """Rest at a place (2,), m, with a heading, rad."""
+        self.place, self.heading = np.array(place, dtype=float), float(heading)
+        self._goal = self._waiting = None
+        self._left: list[str] = []
+        self._stand()
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the target has been reached."""
+        return self._part is None and self._waiting is None and not self._left
+
+    def go_to(self, place: Array, heading: float) -> None:
+        """Set the target: a place (2,), m, and a heading, rad, to be turned to the shorter way.
+
+        The target that it has is not taken again.
+        """
+        last = self._goal if self._waiting is None else self._waiting
+        if last is None or last[1] != heading or (last[0] != place).any():
+            self._waiting = np.array(place, dtype=float), float(heading)
+
+    def advance(self, bounds: Bounds, dt: float) -> None:
+        """Advance by one time step, s."""
+        if self._waiting is not None:
+            if self._part is None:
+                self._goal, self._waiting = self._waiting, None
+                self._left = ["turn", "drive", "arrive"]
+            elif not self._braking:
+                self._brake(bounds)
+        while self._part is None and self._left:
+            self._begin(self._left.pop(0), bounds)
+        if self._part is None:
+            return
+        self._time = min(self._time + dt, self._part.duration)
+        at = self._part.at(self._time)
+        if self._turns:
+            self.heading, self.turn, self.turn_acceleration = at
+        else:
+            self.place = self._origin + at[0] * self._ahead()
+            self.speed, self.acceleration = at[1], at[2]
+        if self._time >= self._part.duration:
+            self._stand()
+
+    def _brake(self, bounds: Bounds) -> None:
+        """Bring the present part to rest, and forget those after it."""
+        assert self._part is not None  # there is one to brake
+        now = self._part.at(self._time)
+        most = bounds.turn_acceleration if self._turns else bounds.acceleration
+        time = max(_PEAK_RATE * abs(now[1]) / most, _SHORTEST)
+        self._part, self._time = _Quintic(now, now[0] + 0.5 * now[1] * time, time), 0.0
+        self._braking, self._left = True, []
+
+    def _begin(self, what: str, bounds: Bounds) -> None:
+        """Begin a part, unless it has no length."""
+        assert self._goal is not None  # there is a way to one
+        way = self._goal[0] - self.place
+        start, rate, change = self.heading, bounds.turn, bounds.turn_acceleration
+        if what == "arrive":
+            length = remainder(self._goal[1] - self.heading, 2.0 * pi)
+        elif what == "turn":
+            # The way may be driven ahead or back.
+            far = float(np.linalg.norm(way)) > _NONE
+            length = remainder(atan2(way[1], way[0]) - self.heading, pi) if far else 0.0
+        else:
+            length = float(way @ self._ahead())
+            start, rate, change = 0.0, bounds.speed, bounds.acceleration
+        if abs(length) <= _NONE:
+            return
+        self._origin, self._turns = self.place, what != "drive"
+        time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / change))
+        self._part, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
+
+    def _ahead(self) -> Array:
+        return np.array([cos(self.heading), sin(self.heading)])
+
+    def _stand(self) -> None:
+        self._part = None
+        self._time, self._turns, self._braking = 0.0, False, False
+        self.speed = self.turn = self.acceleration = self.turn_acceleration = 0.0
+
+
+class _Quintic:
+    """A polynomial of degree five from a place, rate and acceleration to rest."""
+
+    def __init__(self, now: tuple[float, float, float], end: float, duration: float) -> None:
+        self.duration = duration
+        self._now, t = now, duration
+        p, v, a = now
+        left = end - p - v * t - 0.5 * a * t * t
+        slow, still = -v - a * t, -a
+        self._c = (
+            (10.0 * left - 4.0 * slow * t + 0.5 * still * t * t) / t**3,
+            (-15.0 * left + 7.0 * slow * t - still * t * t) / t**4,
+            (6.0 * left - 3.0 * slow * t + 0.5 * still * t * t) / t**5,
+        )
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return place, rate and acceleration."""
+        (p, v, a), (c, d, e) = self._now, self._c
+        return (
+            p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
+            v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
+            a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e)),
+        )

@@ -1,0 +1,69 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Robots of tasks on wheels that do not slip, and how far they use them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
+
+# Velocity of a point of contact that is rounding, m/s.
+_NO_SLIP = 1e-12
+
+
+def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm | None:
+    """Return a robot on wheels, radii by the names of their joints (m); None without any.
+
+    Raises:
+        ModelError: the base is not planar, a joint is unknown or turns no wheel, or a radius is not
+            positive.
+    """
+    if not wheels:
+        return None
+    return NonholonomicForm(model, [WheelConstraint(model, n, r) for n, r in wheels.items()])
+
+
+class WheelUse:
+    """The largest velocities of points of contact, and shares of the rates of wheels."""
+
+    def __init__(self, form: NonholonomicForm, wheels: Mapping[str, float]) -> None:
+        model = form.model
+        self._form = form
+        joints = [model.joint_index(name) for name in wheels]
+        limits = model.joints.velocity[joints]
+        self._wheels = model.b + np.array(joints)
+        self._limits = np.where(limits > 0.0, limits, np.inf)
+        self._slip = self._rates = 0.0
+
+    def see(self, q: Array, v: Array) -> None:
+        """Take a motion."""
+        rows = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
+        self._slip = max(self._slip, float(np.abs(rows @ v).max()))
+        self._rates = max(self._rates, float((np.abs(v[self._wheels]) / self._limits).max()))
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return them as goals."""
+        found = {
+            "rates": ("rates of wheels, share of their limits", 1.0, self._rates),
+            "slip": ("velocity of the wheels' points of contact (m/s)", _NO_SLIP, self._slip),
+        }
+        return {
+            name: {"what": what, "wanted": most, "obtained": value, "met": value <= most}
+            for name, (what, most, value) in found.items()
+        }
