@@ -42,6 +42,9 @@ from .staged_controller import StagedController
 
 _SE3 = SE3()
 
+# Damping ratio of an attitude of the base that is held by itself.
+_RATIO = 0.9
+
 # Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
 # arm is stretched out.
 _REGULARISATION = 1e-6
@@ -59,6 +62,9 @@ class EndEffectorImpedance(StagedController):
       ``Reference.position`` where no pose is given.
     - ``hold_base`` on: a potential of its own holds the base at its pose of the reset. Off: the
       base belongs to the null space and moves under the spring and damping of the end effector.
+    - ``hold_attitude`` on: the attitude of the base is held and damped even where its place is
+      not. A base that carries its weight by rotors can push sideways only so far, which bounds
+      the tilt at which it can hover; nothing else in this law bounds its tilt.
 
     With a reference at rest the energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` decreases by the
     damping; the power supplied by a moving reference is ``ControlEnergy.reference_power``.
@@ -81,6 +87,9 @@ class EndEffectorImpedance(StagedController):
             3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
         )
         hold_base: bool = switch(True, "hold the base where it was at the reset")
+        hold_attitude: bool = switch(
+            False, "hold the attitude of the base also where its place is not held"
+        )
         relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
         speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
         turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
@@ -109,6 +118,7 @@ class EndEffectorImpedance(StagedController):
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
+        self._upright = SwitchRamp()
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
@@ -122,6 +132,7 @@ class EndEffectorImpedance(StagedController):
         self._sent = np.array(d.g)
         self._ramp.restart(self.gains)
         self._holding.restart()
+        self._upright.restart()
         self._attached.restart()
         return d
 
@@ -170,9 +181,12 @@ class EndEffectorImpedance(StagedController):
         base = self._base(d, dt)
         pull = np.concatenate([base.force, wall * depth])
         pull_stiffness = np.concatenate([base.stiffness, np.where(reached, wall, 0.0)])
+        rest = gains.damping_null * null_inertia
+        turn = slice(2 if model.base == "planar" else 3, b)
+        rest[turn, turn] += self._turning_rate() * d.M_b[turn, turn]
         held = HeldImpedance.of(
             d.M,
-            j.T @ damping @ j + gains.damping_null * null_inertia,
+            j.T @ damping @ j + rest,
             j.T @ stiffness @ j + np.diag(pull_stiffness),
             j.T @ (spring - drift) + pull,
             d.v,
@@ -181,7 +195,7 @@ class EndEffectorImpedance(StagedController):
         )
         task_damping = damping @ (j @ held.velocity - wanted_twist)
         force = spring + task_damping - drift
-        null_damping = gains.damping_null * (null_inertia @ held.velocity) + held.ahead
+        null_damping = rest @ held.velocity + held.ahead
         wanted = d.g - j.T @ force - pull - null_damping
         pushing = np.zeros(model.nv) if push is None else d.J_end_effector.T @ push.wrench
         wanted = wanted + pushing
@@ -226,8 +240,15 @@ class EndEffectorImpedance(StagedController):
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose
 
+    def _turning_rate(self) -> float:
+        """Return the rate at which an attitude of the base that is held by itself is damped."""
+        share = max(self._upright.share - self._holding.share, 0.0)
+        return 2.0 * _RATIO * share * self._ramp.now.frequency_base
+
     def _base(self, d: Evaluation, dt: float) -> Held:
         """Return the potential that holds the base."""
         gains = self._ramp.now
-        held = self._holding.follow(gains.hold_base and self._output.base_is_actuated, dt)
-        return self._spring.at(self.model.base_pose(d.q), gains.frequency_base, held)
+        able = self._output.base_is_actuated
+        held = self._holding.follow(gains.hold_base and able, dt)
+        upright = self._upright.follow((gains.hold_base or gains.hold_attitude) and able, dt)
+        return self._spring.at(self.model.base_pose(d.q), gains.frequency_base, held, upright)

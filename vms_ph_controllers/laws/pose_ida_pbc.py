@@ -280,7 +280,7 @@ class PoseIDAPBC(StagedController):
         """Return the springs that hold the base, the posture and the joints within their limits."""
         model, gains = self.model, self._ramp.now
         share = self._holding.follow(gains.hold_base, dt)
-        base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share)
+        base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
         positions = model.joint_positions(d.q)
         depth = self._joint_limits.depth(positions, gains.limit_margin)
         ahead = self._joint_limits.depth(positions + h * d.v[model.b :], gains.limit_margin)

@@ -73,20 +73,22 @@ class BaseSpring:
         """Hold the base at another pose (4,4) from now on."""
         self._home = pose
 
-    def at(self, pose: Array, frequency: float, share: float) -> Held:
+    def at(self, pose: Array, frequency: float, share: float, turning: float) -> Held:
         """Return the spring at a pose (4,4) of the base.
 
         Args:
             pose: of the base in the inertial frame.
             frequency: rad/s.
-            share: of the spring that is in force, in [0, 1].
+            share: of the spring of its place that is in force, in [0, 1].
+            turning: of the spring of its attitude.
         """
-        if share == 0.0:
+        if share == 0.0 and turning == 0.0:
             zero = np.zeros(self._model.b)
             return Held(0.0, zero, zero)
         error = _SE3.inverse(self._home) @ pose
         self._potential.follow(error)
-        k = [share * frequency**2 * i for i in self._inertia]
+        mass, inertia = self._inertia
+        k = [share * frequency**2 * mass, turning * frequency**2 * inertia]
         gradient = self._potential.gradient(error, *k)
         stiffness = np.repeat(k, 3)
         energy = self._potential.value(error, *k)

@@ -18,27 +18,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState, gain
 from vms_ph_controllers.interface import is_usable_step, usable
+from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.thrust_direction import ThrustDirection, single_axis
 from vms_ph_controllers.references.joint_reference import JointReference
 from vms_ph_controllers.references.pose_reference import PoseReference
-from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics import Allocation, Evaluation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3, SO3
 
+from .inverse_kinematics import InverseKinematics
+
 _SE3, _SO3 = SE3(), SO3()
+
+# Largest products of damping rates and the lag, of a joint by itself and of the fastest motion of
+# all: a loop with that lag alone becomes unstable at pi / 2.
+_OF_A_JOINT, _OF_ALL = 0.5, 0.75
 
 
 class DecentralisedPD(Controller):
-    """PD control of the base with gravity compensation, and of every joint.
+    """PD control of the base as one rigid body, and of every joint, each with its weight.
 
-    Stiffness and damping are those of the law that it is compared with; the coupling of base and
-    arm is ignored: the base carries the weight of the robot in its initial posture. A base whose
-    rotors push along one axis is led by a cascade: a PD law of the position wants a force, another
-    one turns the base towards it. References move as those of the laws of this project do.
+    Stiffness and damping are those of the law that it is compared with. The base has the locked
+    inertia of the initial posture, and a joint the diagonal entry of the shape inertia there; the
+    inertial coupling of base and joints and of the joints among each other is ignored. Gravity is
+    compensated in every posture. A base whose rotors push along one axis is led by a cascade: a PD
+    law of the position wants a force, another one turns the base towards it. Where the end effector
+    is led, the joints follow inverse kinematics of its reference and that of the base. References
+    move as those of the laws of this project do.
     """
 
     @dataclass(frozen=True)
@@ -48,11 +57,22 @@ class DecentralisedPD(Controller):
         frequency_base: float = gain(1.5, "natural frequency of the base position, rad/s", 0, 50)
         frequency_turn: float = gain(1.5, "natural frequency of its attitude, rad/s", 0, 50)
         frequency_shape: float = gain(4.0, "natural frequency of the joints, rad/s", 0, 100)
+        stiffness: float = gain(
+            0.0,
+            "mean stiffness of the end effector, from which frequency_shape follows; 0: as given, "
+            "N/m",
+            0,
+            1e5,
+        )
         damping_ratio: float = gain(0.8, "damping ratio of all motions", 0, 10)
         base_speed: float = gain(0.3, "largest speed of the base reference, m/s", 1e-3, 20)
         base_turn: float = gain(0.5, "largest angular speed of it, rad/s", 1e-3, 20)
         joint_speed: float = gain(0.5, "largest speed of the joint reference, rad/s", 1e-3, 20)
+        speed: float = gain(0.2, "largest speed of the end effector's reference, m/s", 1e-3, 20)
         largest_tilt: float = gain(0.6, "of a thrust along one axis, rad", 0, 1.2)
+        lag: float = gain(
+            0.0, "from measurement to effort, for which joint gains are reduced, s", 0, 1
+        )
 
     gains: Gains
     FOLLOWS_JOINTS = True
@@ -63,52 +83,71 @@ class DecentralisedPD(Controller):
         """Control base and joints of a robot; see :class:`Controller`."""
         super().__init__(model)
         self.gains = self._checked_gains(gains)
-        self._rows = np.array([0, 1, 5]) if model.base == "planar" else np.arange(6)
+        rows = {"fixed": np.zeros(0, dtype=int), "planar": np.array([0, 1, 5])}
+        self._rows = rows.get(model.base, np.arange(6))
         self._direction: ThrustDirection | None = None
         falls = model.base == "floating" and bool(np.any(model.gravity))
         if allocation is not None and falls and not allocation.is_fully_actuated:
             self._axis = single_axis(allocation, model.name)[0]
             self._direction = ThrustDirection(self._axis)
         self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._tool = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     @classmethod
     def like(
-        cls, law: Controller, model: VMSModel, allocation: Allocation | None
+        cls, law: Controller, model: VMSModel, allocation: Allocation | None, lag: float = 0.0
     ) -> "DecentralisedPD":
-        """Return one with the frequencies, damping ratio and speeds of another law."""
+        """Return one with the frequencies, stiffness, damping ratio and speeds of another law.
+
+        Args:
+            law: the other law.
+            model: the robot.
+            allocation: the actuators of its base.
+            lag: from measurement to effort, s; joint gains are reduced to what it allows.
+        """
         theirs: Any = law.gains
         base = getattr(theirs, "frequency_base", 1.5)
         given = {
             "frequency_base": getattr(theirs, "frequency_position", base),
             "frequency_turn": getattr(theirs, "frequency_attitude", base),
+            "lag": lag,
         }
         for name in ("frequency_shape", "damping_ratio", "base_speed", "base_turn", "joint_speed"):
             if hasattr(theirs, name):
                 given[name] = getattr(theirs, name)
+        for name, others in (
+            ("stiffness", ("task_stiffness", "stiffness")),
+            ("speed", ("reference_speed", "speed")),
+        ):
+            for other in others:
+                if hasattr(theirs, other):
+                    given.setdefault(name, getattr(theirs, other))
         return cls(model, cls.Gains(**given), allocation)
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose and joints; see :meth:`Controller.reset`."""
-        model = self.model
+        model, b = self.model, self.model.b
         d = model.evaluate(state.q, np.zeros(model.nv))
         self._base.restart(model.base_pose(d.q))
         self._joints.restart(model.joint_positions(d.q))
-        linear = model.b - 3 if model.base == "floating" else 2
-        locked, shape = np.diag(d.M_b), np.diag(d.M_hat_m)
-        self._inertia = np.concatenate(
-            [
-                np.full(linear, locked[:linear].mean()),
-                np.full(model.b - linear, locked[linear:].mean()),
-                shape,
-            ]
-        )
-        # Weight less buoyancy, and where it acts, in the initial posture of the arm.
-        self._mass = model.total_mass
-        self._centre = _centre_of_mass(model, d.q)
-        floats = 0.0 if model.fluid is None else model.fluid.displaced_mass
-        self._carried = self._mass - floats
-        self._moment = d.g[3:6].copy() if model.base == "floating" else np.zeros(3)
+        self._tool.restart(d)
+        self._locked = d.M_b.copy()
+        shape = np.diag(d.M_hat_m).copy()
+        gains = self.gains
+        levers = (d.J_end_effector[:3, b:] ** 2).sum(axis=0)
+        self._frequency = gains.frequency_shape
+        if gains.stiffness > 0.0 and (levers > 0.0).any():
+            self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (levers / shape).sum()))
+        rate = 2.0 * gains.damping_ratio * self._frequency
+        if rate * gains.lag > 0.0:
+            # What a joint feels where all others are free is less than its diagonal entry.
+            mobility, slow = np.linalg.inv(d.M_hat_m), 1.0 / (rate * gains.lag)
+            shape = np.minimum(shape, _OF_A_JOINT * slow / np.diag(mobility))
+            root = np.sqrt(shape)
+            fastest = np.linalg.eigvalsh(root[:, None] * mobility * root)[-1]
+            shape *= min(1.0, _OF_ALL * slow / fastest)
+        self._shape = shape
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
@@ -116,12 +155,16 @@ class DecentralisedPD(Controller):
         if not (state.is_usable(model) and is_usable_step(dt)):
             return self.safe_output(model.neutral_configuration())
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (model.n,))
+        place = usable(reference.position, (3,))
         if pose is not None:
             self._base.go_to(pose)
         if joints is not None:
             self._joints.go_to(joints)
+        if place is not None:
+            self._tool.go_to(place)
         self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
-        self._joints.advance(gains.joint_speed, gains.frequency_shape, dt)
+        self._joints.advance(gains.joint_speed, self._frequency, dt)
+        self._tool.advance(self._base.pose, gains.speed, self._frequency, dt)
         force = self.force(state.q, state.v)
         bound = model.joints.effort
         return Command(force[:b], np.clip(force[b:], -bound, bound))
@@ -130,62 +173,48 @@ class DecentralisedPD(Controller):
         """Return the generalised force (nv,) at a state."""
         model, gains, b = self.model, self.gains, self.model.b
         linear = {"floating": 3, "planar": 2}.get(model.base, 0)
-        counts = [linear, b - linear, model.n]
-        each = (gains.frequency_base, gains.frequency_turn, gains.frequency_shape)
-        frequency = np.repeat(each, counts)
-        stiffness = frequency**2 * self._inertia
-        damping = 2.0 * gains.damping_ratio * frequency * self._inertia
+        frequency = np.repeat(
+            (gains.frequency_base, gains.frequency_turn, self._frequency),
+            (linear, b - linear, model.n),
+        )
         base = model.base_pose(q)
         error = _SE3.inverse(self._base.pose) @ base
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
+        joints = self._tool if self._tool.is_led else self._joints
         away = np.concatenate(
             [
                 np.concatenate([shift, turn])[self._rows],
-                model.joint_positions(q) - self._joints.positions,
+                model.joint_positions(q) - joints.positions,
             ]
         )
         moving = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
-        rates = np.concatenate([moving[self._rows], self._joints.rates])
+        rates = np.concatenate([moving[self._rows], joints.rates])
         d = model.evaluate(q, v)
-        force = -stiffness * away - damping * (v - rates)
-        up = -self._carried * (model.gravity @ base[:3, :3])
-        moment = np.cross(self._centre, up)
-        if model.fluid is not None:
-            moment = self._moment
-        if self._direction is None:
-            force[:b] += np.concatenate([up, moment])[self._rows]
-        else:
-            force[:6] = self._cascade(force[:6], up, moment, base[:3, :3], stiffness, damping, v)
-        force[b:] += d.g[b:]
+        wanted = -(frequency**2) * away - 2.0 * gains.damping_ratio * frequency * (v - rates)
+        force = np.concatenate([self._locked @ wanted[:b], self._shape * wanted[b:]]) + d.g
+        if self._direction is not None:
+            force[:6] = self._cascade(d, wanted[:3], base[:3, :3])
         return force
 
-    def _cascade(
-        self,
-        wanted: Array,
-        up: Array,
-        moment: Array,
-        rotation: Array,
-        stiffness: Array,
-        damping: Array,
-        v: Array,
-    ) -> Array:
-        """Return the thrust along the axis and the moment that turns it towards a wanted force."""
+    def _cascade(self, d: Evaluation, wanted: Array, rotation: Array) -> Array:
+        """Return the thrust along the axis and the moment that turns it towards a wanted one.
+
+        Args:
+            d: the state.
+            wanted: (3,) acceleration, in the axes of the base, m/s^2.
+            rotation: (3,3) of the base.
+        """
         assert self._direction is not None
+        up = d.g[:3]
         weight = float(np.linalg.norm(up))
+        pull: Array = rotation @ (self.model.total_mass * wanted + up)
         vertical = rotation @ up / max(weight, 1e-12)
-        pull: Array = rotation @ (wanted[:3] + up)
         pull = self._direction.within(pull, vertical, weight, self.gains.largest_tilt)
         attitude = self._direction.attitude(pull, self._base.pose[:3, :3])
         turn = _SO3.log(attitude.T @ rotation)
-        thrust = float(pull @ (rotation @ self._axis))
-        turning = -stiffness[3:6] * turn - damping[3:6] * v[3:6]
-        return np.concatenate([thrust * self._axis, turning + moment])
-
-
-def _centre_of_mass(model: VMSModel, q: Array) -> Array:
-    """Return the centre of mass of the robot in the base frame, (3,)."""
-    m = model.pinocchio
-    centre = pin.centerOfMass(m, m.createData(), q)
-    pose = model.base_pose(q)
-    return np.array((centre - pose[:3, 3]) @ pose[:3, :3])
+        force = float(pull @ (rotation @ self._axis)) * self._axis
+        frequency, ratio = self.gains.frequency_turn, self.gains.damping_ratio
+        turning = -(frequency**2) * turn - 2.0 * ratio * frequency * d.v[3:6]
+        centre, inertia = centre_and_inertia(d)
+        return np.concatenate([force, inertia @ turning + np.cross(centre, force)])

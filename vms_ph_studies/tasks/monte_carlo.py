@@ -19,6 +19,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Allocation, VMSModel
@@ -31,6 +33,9 @@ from .task_run import run_task
 from .uncertainty import Uncertainty
 
 LAWS = ("task", "decentralised")
+
+# Largest delay that a law can be told, samples.
+_LARGEST_DELAY = 3.0
 
 # What is taken away, one by one, to explain a failure.
 _CAUSES = ("mass", "inertia", "spread", "noise", "delay")
@@ -67,13 +72,15 @@ def uncertain_task(
         calm: whether current and wind of the task are left out.
         slack: factor of the bounds of errors of the task.
         seconds: simulated time, s; the shortest of the task if zero.
-        step: of integrator and law, s; that of the task if zero.
+        step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
+            half or a third of it, and the law is told the delay in steps.
         explain: whether a failure is computed again without each error in turn.
         native: whether law and integrator run in C++; where they can, if None.
         seed: of all draws.
 
     Returns:
-        Whether the goals were met, those that were not, what they are met without, and the largest
+        Whether the goals were met, the largest share of a bound of the task that an error reaches
+        (without the slack), the goals that were not met, what they are met without, and the largest
         errors, by the names of the goals.
 
     Raises:
@@ -85,11 +92,11 @@ def uncertain_task(
             f"law={law!r}" + (f" (did you mean {close[0]!r}?)" if close else "") + ": accepted are "
             f"{', '.join(LAWS)}"
         )
-    given = _given(task, slack, step, calm)
+    given = _given(task, slack, step, calm, delay)
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
 
     def run(task: RobotTask, unknown: Uncertainty) -> dict[str, Any]:
-        make = make_controller if law == "task" else _baseline(task)
+        make = make_controller if law == "task" else _baseline(task, unknown.delay)
         return run_task(task, seconds=seconds, unknown=unknown, make_law=make, native=native)
 
     found = run(given, unknown)
@@ -100,10 +107,16 @@ def uncertain_task(
             without: dict[str, Any] = {cause: 0.0}
             if getattr(unknown, cause) and run(given, replace(unknown, **without))["met"]:
                 causes.append(cause)
-        if _blows(given) and run(_given(task, slack, step, True), unknown)["met"]:
+        if _blows(given) and run(_given(task, slack, step, True, delay), unknown)["met"]:
             causes.append("current or wind")
+    shares = [
+        goal["obtained"] / goal["wanted"] * slack
+        for name, goal in found["goals"].items()
+        if name in given.goals and goal["obtained"] is not None
+    ]
     return {
         "success": found["met"],
+        "share": max(shares, default=0.0),
         "missed": ", ".join(missed),
         "met_without": ", ".join(causes) if causes or found["met"] else "none alone",
         "ended": found["failure"],
@@ -116,12 +129,18 @@ def uncertain_task(
 
 
 @lru_cache(maxsize=64)
-def _given(name: str, slack: float, step: float, calm: bool) -> RobotTask:
+def _given(name: str, slack: float, step: float, calm: bool, delay: float) -> RobotTask:
     if slack <= 0.0 or step < 0.0:
         raise OptionError(f"slack={slack:g}, step={step:g}: a slack above zero is accepted")
     task = robot_tasks.load(name)
     goals = {k: replace(goal, within=slack * goal.within) for k, goal in task.goals.items()}
-    task = replace(task, goals=goals, step=step or task.step)
+    step = step or task.step
+    if delay > 0.0:
+        # A delay is a whole number of steps, which the law is told up to the most that it takes.
+        late = min(float(np.ceil(delay / step - 1e-9)), _LARGEST_DELAY)
+        step = delay / late
+        task = replace(task, gains={**task.gains, "delay": late})
+    task = replace(task, goals=goals, step=step)
     return replace(task, current=0.0 * task.current, wind=None) if calm else task
 
 
@@ -129,11 +148,11 @@ def _blows(task: RobotTask) -> bool:
     return task.wind is not None or bool(task.current.any())
 
 
-def _baseline(task: RobotTask) -> Any:
+def _baseline(task: RobotTask, delay: float) -> Any:
     def make(kind: str, model: VMSModel, allocation: Allocation | None) -> Controller:
         law = make_controller(kind, model, allocation)
         known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
         law.gains = replace(law.gains, **known)
-        return DecentralisedPD.like(law, model, allocation)
+        return DecentralisedPD.like(law, model, allocation, lag=delay + task.step)
 
     return make

@@ -34,7 +34,8 @@ class Uncertainty:
         inertia: largest relative error of the inertia of every body about its centre of mass,
             beyond that by its mass.
         spread: largest change of the start: of every joint, rad or m; the base starts within it of
-            its place, m, and within half of it of its attitude about the vertical, rad.
+            its place, m, and within half of it of its attitude about the vertical, rad; in space,
+            where reaction wheels turn it slowly, within a twentieth.
         noise: scale of the noise of a measurement; 1 is a deviation of 1 mm and 1 mrad for the pose
             of the base, 5 mm/s and 5 mrad/s for its twist, 0.1 mrad or mm for joints and 2 mrad/s
             or mm/s for their rates.
@@ -97,7 +98,7 @@ class Uncertainty:
         away = self.spread * rng.uniform(-1.0, 1.0, model.nv)
         if model.base == "floating":
             away[3:5] = 0.0
-            away[5] *= 0.5
+            away[5] *= 0.5 if np.any(model.gravity) else 0.05
         elif model.base == "planar":
             away[2] *= 0.5
         joints, positions = model.joints, model.joint_positions(home)
