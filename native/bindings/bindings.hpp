@@ -20,7 +20,7 @@
 void bind_batch(pybind11::module_& module);
 void bind_closed_loop(pybind11::module_& module);
 void bind_controller(pybind11::module_& module);
-void bind_decoupled_vms(pybind11::module_& module);
+void bind_base_laws(pybind11::module_& module);
 void bind_dynamics(pybind11::module_& module);
 void bind_energy_guard(pybind11::module_& module);
 void bind_energy_split(pybind11::module_& module);

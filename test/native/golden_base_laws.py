@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Golden vectors of the decoupled law, for the C++ tests that run without Python.
+"""Golden vectors of the laws of moving bases, for the C++ tests that run without Python.
 
-``python -m native.golden_decoupled_vms`` in the folder test writes them anew.
+``python -m native.golden_base_laws`` in the folder test writes them anew.
 """
 
 from dataclasses import fields
@@ -24,7 +24,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference
 
-from .decoupled_runs import SCRIPTS, Case, Drive
+from .base_law_runs import SCRIPTS, Case, Drive
 from .golden_format import FOLDER, Line, line, write
 
 CASES = (
@@ -33,11 +33,13 @@ CASES = (
     Case("borinot", rotors="upright"),
     Case("satellite_panda", endless=True),
     Case("satellite_panda", base_actuated=False),
+    Case("borinot", rotors="weak", law="UnderactuatedFlight"),
+    Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
 )
 
 
 def file_of(case: Case) -> Path:
-    return FOLDER / f"decoupled_vms-{case.label}.txt"
+    return FOLDER / f"base_law-{case.label}.txt"
 
 
 class Recorder(Drive):
@@ -49,6 +51,7 @@ class Recorder(Drive):
         self.urdf = f"{robot}.urdf"
         self.lines: list[Line] = [
             line("robot", f"{self.urdf} {self.model.base} {self.model.end_effector}"),
+            line("law", case.law),
             line("gravity", self.model.gravity),
             line("base_actuated", [float(case.base_actuated)]),
         ]
@@ -128,6 +131,6 @@ if __name__ == "__main__":
         (FOLDER / recorder.urdf).write_text(case.description() + "\n")
         write(
             file_of(case),
-            "The decoupled law in Python; test/native/golden_decoupled_vms.py writes it.",
+            f"{case.law} in Python; test/native/golden_base_laws.py writes it.",
             recorder.lines,
         )
