@@ -16,6 +16,7 @@
 
 #include "vms_ph_native/attitude_control.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/pose_ida_pbc.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 #include "vms_ph_native/underactuated_flight.hpp"
 
@@ -23,7 +24,8 @@ namespace vms_ph {
 
 const std::vector<std::string>& law_names() {
   static const std::vector<std::string> names{"AttitudeControl", "DecoupledVMSController",
-                                              "TaskSpaceIDAPBC", "UnderactuatedFlight"};
+                                              "PoseIDAPBC", "TaskSpaceIDAPBC",
+                                              "UnderactuatedFlight"};
   return names;
 }
 
@@ -39,6 +41,9 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   }
   if (name == "DecoupledVMSController") {
     return std::make_unique<DecoupledVMSController>(model, allocation, base_actuated);
+  }
+  if (name == "PoseIDAPBC") {
+    return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);
   }
   if (name == "TaskSpaceIDAPBC") return std::make_unique<TaskSpaceIDAPBC>(model);
   if (name == "UnderactuatedFlight") {

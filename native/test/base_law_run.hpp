@@ -134,6 +134,10 @@ inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
       const Eigen::VectorXd rows = line.numbers();
       steps_.back().reference.pose =
           Eigen::Map<const Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>(rows.data());
+    } else if (line.key == "position") {
+      steps_.back().reference.position = line.numbers();
+    } else if (line.key == "velocity") {
+      steps_.back().reference.velocity = line.numbers();
     } else if (line.key == "twist") {
       steps_.back().reference.twist = line.numbers();
     } else if (line.key == "joints") {

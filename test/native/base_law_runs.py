@@ -117,6 +117,12 @@ RANGES = {
     "frequency_attitude": (0.0, 8.0),
     "frequency_position": (0.0, 3.0),
     "largest_tilt": (0.0, 1.2),
+    "stiffness": (0.0, 400.0),
+    "stiffness_rotation": (0.0, 20.0),
+    "damping": (0.0, 80.0),
+    "damping_rotation": (0.0, 5.0),
+    "damping_null": (0.0, 5.0),
+    "frequency_posture": (0.0, 4.0),
 }
 
 CASES = (
@@ -132,6 +138,9 @@ CASES = (
     Case("borinot", rotors="upright", law="UnderactuatedFlight"),
     Case("borinot", rotors="weak", law="UnderactuatedFlight"),
     Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
+    Case("satellite_panda", law="PoseIDAPBC"),
+    Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
+    Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
 )
 
 
@@ -166,6 +175,11 @@ class Drive:
     def set(self, **gains: float) -> None:
         self.law.gains = type(self.law.gains)(**{**vars(self.law.gains), **gains})
 
+    def set_known(self, **gains: float) -> None:
+        """Set the gains that the law has."""
+        known = vars(self.law.gains)
+        self.set(**{name: value for name, value in gains.items() if name in known})
+
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         return self.law.update(RobotState(q, v), reference, dt)
 
@@ -186,7 +200,10 @@ class Drive:
 
     def elsewhere(self, far: float, rng: Rng) -> Reference:
         q = self.model.integrate(self.home, far * rng.uniform(-1, 1, self.model.nv))
-        return Reference(pose=self.model.base_pose(q), joints=self.model.joint_positions(q))
+        pose = self.model.base_pose(q)
+        if self.case.law == "PoseIDAPBC":
+            pose = self.model.evaluate(q, 0 * self.v).placement(self.model.end_effector)
+        return Reference(pose=pose, joints=self.model.joint_positions(q))
 
 
 def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
@@ -198,6 +215,21 @@ def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
         if steps // 4 <= k < steps // 2:
             reference = Reference(twist=rng.uniform(-0.5, 0.5, 6))
         drive.step(reference)
+
+
+def coupling(drive: Drive, rng: Rng, steps: int) -> None:
+    """Positions and velocities of a reference, with the coupling of task and null space changed."""
+    drive.begin(0.2, 0.5, rng)
+    place = drive.model.evaluate(drive.home, 0 * drive.v).placement(drive.model.end_effector)[:3, 3]
+    for k in range(steps):
+        if k % 20 == 5:
+            drive.set_known(cancel_coupling=k % 40 == 5, hold_base=k % 60 != 5)
+        parts = (
+            Reference(position=place + rng.uniform(-0.2, 0.2, 3)),
+            Reference(velocity=rng.uniform(-0.2, 0.2, 3)),
+            HOLD,
+        )
+        drive.step(parts[k // 10 % 3])
 
 
 def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
@@ -221,16 +253,14 @@ def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.step(drive.elsewhere(0.5, rng))
     for k in range(steps):
         if k % 3 == 0:
-            ranges = {
-                name: between for name, between in RANGES.items() if name in vars(drive.law.gains)
-            }
+            ranges = {name: RANGES[name] for name in RANGES if name in vars(drive.law.gains)}
             drive.set(**{name: rng.uniform(*between) for name, between in ranges.items()})
         drive.step()
 
 
 def empty_tank(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.0, 0.2, rng)
-    drive.set(tank_capacity=0.02, tank_initial=0.002, frequency_shape=6.0)
+    drive.set_known(tank_capacity=0.02, tank_initial=0.002, frequency_shape=6.0)
     for k in range(steps):
         if k == steps - 3:
             drive.set(tank_capacity=0.0)
@@ -300,4 +330,5 @@ SCRIPTS = (
     limits,
     anywhere,
     faults,
+    coupling,
 )

@@ -35,7 +35,11 @@ CASES = (
     Case("satellite_panda", base_actuated=False),
     Case("borinot", rotors="weak", law="UnderactuatedFlight"),
     Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
+    Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
 )
+
+# Of a reference.
+PARTS = ("position", "velocity", "pose", "twist", "joints")
 
 
 def file_of(case: Case) -> Path:
@@ -86,13 +90,12 @@ class Recorder(Drive):
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         q, v = self._configuration(q), _rounded(v)
+        parts = {name: getattr(reference, name) for name in PARTS}
         reference = Reference(
-            pose=None if reference.pose is None else _rounded(reference.pose),
-            twist=None if reference.twist is None else _rounded(reference.twist),
-            joints=None if reference.joints is None else _rounded(reference.joints),
+            **{name: _rounded(part) for name, part in parts.items() if part is not None}
         )
         self.lines += [line("update", ""), line("q", q), line("v", v)]
-        for name in ("pose", "twist", "joints"):
+        for name in PARTS:
             if getattr(reference, name) is not None:
                 self.lines.append(line(name, getattr(reference, name).ravel()))
         self.lines.append(line("dt", [dt]))

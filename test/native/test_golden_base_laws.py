@@ -26,7 +26,7 @@ from vms_ph_controllers.laws.staged_controller import StagedController
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 
-from .golden_base_laws import expected
+from .golden_base_laws import PARTS, expected
 from .golden_format import FOLDER, Line, read
 
 FILES = sorted(FOLDER.glob("base_law-*.txt"))
@@ -92,7 +92,7 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
             law.gains = replace(law.gains, **{name: float(value)})
         elif entry.key == "reset":
             assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
-        elif entry.key in ("q", "v", "pose", "twist", "joints"):
+        elif entry.key in ("q", "v", *PARTS):
             given[entry.key] = entry.numbers
         elif entry.key == "dt":
             q, v, pose = given.pop("q"), given.pop("v"), given.pop("pose", None)

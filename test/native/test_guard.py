@@ -98,6 +98,7 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
     ("name", "kind"),
     [
         ("panda", "TaskSpaceIDAPBC"),
+        ("panda", "PoseIDAPBC"),
         ("hextilt", "DecoupledVMSController"),
         ("satellite_panda", "DecoupledVMSController"),
         ("omnidirectional_panda", "DecoupledVMSController"),
@@ -159,7 +160,16 @@ def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
     panda, submarine = robots.load("panda"), robots.load("bluerov2_alpha5")
     impedance = vms_ph_controllers.EndEffectorImpedance(panda)
     decoupled = vms_ph_controllers.DecoupledVMSController(submarine)
-    for law, why in ((impedance, "EndEffectorImpedance"), (decoupled, "a fluid")):
+    stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
+    free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
+    place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
+    for law, why in (
+        (impedance, "EndEffectorImpedance"),
+        (decoupled, "a fluid"),
+        (stiff, "was made with task_stiffness, which C"),
+        (free, "was made with routing, which C"),
+        (place, "was made with task, which C"),
+    ):
         assert isinstance(make_guard(law), Guard)
         with pytest.raises(ModelError, match=f"native=True: .*{why}"):
             make_guard(law, native=True)

@@ -29,14 +29,15 @@ from vms_ph_dynamics.native import chosen
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from ..laws.attitude_control import AttitudeControl
 from ..laws.decoupled_vms import DecoupledVMSController
+from ..laws.pose_ida_pbc import PoseIDAPBC
 from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from ..laws.underactuated_flight import UnderactuatedFlight
 from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
 
 # The laws that C++ has, on fixed and on moving bases.
-_LAWS_FIXED = (TaskSpaceIDAPBC,)
-_LAWS_MOVING = (DecoupledVMSController, UnderactuatedFlight, AttitudeControl)
+_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC)
+_LAWS_MOVING = (DecoupledVMSController, PoseIDAPBC, UnderactuatedFlight, AttitudeControl)
 
 _OTHER_SOURCES = "it was built from other sources, ./vms native builds it anew"
 
@@ -184,7 +185,7 @@ def make_guard(
     """Return a law behind its guard, in C++ where that exists.
 
     Args:
-        law: made with the default options of its constructor.
+        law: the law; with :attr:`.Controller.options` it stays in Python.
         allocation: the actuators of the base.
         base_actuated: whether the base has actuators.
         bounds: of plausible states and references.
@@ -209,6 +210,11 @@ def _obstacle(law: Controller) -> str | None:
     if type(law) not in kinds:
         names = ", ".join(kind.__name__ for kind in kinds)
         return f"there is no {type(law).__name__} in C++ for this base, only {names}"
+    if law.options:
+        return (
+            f"this {type(law).__name__} was made with {' and '.join(law.options)}, which C++ does "
+            "not take"
+        )
     if not law.model.is_plain:
         return (
             f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"

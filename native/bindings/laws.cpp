@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// The laws of moving bases, and the rotors of a base.
+// The laws by their names, and the rotors of a base.
 #include "vms_ph_native/laws.hpp"
 
 #include <pybind11/eigen.h>
@@ -52,7 +52,7 @@ std::unique_ptr<Law> make_law(const std::string& name, const vms_ph::Model& mode
 
 }  // namespace
 
-void bind_base_laws(py::module_& module) {
+void bind_laws(py::module_& module) {
   py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
       .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
                        double drag_ratio, double lower,
@@ -77,7 +77,7 @@ void bind_base_laws(py::module_& module) {
       .def_property_readonly("matrix", &Allocation::matrix)
       .def_property_readonly("lower", &Allocation::lower)
       .def_property_readonly("upper", &Allocation::upper);
-  py::class_<Law>(module, "BaseLaw", "A law of a moving base, by its name in `laws`.")
+  py::class_<Law>(module, "Law", "A law by its name in `laws`.")
       .def(py::init(&make_law), py::keep_alive<1, 3>(), py::arg("name"), py::arg("model"),
            py::arg("gains") = py::dict(), py::arg("allocation") = py::none(),
            py::arg("base_actuated") = true)
@@ -88,8 +88,11 @@ void bind_base_laws(py::module_& module) {
           "update",
           [](Law& law, const Vector& q, const Vector& v, const std::optional<Eigen::Matrix4d>& pose,
              const std::optional<vms_ph::Twist>& twist, const std::optional<Vector>& joints,
-             double dt) -> vms_ph::Command {
+             double dt, const std::optional<Eigen::Vector3d>& position,
+             const std::optional<Eigen::Vector3d>& velocity) -> vms_ph::Command {
             vms_ph::Reference reference;
+            reference.position = position;
+            reference.velocity = velocity;
             reference.pose = pose;
             reference.twist = twist;
             reference.has_joints = joints.has_value();
@@ -97,7 +100,7 @@ void bind_base_laws(py::module_& module) {
             return law.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
-          py::arg("dt"))
+          py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none())
       .def("set_gains", &set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }
