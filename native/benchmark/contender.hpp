@@ -33,7 +33,7 @@ struct Contender {
 using Contenders = std::vector<Contender>;
 Contenders closed_loop(const Model& model);
 Contenders dynamics(const Model& model);
-Contenders decoupled_vms(const Model& model);
+Contenders base_laws(const Model& model);
 Contenders task_space(const Model& model);
 
 }  // namespace vms_ph

@@ -77,7 +77,7 @@ int run(char** words) {
     return 0;
   }
   // Those who have something to time; each gives its contenders for this robot.
-  for (const auto& of : {vms_ph::decoupled_vms, vms_ph::task_space}) time(of(model), updates);
+  for (const auto& of : {vms_ph::base_laws, vms_ph::task_space}) time(of(model), updates);
   return 0;
 }
 

@@ -20,7 +20,6 @@
 void bind_batch(pybind11::module_& module);
 void bind_closed_loop(pybind11::module_& module);
 void bind_controller(pybind11::module_& module);
-void bind_decoupled_vms(pybind11::module_& module);
 void bind_dynamics(pybind11::module_& module);
 void bind_energy_guard(pybind11::module_& module);
 void bind_energy_split(pybind11::module_& module);
@@ -28,5 +27,6 @@ void bind_evaluation(pybind11::module_& module);
 void bind_guard(pybind11::module_& module);
 void bind_held_impedance(pybind11::module_& module);
 void bind_integrators(pybind11::module_& module);
+void bind_laws(pybind11::module_& module);
 void bind_observers(pybind11::module_& module);
 void bind_task_space(pybind11::module_& module);

@@ -21,8 +21,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/decoupled_vms.hpp"
-#include "vms_ph_native/task_space_ida_pbc.hpp"
+#include "vms_ph_native/laws.hpp"
 
 namespace py = pybind11;
 using vms_ph::Guard;
@@ -41,15 +40,9 @@ vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
 
 std::unique_ptr<Guard> make_guard(const vms_ph::Model& model, const py::dict& bounds,
                                   const std::optional<vms_ph::Allocation>& allocation,
-                                  bool base_actuated) {
-  std::unique_ptr<vms_ph::Controller> law;
-  if (model.b() > 0) {
-    law = std::make_unique<vms_ph::DecoupledVMSController>(model, allocation, base_actuated);
-  } else {
-    law = std::make_unique<vms_ph::TaskSpaceIDAPBC>(model);
-  }
-  return std::make_unique<Guard>(model, std::move(law), bounds_of(bounds), allocation,
-                                 base_actuated);
+                                  bool base_actuated, const std::string& law) {
+  return std::make_unique<Guard>(model, vms_ph::make_law(law, model, allocation, base_actuated),
+                                 bounds_of(bounds), allocation, base_actuated);
 }
 
 /// A vector, or one without entries, which no robot has, for what is none.
@@ -60,6 +53,7 @@ Eigen::Map<const Vector> vector_of(const vms_ph::Array& array) {
 }  // namespace
 
 void bind_guard(py::module_& module) {
+  module.attr("laws") = vms_ph::law_names();
   py::dict defaults;
 #define VMS_PH_FIELD(name, initial, least, most) \
   defaults[#name] = py::make_tuple(initial, least, most);
@@ -88,11 +82,10 @@ void bind_guard(py::module_& module) {
           py::arg("q"), py::arg("v"), py::arg("dt"),
           "Return None where the law may act, else reason, q, v and whether it restarts.");
   py::class_<Guard>(module, "Guard",
-                    "See vms_ph_controllers.safety.guard; of the decoupled law on a moving base, "
-                    "else of the task-space law.")
+                    "See vms_ph_controllers.safety.guard; of a law by its name, see `laws`.")
       .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
-           py::arg("base_actuated") = true)
+           py::arg("base_actuated") = true, py::arg("law") = "")
       .def("set_gain", &Guard::set_gain, py::arg("name"), py::arg("value"))
       .def(
           "reset",

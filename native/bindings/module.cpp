@@ -86,7 +86,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_energy_split(module);
   bind_evaluation(module);
   bind_controller(module);
-  bind_decoupled_vms(module);
+  bind_laws(module);
   bind_task_space(module);
   bind_guard(module);
   bind_held_impedance(module);

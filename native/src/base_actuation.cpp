@@ -19,28 +19,10 @@
 #include <string>
 #include <utility>
 
-#include <Eigen/SVD>
+#include "vms_ph_native/pseudo_inverse.hpp"
 
 namespace vms_ph {
 namespace {
-
-/// The Moore-Penrose inverse, with the threshold of numpy.linalg.pinv. Rows or columns of zeros
-/// make the matrix square: of others Eigen computes a QR decomposition first, which compiles for
-/// seconds.
-Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
-  const Eigen::Index size = std::max(matrix.rows(), matrix.cols());
-  Eigen::MatrixXd square = Eigen::MatrixXd::Zero(size, size);
-  square.topLeftCorner(matrix.rows(), matrix.cols()) = matrix;
-  const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(
-      square, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Eigen::MatrixXd scaled = svd.matrixV().topRows(matrix.cols());
-  const double least = 1e-15 * svd.singularValues()[0];
-  for (Eigen::Index i = 0; i < size; ++i) {
-    const double value = svd.singularValues()[i];
-    scaled.col(i) *= value > least ? 1.0 / value : 0.0;
-  }
-  return scaled.lazyProduct(svd.matrixU().topRows(matrix.rows()).transpose());
-}
 
 const char* name_of(Base base) {
   if (base == Base::fixed) return "fixed";

@@ -49,7 +49,8 @@ HeldImpedance::HeldImpedance(const Model& model)
 
 VMS_PH_WIDE void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                         const MatrixV& stiffness, const VectorV& gradient,
-                                        const VectorV& its_velocity, double h) noexcept {
+                                        const VectorV& its_velocity, double h,
+                                        const VectorV* drift) noexcept {
   spring = gradient;
   velocity = its_velocity;
   is_reduced_ = false;
@@ -64,11 +65,13 @@ VMS_PH_WIDE void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damp
   if (!Cholesky(whole_).is_positive()) reduce(mass, most);
   whole_ = mass + h * (damping + h * stiffness_);
   const VectorV held = damping.lazyProduct(velocity);
-  const double wanted = velocity.dot(held);
+  const double led = drift ? velocity.dot(*drift) : 0.0;
+  const double wanted = velocity.dot(held) - led;
   VectorV left = mass.lazyProduct(velocity);
+  if (drift) left += h * *drift;
   Cholesky(whole_).solve(left.data());
   // D is symmetric: the power of D w is w against D v.
-  const bool slowed = wanted > kLeastPower && left.dot(held) < kNoticeable * wanted;
+  const bool slowed = wanted > kLeastPower && left.dot(held) - led < kNoticeable * wanted;
   velocity = left;
   ahead = h * stiffness_.lazyProduct(velocity);
   if (slowed) {

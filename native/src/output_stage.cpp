@@ -39,10 +39,14 @@ const GainTable<OutputGains>& OutputGains::table() {
 
 OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocation,
                          bool base_actuated)
+    : OutputStage(model,
+                  std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)) {}
+
+OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuation)
     : b_(model.b()),
       n_(model.n()),
       effort_(model.effort()),
-      actuation_(model, std::move(allocation), base_actuated),
+      actuation_(std::move(actuation)),
       limits_(model),
       tank_(model),
       active_(VectorV::Zero(model.nv())),
@@ -96,7 +100,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
   const bool covered = tank_.grant(d, force_, resting_, dt);
   reason_.clear();
   add_reason(tank_.reason());
-  add_reason(actuation_.reason());
+  add_reason(actuation_->reason());
   add_reason(limits_.reason());
   if (!covered) {
     strongest_brake(d, dt, active_);
@@ -112,7 +116,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
 
 void OutputStage::achieve(Evaluation& d, const VectorV& wanted, VectorV& result) noexcept {
   const VectorV& weight = d.g();
-  const VectorB& wrench = actuation_.apply(wanted.head(b_), weight.head(b_));
+  const VectorB& wrench = actuation_->apply(wanted.head(b_), weight.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
   const VectorB lacking = wrench - wanted.head(b_);
   result.tail(n_) = wanted.tail(n_);
@@ -127,7 +131,7 @@ void OutputStage::add_reason(const Reason& part) noexcept {
 void OutputStage::hold(Evaluation& d) noexcept {
   weight_ = d.g();
   const VectorV& weight = weight_;
-  const VectorB& wrench = actuation_.apply(weight.head(b_), weight.head(b_));
+  const VectorB& wrench = actuation_->apply(weight.head(b_), weight.head(b_));
   const VectorB lacking = wrench - weight.head(b_);
   safe_.wrench_base = wrench;
   safe_.torque = weight.tail(n_);

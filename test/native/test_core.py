@@ -48,7 +48,7 @@ def test_the_core_passes_its_own_tests_and_no_update_takes_memory(native_folder:
     for arm in END_EFFECTORS:
         assert f"task_space_{arm}.txt: " in said
         assert f"{arm}.urdf: 0 in 100000 updates" in said
-    for file in sorted(FOLDER.glob("decoupled_vms-*.txt")):
+    for file in sorted(FOLDER.glob("base_law-*.txt")):
         assert f"{file.name}: 0 in 100000 updates" in said
 
 

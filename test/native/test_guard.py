@@ -31,6 +31,7 @@ from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
 
+from .base_law_runs import reaction_wheels, upright
 from .conftest import native_model
 
 PARITY = 1e-9
@@ -93,12 +94,24 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
     return Reference(**{name: x for name, x in parts.items() if rng.random() < 0.3})
 
 
-@pytest.mark.parametrize("name", ["panda", "hextilt", "satellite_panda", "omnidirectional_panda"])
-def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("panda", "TaskSpaceIDAPBC"),
+        ("panda", "PoseIDAPBC"),
+        ("hextilt", "DecoupledVMSController"),
+        ("satellite_panda", "DecoupledVMSController"),
+        ("omnidirectional_panda", "DecoupledVMSController"),
+        ("borinot", "UnderactuatedFlight"),
+        ("satellite_panda", "AttitudeControl"),
+    ],
+)
+def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind: str) -> None:
     known, rng = robots.get(name), np.random.default_rng(7)
-    model, actuated = known.load(), not name.startswith("satellite")
-    rotors = known.allocation()
-    kind = "TaskSpaceIDAPBC" if name == "panda" else "DecoupledVMSController"
+    model = known.load()
+    own = {"AttitudeControl": reaction_wheels, "UnderactuatedFlight": lambda: upright(12.0)}
+    rotors = own.get(kind, known.allocation)()
+    actuated = rotors is not None or not name.startswith("satellite")
     bounds = {"restart_time": 0.01, "recovery_samples": 3}
     parameters = {} if name == "panda" else {"allocation": rotors, "base_actuated": actuated}
     laws = [getattr(vms_ph_controllers, kind)(model, **parameters) for _ in range(2)]
@@ -147,7 +160,16 @@ def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
     panda, submarine = robots.load("panda"), robots.load("bluerov2_alpha5")
     impedance = vms_ph_controllers.EndEffectorImpedance(panda)
     decoupled = vms_ph_controllers.DecoupledVMSController(submarine)
-    for law, why in ((impedance, "EndEffectorImpedance"), (decoupled, "a fluid")):
+    stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
+    free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
+    place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
+    for law, why in (
+        (impedance, "EndEffectorImpedance"),
+        (decoupled, "a fluid"),
+        (stiff, "was made with task_stiffness, which C"),
+        (free, "was made with routing, which C"),
+        (place, "was made with task, which C"),
+    ):
         assert isinstance(make_guard(law), Guard)
         with pytest.raises(ModelError, match=f"native=True: .*{why}"):
             make_guard(law, native=True)

@@ -27,10 +27,19 @@ from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
 
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
+from ..laws.attitude_control import AttitudeControl
 from ..laws.decoupled_vms import DecoupledVMSController
+from ..laws.pose_ida_pbc import PoseIDAPBC
 from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from ..laws.underactuated_flight import UnderactuatedFlight
 from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
+
+# The laws that C++ has, on fixed and on moving bases.
+_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC)
+_LAWS_MOVING = (DecoupledVMSController, PoseIDAPBC, UnderactuatedFlight, AttitudeControl)
+
+_OTHER_SOURCES = "it was built from other sources, ./vms native builds it anew"
 
 _ENERGIES = tuple(item.name for item in fields(ControlEnergy))
 
@@ -64,16 +73,19 @@ class NativeGuard:
                 allocation.matrix, allocation.lower, allocation.upper
             )
         self._model = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+        name = type(law).__name__
+        if name not in getattr(module, "laws", ()):
+            raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
         self._guard = module.Guard(
-            self._model, asdict(bounds or PlausibilityBounds()), rotors, base_actuated
+            self._model, asdict(bounds or PlausibilityBounds()), rotors, base_actuated, name
         )
         self._gains: Any = None
         self._check = model.evaluate
         self._seen = model.neutral_configuration()
         if foreign := self._take_gains():
             raise ValueError(
-                f"the installed C++ core has no gain '{foreign[0]}' with this value; it was built "
-                "from other sources, ./vms native builds it anew"
+                f"the installed C++ core has no gain '{foreign[0]}' with this value; "
+                f"{_OTHER_SOURCES}"
             )
 
     def reset(self, state: RobotState) -> None:
@@ -173,7 +185,7 @@ def make_guard(
     """Return a law behind its guard, in C++ where that exists.
 
     Args:
-        law: made with the default options of its constructor.
+        law: the law; with :attr:`.Controller.options` it stays in Python.
         allocation: the actuators of the base.
         base_actuated: whether the base has actuators.
         bounds: of plausible states and references.
@@ -194,9 +206,15 @@ def make_guard(
 
 
 def _obstacle(law: Controller) -> str | None:
-    kind = DecoupledVMSController if law.model.b else TaskSpaceIDAPBC
-    if type(law) is not kind:
-        return f"there is no {type(law).__name__} in C++ for this base, only {kind.__name__}"
+    kinds = _LAWS_MOVING if law.model.b else _LAWS_FIXED
+    if type(law) not in kinds:
+        names = ", ".join(kind.__name__ for kind in kinds)
+        return f"there is no {type(law).__name__} in C++ for this base, only {names}"
+    if law.options:
+        return (
+            f"this {type(law).__name__} was made with {' and '.join(law.options)}, which C++ does "
+            "not take"
+        )
     if not law.model.is_plain:
         return (
             f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"

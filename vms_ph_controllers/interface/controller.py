@@ -54,6 +54,11 @@ class Controller(ABC):
     def __init__(self, model: VMSModel) -> None:
         self.model = model
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Arguments of the constructor, apart from the gains, that are not at their defaults."""
+        return ()
+
     def _checked_gains(self, gains: Any) -> Any:
         """Return the gains given to a constructor, or the defaults if they are None.
 

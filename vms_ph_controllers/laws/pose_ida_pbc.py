@@ -145,6 +145,13 @@ class PoseIDAPBC(StagedController):
                 "EndEffectorImpedance and, for robots in space, ResolvedMotion do without"
             )
         super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
+        given = {
+            "task": task != "pose",
+            "damping_task": damping_task is not None,
+            "damping_null": damping_null is not None,
+            "inertia": inertia is not None,
+        }
+        self._options = tuple(name for name, is_given in given.items() if is_given)
         m = _DIMENSIONS[task]
         self._dimension = m
         self._damping_task = symmetric(damping_task, m, "damping_task")
@@ -155,6 +162,11 @@ class PoseIDAPBC(StagedController):
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """See :attr:`Controller.options`."""
+        return self._options
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))

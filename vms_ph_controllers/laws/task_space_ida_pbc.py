@@ -156,6 +156,13 @@ class TaskSpaceIDAPBC(Controller):
                 f"routing is one of {', '.join(_ROUTINGS)}, or a function that returns G_bar; "
                 f"given: {routing!r}"
             )
+        given = {
+            "frame": frame not in (None, model.end_effector),
+            "task_stiffness": task_stiffness is not None,
+            "weight": weight is not None,
+            "routing": routing != "keep",
+        }
+        self._options = tuple(name for name, is_given in given.items() if is_given)
         self._cancel = routing == "cancel"
         self._target_coupling = None if isinstance(routing, str) else routing
         self._routing = EnergyRouting(model, self.task, SINGULAR)
@@ -168,6 +175,11 @@ class TaskSpaceIDAPBC(Controller):
         self._weighted: ShapedPotential | None = None
         self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """See :attr:`Controller.options`."""
+        return self._options
 
     @property
     def q_star(self) -> Array:

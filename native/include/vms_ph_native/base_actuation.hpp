@@ -17,6 +17,7 @@
 
 #include <optional>
 
+#include "vms_ph_native/actuation.hpp"
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
@@ -28,7 +29,7 @@ namespace vms_ph {
 /// A wrench beyond the limits is moved towards the one that compensates gravity, keeping the
 /// direction of the difference: clipping every rotor separately would turn the vehicle over. If
 /// the actuators do not span a direction, the nearest wrench that they span is applied.
-class BaseActuation {
+class BaseActuation final : public Actuation {
  public:
   /// Serve a base with these actuators. Without an allocation it can apply any wrench; a base that
   /// is not actuated applies none.
@@ -36,16 +37,10 @@ class BaseActuation {
   /// @throws ModelError  an allocation for another kind of base.
   BaseActuation(const Model& model, std::optional<Allocation> allocation, bool actuated);
 
-  bool actuated() const noexcept { return actuated_; }
+  bool actuated() const noexcept override { return actuated_; }
 
-  /// The wrench (b,) that the base applies for a desired one.
-  ///
-  /// @param wanted   (b,) wrench of the law.
-  /// @param resting  (b,) wrench that compensates gravity.
-  const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept;
-
-  /// Why the last wrench differs from the desired one, in words; empty when it does not.
-  const Reason& reason() const noexcept { return reason_; }
+  const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept override;
+  const Reason& reason() const noexcept override { return reason_; }
 
  private:
   double share_within_limits() const noexcept;

@@ -37,8 +37,10 @@ class HeldImpedance {
   /// @param gradient   (nv,) of the potential.
   /// @param velocity   (nv,) of the robot, or its error.
   /// @param h          the horizon, s.
+  /// @param drift      (nv,) damping force at the velocity of the reference; null for none.
   void compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
-               const VectorV& gradient, const VectorV& velocity, double h) noexcept;
+               const VectorV& gradient, const VectorV& velocity, double h,
+               const VectorV* drift = nullptr) noexcept;
 
   /// A force (nv,) along the momentum that takes out the energy which holding the compensation of
   /// gravity, and a gyroscopic force (nv,) if there is one, pumps within the horizon.

@@ -15,6 +15,7 @@
 // The output stage: actuators, tank, limits and safe output between a law and the robot.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "vms_ph_native/base_actuation.hpp"
@@ -46,8 +47,11 @@ class OutputStage {
   /// @throws ModelError  an allocation for another kind of base.
   OutputStage(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
+  /// Serve a robot with another map of wrenches to those that its base can apply.
+  OutputStage(const Model& model, std::unique_ptr<Actuation> actuation);
+
   /// Whether the base has actuators.
-  bool base_is_actuated() const noexcept { return actuation_.actuated(); }
+  bool base_is_actuated() const noexcept { return actuation_->actuated(); }
 
   /// Energy in the tank, J; zero without a tank.
   double tank_level() const noexcept { return tank_.level(); }
@@ -83,7 +87,7 @@ class OutputStage {
 
   const int b_, n_;
   const Eigen::VectorXd& effort_;
-  BaseActuation actuation_;
+  std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   TankLayer tank_;
   VectorV active_, force_, resting_, weight_, brake_;

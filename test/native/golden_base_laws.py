@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Golden vectors of the decoupled law, for the C++ tests that run without Python.
+"""Golden vectors of the laws of moving bases, for the C++ tests that run without Python.
 
-``python -m native.golden_decoupled_vms`` in the folder test writes them anew.
+``python -m native.golden_base_laws`` in the folder test writes them anew.
 """
 
 from dataclasses import fields
@@ -24,7 +24,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference
 
-from .decoupled_runs import SCRIPTS, Case, Drive
+from .base_law_runs import SCRIPTS, Case, Drive
 from .golden_format import FOLDER, Line, line, write
 
 CASES = (
@@ -33,11 +33,17 @@ CASES = (
     Case("borinot", rotors="upright"),
     Case("satellite_panda", endless=True),
     Case("satellite_panda", base_actuated=False),
+    Case("borinot", rotors="weak", law="UnderactuatedFlight"),
+    Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
+    Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
 )
+
+# Of a reference.
+PARTS = ("position", "velocity", "pose", "twist", "joints")
 
 
 def file_of(case: Case) -> Path:
-    return FOLDER / f"decoupled_vms-{case.label}.txt"
+    return FOLDER / f"base_law-{case.label}.txt"
 
 
 class Recorder(Drive):
@@ -49,6 +55,7 @@ class Recorder(Drive):
         self.urdf = f"{robot}.urdf"
         self.lines: list[Line] = [
             line("robot", f"{self.urdf} {self.model.base} {self.model.end_effector}"),
+            line("law", case.law),
             line("gravity", self.model.gravity),
             line("base_actuated", [float(case.base_actuated)]),
         ]
@@ -83,13 +90,12 @@ class Recorder(Drive):
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         q, v = self._configuration(q), _rounded(v)
+        parts = {name: getattr(reference, name) for name in PARTS}
         reference = Reference(
-            pose=None if reference.pose is None else _rounded(reference.pose),
-            twist=None if reference.twist is None else _rounded(reference.twist),
-            joints=None if reference.joints is None else _rounded(reference.joints),
+            **{name: _rounded(part) for name, part in parts.items() if part is not None}
         )
         self.lines += [line("update", ""), line("q", q), line("v", v)]
-        for name in ("pose", "twist", "joints"):
+        for name in PARTS:
             if getattr(reference, name) is not None:
                 self.lines.append(line(name, getattr(reference, name).ravel()))
         self.lines.append(line("dt", [dt]))
@@ -128,6 +134,6 @@ if __name__ == "__main__":
         (FOLDER / recorder.urdf).write_text(case.description() + "\n")
         write(
             file_of(case),
-            "The decoupled law in Python; test/native/golden_decoupled_vms.py writes it.",
+            f"{case.law} in Python; test/native/golden_base_laws.py writes it.",
             recorder.lines,
         )

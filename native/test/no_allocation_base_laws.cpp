@@ -14,9 +14,9 @@
 
 // No update of the law takes memory from the heap, nor a reset, nor a gain that changes.
 #include "allocations.hpp"
-#include "decoupled_vms_run.hpp"
+#include "base_law_run.hpp"
 
-using vms_ph::golden::DecoupledVmsRun;
+using vms_ph::golden::BaseLawRun;
 using vms_ph::golden::Step;
 
 namespace {
@@ -26,7 +26,7 @@ constexpr int kUpdates = 100000;
 // What a golden file gives the law, again and again: it has moving references, empty tanks,
 // saturated actuators, limits, resets, and states and references that are not finite.
 bool takes_none(const std::string& folder, const std::string& file) {
-  DecoupledVmsRun run(folder, file);
+  BaseLawRun run(folder, file);
   int done = 0, statuses[4] = {0, 0, 0, 0};
   const long before = allocations();
   while (done < kUpdates) {
@@ -54,7 +54,7 @@ int main(int, char** arguments) {
     std::puts("the counting does not work");
     return 1;
   }
-  const auto files = vms_ph::golden::decoupled_vms_files(folder);
+  const auto files = vms_ph::golden::base_law_files(folder);
   bool passed = !files.empty();
   for (const auto& file : files) passed = takes_none(folder, file) && passed;
   return passed ? 0 : 1;

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The decoupled law in C++ is that in Python: forces, energies, statuses and reasons."""
+"""The laws of moving bases in C++ are those in Python: forces, energies, statuses, reasons."""
 
 from collections import Counter
 from types import ModuleType
@@ -20,14 +20,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Command, DecoupledVMSController, Reference
-from vms_ph_dynamics import VMSModel
+import vms_ph_controllers
+from vms_ph_controllers import Command, Reference
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
+from .base_law_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, empty_tank, wheels
 from .conftest import native_model
-from .decoupled_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, empty_tank, wheels
 
 # Of the size of the quantity: what the two languages may differ by.
 PARITY = 1e-9
@@ -39,7 +40,8 @@ class Twins(Drive):
     def __init__(self, native: ModuleType, case: Case, dt: float) -> None:
         super().__init__(case, dt)
         rotors = self.allocation
-        self.twin = native.DecoupledVMSController(
+        self.twin = native.Law(
+            case.law,
             native_model(native, self.model),
             allocation=None
             if rotors is None
@@ -61,7 +63,10 @@ class Twins(Drive):
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         ours = super().update(q, v, reference, dt)
-        theirs = self.twin.update(q, v, reference.pose, reference.twist, reference.joints, dt)
+        r = reference
+        theirs = self.twin.update(
+            q, v, r.pose, r.twist, r.joints, dt, position=r.position, velocity=r.velocity
+        )
         self.told[ours.reason.partition(":")[0].partition(" for ")[0].partition(" covers ")[0]] += 1
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
         force = np.concatenate([ours.wrench_base, ours.torque])
@@ -82,7 +87,10 @@ class Twins(Drive):
             here, there = getattr(ours.energy, name), getattr(theirs.energy, name)
             self.compare(there, here, power if "power" in name else stored)
         self.compare(theirs.authority, ours.authority, 0.0)
-        assert theirs.smallest_singular_value == ours.smallest_singular_value
+        if np.isfinite(ours.smallest_singular_value):
+            self.compare(theirs.smallest_singular_value, ours.smallest_singular_value, 1.0)
+        else:
+            assert theirs.smallest_singular_value == ours.smallest_singular_value
         return ours
 
     def compare(self, theirs: object, ours: object, size: float) -> None:
@@ -104,8 +112,19 @@ class OnTheSameTerms(Twins):
         return super().robot(case).with_native(True)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+# Laws that search for the nearest wrench come to what an empty tank covers, a root of a level that
+# is rounding, with other last digits; the tank itself is compared behind DecoupledVMSController.
+RUNS = [
+    (case, script)
+    for case in CASES
+    for script in SCRIPTS
+    if script is not empty_tank or case.law == "DecoupledVMSController"
+]
+
+
+@pytest.mark.parametrize(
+    ("case", "script"), RUNS, ids=lambda x: getattr(x, "label", None) or x.__name__
+)
 def test_both_languages_give_the_same_command(
     native: ModuleType, case: Case, script: object, rng: np.random.Generator
 ) -> None:
@@ -119,16 +138,17 @@ def test_everything_that_can_be_told_has_been_compared(
     native: ModuleType, rng: np.random.Generator
 ) -> None:
     told: Counter[str] = Counter()
-    for case in CASES:
-        for script in SCRIPTS:
-            kind = OnTheSameTerms if script is empty_tank else Twins
-            twins = kind(native, case, 5e-3)
-            script(twins, rng, 60)
-            told += twins.told
+    for case, script in RUNS:
+        kind = OnTheSameTerms if script is empty_tank else Twins
+        twins = kind(native, case, 5e-3)
+        script(twins, rng, 60)
+        told += twins.told
     parts = {part for reason in told for part in reason.split("; ")}
     assert parts >= {
         "",
         "attitude error past half a turn",
+        "turning over",
+        "base wrench at the limits of its actuators",
         "the base cannot hold the robot against gravity",
         "base wrench at its limit",
         "the base has no actuator",
@@ -164,24 +184,36 @@ def test_a_long_way_of_the_reference_stays_the_same(
     assert told.energy.closed_loop_energy < 1e-2
 
 
-def test_the_gains_are_named_bounded_and_set_as_in_python(native: ModuleType) -> None:
-    model = robots.load("hextilt")
-    law = native.DecoupledVMSController(native_model(native, model), {"frequency_base": 2.0})
-    ours = DecoupledVMSController.Gains(frequency_base=2.0)
+@pytest.mark.parametrize(
+    ("case", "gain"),
+    [
+        (Case("hextilt"), "frequency_base"),
+        (Case("borinot", rotors="upright", law="UnderactuatedFlight"), "largest_tilt"),
+        (Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"), "base_turn"),
+        (Case("hextilt", rotors="hextilt", law="PoseIDAPBC"), "frequency_posture"),
+    ],
+    ids=lambda x: getattr(x, "law", ""),
+)
+def test_the_gains_are_named_bounded_and_set_as_in_python(
+    native: ModuleType, case: Case, gain: str
+) -> None:
+    twins = Twins(native, case, 1e-3)
+    twins.set(**{gain: 1.1})
+    ours = twins.law.gains
     fields = type(ours).__dataclass_fields__
-    assert [gain.name for gain in law.gains] == list(fields)
-    for gain in law.gains:
-        about = fields[gain.name].metadata
-        assert (gain.description, gain.low, gain.high, gain.value, gain.initial) == (
+    assert [item.name for item in twins.twin.gains] == list(fields)
+    for item in twins.twin.gains:
+        about = fields[item.name].metadata
+        bounds = (0.0, 1.0) if item.is_switch else (about["low"], about["high"])
+        assert (item.description, item.low, item.high, item.value, item.initial) == (
             about["description"],
-            about["low"],
-            about["high"],
-            getattr(ours, gain.name),
-            fields[gain.name].default,
+            *bounds,
+            getattr(ours, item.name),
+            fields[item.name].default,
         )
-    for wrong in ({"frequency_base": 50.1}, {"power": -1.0}, {"power": np.nan}, {"nothing": 1.0}):
+    for wrong in ({gain: 50.1}, {"power": -1.0}, {"power": np.nan}, {"nothing": 1.0}):
         with pytest.raises(native.ModelError, match="no such gain, or out of its bounds"):
-            law.set_gains(wrong)
+            twins.twin.set_gains(wrong)
 
 
 def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Generator) -> None:
@@ -202,7 +234,9 @@ def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Gene
 
 
 def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> None:
-    law = native.DecoupledVMSController
+    def law(model: object, allocation: object = None) -> object:
+        return native.Law("DecoupledVMSController", model, allocation=allocation)
+
     with pytest.raises(native.ModelError, match="planar or floating base; 'panda' has a fixed one"):
         law(native_model(native, robots.load("panda")))
     cart = native.Allocation.of_matrix(
@@ -225,6 +259,32 @@ def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> 
         native.Allocation([native.Rotor(zero, up)], "fixed")
     with pytest.raises(native.ModelError, match=r"\(6,m\) or \(3,m\) matrix with m lower"):
         native.Allocation.of_matrix(np.eye(4), np.zeros(4), np.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("law", "robot", "rotors", "says"),
+    [
+        ("UnderactuatedFlight", "omnidirectional_panda", "", "the base of .* is planar"),
+        ("UnderactuatedFlight", "borinot", "", "needs the rotors of"),
+        ("UnderactuatedFlight", "hextilt", "hextilt", "push along several axes or none"),
+        ("UnderactuatedFlight", "borinot", "reaction_wheels", "push along several axes or none"),
+        ("AttitudeControl", "borinot", "upright", "float freely in space"),
+        ("AttitudeControl", "satellite_panda", "", "needs what turns"),
+        ("PoseIDAPBC", "borinot", "upright", "the base can apply every wrench"),
+        ("NoSuchLaw", "borinot", "", "there is no law 'NoSuchLaw' in the C\\+\\+ core; there are"),
+    ],
+)
+def test_a_law_that_is_not_for_a_robot_says_so_in_both_languages(
+    native: ModuleType, law: str, robot: str, rotors: str, says: str
+) -> None:
+    case = Case(robot, rotors=rotors, law=law)
+    model, given = case.model(), case.allocation()
+    theirs = given and native.Allocation.of_matrix(given.matrix, given.lower, given.upper)
+    with pytest.raises(native.ModelError, match=says):
+        native.Law(law, native_model(native, model), allocation=theirs)
+    if law in native.laws:
+        with pytest.raises(ModelError, match=says):
+            getattr(vms_ph_controllers, law)(model, allocation=given)
 
 
 def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(native: ModuleType) -> None:

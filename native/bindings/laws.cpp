@@ -12,8 +12,8 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// Decoupled vehicle-manipulator control, and the rotors of a base.
-#include "vms_ph_native/decoupled_vms.hpp"
+// The laws by their names, and the rotors of a base.
+#include "vms_ph_native/laws.hpp"
 
 #include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
@@ -22,11 +22,12 @@
 #include <memory>
 
 #include "bindings.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace py = pybind11;
 using vms_ph::Allocation;
 using vms_ph::Rotor;
-using Law = vms_ph::DecoupledVMSController;
+using Law = vms_ph::Controller;
 using Vector = Eigen::VectorXd;
 
 namespace {
@@ -41,17 +42,17 @@ void set_gains(Law& law, const py::dict& gains) {
   }
 }
 
-std::unique_ptr<Law> make_decoupled_vms(const vms_ph::Model& model, const py::dict& gains,
-                                        const std::optional<Allocation>& allocation,
-                                        bool base_actuated) {
-  auto law = std::make_unique<Law>(model, allocation, base_actuated);
+std::unique_ptr<Law> make_law(const std::string& name, const vms_ph::Model& model,
+                              const py::dict& gains, const std::optional<Allocation>& allocation,
+                              bool base_actuated) {
+  auto law = vms_ph::make_law(name, model, allocation, base_actuated);
   set_gains(*law, gains);
   return law;
 }
 
 }  // namespace
 
-void bind_decoupled_vms(py::module_& module) {
+void bind_laws(py::module_& module) {
   py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
       .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
                        double drag_ratio, double lower,
@@ -76,19 +77,22 @@ void bind_decoupled_vms(py::module_& module) {
       .def_property_readonly("matrix", &Allocation::matrix)
       .def_property_readonly("lower", &Allocation::lower)
       .def_property_readonly("upper", &Allocation::upper);
-  py::class_<Law>(module, "DecoupledVMSController",
-                  "See vms_ph_controllers.DecoupledVMSController.")
-      .def(py::init(&make_decoupled_vms), py::keep_alive<1, 2>(), py::arg("model"),
+  py::class_<Law>(module, "Law", "A law by its name in `laws`.")
+      .def(py::init(&make_law), py::keep_alive<1, 3>(), py::arg("name"), py::arg("model"),
            py::arg("gains") = py::dict(), py::arg("allocation") = py::none(),
            py::arg("base_actuated") = true)
-      .def("reset", &Law::set_minimum, py::arg("q"),
-           "Hold a configuration; False for what is none of the robot.")
+      .def(
+          "reset", [](Law& law, const Vector& q) { return law.reset({q, Vector()}); }, py::arg("q"),
+          "Hold a configuration; False for what is none of the robot.")
       .def(
           "update",
           [](Law& law, const Vector& q, const Vector& v, const std::optional<Eigen::Matrix4d>& pose,
              const std::optional<vms_ph::Twist>& twist, const std::optional<Vector>& joints,
-             double dt) -> vms_ph::Command {
+             double dt, const std::optional<Eigen::Vector3d>& position,
+             const std::optional<Eigen::Vector3d>& velocity) -> vms_ph::Command {
             vms_ph::Reference reference;
+            reference.position = position;
+            reference.velocity = velocity;
             reference.pose = pose;
             reference.twist = twist;
             reference.has_joints = joints.has_value();
@@ -96,7 +100,7 @@ void bind_decoupled_vms(py::module_& module) {
             return law.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
-          py::arg("dt"))
+          py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none())
       .def("set_gains", &set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }

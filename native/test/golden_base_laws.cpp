@@ -13,11 +13,11 @@
 // limitations under the License.
 
 // The law says what the Python one said when the golden data were written.
-#include "decoupled_vms_run.hpp"
+#include "base_law_run.hpp"
 #include "energy_numbers.hpp"
 
+using vms_ph::golden::BaseLawRun;
 using vms_ph::golden::Comparison;
-using vms_ph::golden::DecoupledVmsRun;
 using vms_ph::golden::Line;
 using vms_ph::golden::Step;
 
@@ -43,7 +43,7 @@ void compare(const vms_ph::Command& told, const Line& line, Comparison& comparis
 }
 
 bool follows(const std::string& folder, const std::string& file) {
-  DecoupledVmsRun run(folder, file);
+  BaseLawRun run(folder, file);
   Comparison comparison(file);
   for (const Step& step : run.steps()) {
     bool taken = true;
@@ -61,7 +61,7 @@ bool follows(const std::string& folder, const std::string& file) {
 
 int main(int, char** arguments) {
   const std::string folder = arguments[1];
-  const auto files = vms_ph::golden::decoupled_vms_files(folder);
+  const auto files = vms_ph::golden::base_law_files(folder);
   bool passed = !files.empty();
   for (const auto& file : files) passed = follows(folder, file) && passed;
   return passed ? 0 : 1;

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The golden files of the decoupled law hold what the Python controller gives today."""
+"""The golden files of laws of moving bases hold what the Python controllers give today."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,15 +20,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Command, DecoupledVMSController, Reference, RobotState
+import vms_ph_controllers
+from vms_ph_controllers import Command, Reference, RobotState
+from vms_ph_controllers.laws.staged_controller import StagedController
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 
-from .golden_decoupled_vms import expected
+from .golden_base_laws import PARTS, expected
 from .golden_format import FOLDER, Line, read
 
-FILES = sorted(FOLDER.glob("decoupled_vms-*.txt"))
-REMEDY = "if the law was changed on purpose: cd test && python -m native.golden_decoupled_vms"
+FILES = sorted(FOLDER.glob("base_law-*.txt"))
+REMEDY = "if the law was changed on purpose: cd test && python -m native.golden_base_laws"
 
 
 class Given(Allocation):
@@ -40,7 +42,7 @@ class Given(Allocation):
         self.matrix, self.lower, self.upper = matrix, lower, upper
 
 
-def law_of(lines: list[Line]) -> DecoupledVMSController:
+def law_of(lines: list[Line]) -> StagedController:
     first = {entry.key: entry for entry in reversed(lines)}
     urdf, base, end_effector = first["robot"].text.split()
     xml = (FOLDER / urdf).read_text()
@@ -51,10 +53,13 @@ def law_of(lines: list[Line]) -> DecoupledVMSController:
         rows = [entry.numbers for entry in lines if entry.key == "rotors"]
         allocation = Given(np.array(rows), first["lower"].numbers, first["upper"].numbers)
     actuated = bool(first["base_actuated"].numbers[0])
-    return DecoupledVMSController(model, allocation=allocation, base_actuated=actuated)
+    made: StagedController = getattr(vms_ph_controllers, first["law"].text)(
+        model, allocation=allocation, base_actuated=actuated
+    )
+    return made
 
 
-def resets(law: DecoupledVMSController, q: np.ndarray) -> bool:
+def resets(law: StagedController, q: np.ndarray) -> bool:
     try:
         law.reset(RobotState(q, np.zeros(law.model.nv)))
     except StateError:
@@ -87,7 +92,7 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
             law.gains = replace(law.gains, **{name: float(value)})
         elif entry.key == "reset":
             assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
-        elif entry.key in ("q", "v", "pose", "twist", "joints"):
+        elif entry.key in ("q", "v", *PARTS):
             given[entry.key] = entry.numbers
         elif entry.key == "dt":
             q, v, pose = given.pop("q"), given.pop("v"), given.pop("pose", None)

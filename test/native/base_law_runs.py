@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the decoupled law is put through where it is compared between languages."""
+"""What laws of moving bases are put through where they are compared between languages."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_controllers import Command, ControlEnergy, DecoupledVMSController, Reference, RobotState
+import vms_ph_controllers
+from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_io import robots
@@ -39,10 +40,17 @@ class Case:
     rotors: str = ""
     base_actuated: bool = True
     endless: bool = False
+    law: str = "DecoupledVMSController"
     label: str = field(init=False)
 
     def __post_init__(self) -> None:
-        parts = [self.robot, self.rotors, "" if self.base_actuated else "floating_only"]
+        usual = self.law == "DecoupledVMSController"
+        parts = [
+            "" if usual else self.law,
+            self.robot,
+            self.rotors,
+            "" if self.base_actuated else "floating_only",
+        ]
         parts.append("endless" if self.endless else "")
         object.__setattr__(self, "label", "-".join(filter(None, parts)))
 
@@ -81,12 +89,40 @@ def wheels() -> Allocation:
     return Allocation(rotors, "planar")
 
 
+def reaction_wheels() -> Allocation:
+    """Three wheels that turn a satellite."""
+    matrix = np.vstack([np.zeros((3, 3)), np.eye(3)])
+    return Allocation.of_matrix(matrix, np.full(3, -8.0), np.full(3, 8.0))
+
+
 ROTORS: dict[str, Callable[[], Allocation | None]] = {
     "": lambda: None,
     "hextilt": lambda: robots.get("hextilt").allocation(),
     "upright": lambda: upright(12.0),
     "weak": lambda: upright(2.0),
     "wheels": wheels,
+    "reaction_wheels": reaction_wheels,
+}
+
+# Of gains that change, where a law has them.
+RANGES = {
+    "frequency_base": (0.0, 4.0),
+    "frequency_shape": (0.0, 8.0),
+    "damping_ratio": (0.0, 2.0),
+    "base_speed": (0.1, 1.0),
+    "base_turn": (0.1, 1.0),
+    "joint_speed": (0.1, 1.0),
+    "limit_frequency": (0.0, 20.0),
+    "limit_margin": (0.0, 0.5),
+    "frequency_attitude": (0.0, 8.0),
+    "frequency_position": (0.0, 3.0),
+    "largest_tilt": (0.0, 1.2),
+    "stiffness": (0.0, 400.0),
+    "stiffness_rotation": (0.0, 20.0),
+    "damping": (0.0, 80.0),
+    "damping_rotation": (0.0, 5.0),
+    "damping_null": (0.0, 5.0),
+    "frequency_posture": (0.0, 4.0),
 }
 
 CASES = (
@@ -99,6 +135,12 @@ CASES = (
     Case("borinot", rotors="weak"),
     Case("satellite_panda"),
     Case("satellite_panda", base_actuated=False),
+    Case("borinot", rotors="upright", law="UnderactuatedFlight"),
+    Case("borinot", rotors="weak", law="UnderactuatedFlight"),
+    Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
+    Case("satellite_panda", law="PoseIDAPBC"),
+    Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
+    Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
 )
 
 
@@ -108,7 +150,7 @@ class Drive:
     def __init__(self, case: Case, dt: float) -> None:
         self.case, self.dt, self.model = case, dt, self.robot(case)
         self.allocation = case.allocation()
-        self.law = DecoupledVMSController(
+        self.law = getattr(vms_ph_controllers, case.law)(
             self.model, allocation=self.allocation, base_actuated=case.base_actuated
         )
         self._plant = self.model.pinocchio
@@ -133,6 +175,11 @@ class Drive:
     def set(self, **gains: float) -> None:
         self.law.gains = type(self.law.gains)(**{**vars(self.law.gains), **gains})
 
+    def set_known(self, **gains: float) -> None:
+        """Set the gains that the law has."""
+        known = vars(self.law.gains)
+        self.set(**{name: value for name, value in gains.items() if name in known})
+
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         return self.law.update(RobotState(q, v), reference, dt)
 
@@ -146,14 +193,17 @@ class Drive:
 
     def begin(self, away: float, speed: float, rng: Rng) -> None:
         """Rest the reference at home, and start from somewhere near it."""
-        self.set(**vars(DecoupledVMSController.Gains()))
+        self.set(**vars(type(self.law.gains)()))
         self.reset(self.home)
         self.v = speed * rng.uniform(-1, 1, self.model.nv)
         self.q = self.model.integrate(self.home, away * rng.uniform(-1, 1, self.model.nv))
 
     def elsewhere(self, far: float, rng: Rng) -> Reference:
         q = self.model.integrate(self.home, far * rng.uniform(-1, 1, self.model.nv))
-        return Reference(pose=self.model.base_pose(q), joints=self.model.joint_positions(q))
+        pose = self.model.base_pose(q)
+        if self.case.law == "PoseIDAPBC":
+            pose = self.model.evaluate(q, 0 * self.v).placement(self.model.end_effector)
+        return Reference(pose=pose, joints=self.model.joint_positions(q))
 
 
 def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
@@ -165,6 +215,21 @@ def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
         if steps // 4 <= k < steps // 2:
             reference = Reference(twist=rng.uniform(-0.5, 0.5, 6))
         drive.step(reference)
+
+
+def coupling(drive: Drive, rng: Rng, steps: int) -> None:
+    """Positions and velocities of a reference, with the coupling of task and null space changed."""
+    drive.begin(0.2, 0.5, rng)
+    place = drive.model.evaluate(drive.home, 0 * drive.v).placement(drive.model.end_effector)[:3, 3]
+    for k in range(steps):
+        if k % 20 == 5:
+            drive.set_known(cancel_coupling=k % 40 == 5, hold_base=k % 60 != 5)
+        parts = (
+            Reference(position=place + rng.uniform(-0.2, 0.2, 3)),
+            Reference(velocity=rng.uniform(-0.2, 0.2, 3)),
+            HOLD,
+        )
+        drive.step(parts[k // 10 % 3])
 
 
 def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
@@ -188,22 +253,14 @@ def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.step(drive.elsewhere(0.5, rng))
     for k in range(steps):
         if k % 3 == 0:
-            drive.set(
-                frequency_base=rng.uniform(0.0, 4.0),
-                frequency_shape=rng.uniform(0.0, 8.0),
-                damping_ratio=rng.uniform(0.0, 2.0),
-                base_speed=rng.uniform(0.1, 1.0),
-                base_turn=rng.uniform(0.1, 1.0),
-                joint_speed=rng.uniform(0.1, 1.0),
-                limit_frequency=rng.uniform(0.0, 20.0),
-                limit_margin=rng.uniform(0.0, 0.5),
-            )
+            ranges = {name: RANGES[name] for name in RANGES if name in vars(drive.law.gains)}
+            drive.set(**{name: rng.uniform(*between) for name, between in ranges.items()})
         drive.step()
 
 
 def empty_tank(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.0, 0.2, rng)
-    drive.set(tank_capacity=0.02, tank_initial=0.002, frequency_shape=6.0)
+    drive.set_known(tank_capacity=0.02, tank_initial=0.002, frequency_shape=6.0)
     for k in range(steps):
         if k == steps - 3:
             drive.set(tank_capacity=0.0)
@@ -273,4 +330,5 @@ SCRIPTS = (
     limits,
     anywhere,
     faults,
+    coupling,
 )

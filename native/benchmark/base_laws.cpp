@@ -12,25 +12,28 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// The decoupled law: at rest, on moving references, and with everything it can do switched on.
-#include "vms_ph_native/decoupled_vms.hpp"
+// The laws of moving bases: at rest, on moving references, and with everything they can do.
+#include "vms_ph_native/laws.hpp"
 
 #include <cmath>
 #include <memory>
 
 #include "contender.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
 namespace {
 
-/// Six tilted rotors around a vehicle, or three wheels under a cart.
-Allocation actuators(const Model& model) {
+/// Six rotors around a vehicle, tilted or upright, or three wheels under a cart.
+Allocation actuators(const Model& model, double tilt) {
   std::vector<Rotor> rotors;
   const int count = model.base() == Base::planar ? 3 : 6;
   for (int i = 0; i < count; ++i) {
     const double angle = 2.0 * 3.14159265358979 * i / count, sign = i % 2 == 0 ? 1.0 : -1.0;
     const Eigen::Vector3d outward(std::cos(angle), std::sin(angle), 0.0);
-    const Eigen::Vector3d along(-outward.y(), outward.x(), model.base() == Base::planar ? 0 : sign);
+    const Eigen::Vector3d aside(-outward.y(), outward.x(), 0.0);
+    const Eigen::Vector3d along =
+        model.base() == Base::planar ? aside : tilt * sign * aside + Eigen::Vector3d::UnitZ();
     rotors.push_back({0.4 * outward, along, 0.02 * sign, -500.0, 500.0});
   }
   return Allocation(rotors, model.base());
@@ -38,9 +41,9 @@ Allocation actuators(const Model& model) {
 
 // A law with what it is asked.
 struct Course {
-  Course(const Model& model, std::optional<Allocation> allocation, const std::vector<Gain>& changed)
-      : law(model, std::move(allocation)) {
-    for (const Gain& gain : changed) law.set_gain(gain.name, gain.value);
+  Course(const Model& model, std::unique_ptr<Controller> its_law, const std::vector<Gain>& changed)
+      : law(std::move(its_law)) {
+    for (const Gain& gain : changed) law->set_gain(gain.name, gain.value);
     // Near the middle of the ranges, and not twice the same.
     Eigen::VectorXd middle = Eigen::VectorXd::Zero(model.nv());
     for (int i = 0; i < model.n(); ++i) {
@@ -55,7 +58,7 @@ struct Course {
       state.v = Eigen::VectorXd::Random(model.nv());
       states.push_back(state);
     }
-    law.reset(states[0]);
+    law->reset(states[0]);
   }
 
   /// Twists and joint positions that change every second.
@@ -68,33 +71,46 @@ struct Course {
     }
   }
 
-  DecoupledVMSController law;
+  std::unique_ptr<Controller> law;
   std::vector<RobotState> states;
   Reference references[2];
 };
 
-Contender contender(const std::string& name, const Model& model,
-                    std::optional<Allocation> allocation, const std::vector<Gain>& gains,
+Contender contender(const std::string& law, const char* how, const Model& model,
+                    const std::optional<Allocation>& allocation, const std::vector<Gain>& gains,
                     bool moves) {
-  const auto course = std::make_shared<Course>(model, std::move(allocation), gains);
-  if (moves) course->move(model);
-  return {name, [course](int k) {
+  const auto robot = std::make_shared<const Model>(model);
+  const auto course =
+      std::make_shared<Course>(*robot, make_law(law, *robot, allocation, true), gains);
+  if (moves) course->move(*robot);
+  return {law + " in C++" + how, [robot, course](int k) {
             const auto& state = course->states[static_cast<std::size_t>(k) % 256];
-            course->law.update(state, course->references[(k / 1000) % 2], 1e-3);
+            course->law->update(state, course->references[(k / 1000) % 2], 1e-3);
           }};
 }
 
 }  // namespace
 
-Contenders decoupled_vms(const Model& model) {
+Contenders base_laws(const Model& model) {
   if (model.base() == Base::fixed) return {};
   const auto gain = [](const char* name, double value) { return Gain{name, "", value, 0, 0}; };
   const std::vector<Gain> all = {gain("tank_capacity", 1), gain("torque_rate", 1000),
                                  gain("power", 50)};
-  return {
-      contender("DecoupledVMSController in C++", model, {}, {}, false),
-      contender("DecoupledVMSController in C++, moving reference", model, {}, {}, true),
-      contender("DecoupledVMSController in C++, all features", model, actuators(model), all, true)};
+  const char *moving = ", moving reference", *full = ", all features";
+  const std::string usual = "DecoupledVMSController";
+  Contenders contenders{contender(usual, "", model, {}, {}, false),
+                        contender(usual, moving, model, {}, {}, true),
+                        contender(usual, full, model, actuators(model, 1.0), all, true)};
+  if (model.base() != Base::floating) return contenders;
+  // Rotors of one axis, and wheels that turn a satellite.
+  contenders.push_back(
+      contender("UnderactuatedFlight", full, model, actuators(model, 0.0), all, true));
+  Eigen::MatrixXd wheels = Eigen::MatrixXd::Zero(6, 3);
+  wheels.bottomRows(3).setIdentity();
+  const Eigen::VectorXd limit = Eigen::VectorXd::Constant(3, 20.0);
+  contenders.push_back(contender("AttitudeControl", full, model.with_gravity({0.0, 0.0, 0.0}),
+                                 Allocation(wheels, -limit, limit), all, true));
+  return contenders;
 }
 
 }  // namespace vms_ph

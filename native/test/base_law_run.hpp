@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// What a golden file of the decoupled law tells: a robot, a controller and what it is given.
+// What a golden file of a law of moving bases tells: a robot, a controller and what it is given.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +23,16 @@
 #include <vector>
 
 #include "golden.hpp"
-#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/laws.hpp"
 
 namespace vms_ph::golden {
 
-/// The names of the golden files of this law.
-inline std::vector<std::string> decoupled_vms_files(const std::string& folder) {
+/// The names of the golden files of these laws.
+inline std::vector<std::string> base_law_files(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind("decoupled_vms", 0) == 0) names.push_back(name);
+    if (name.rfind("base_law", 0) == 0) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -50,13 +50,13 @@ struct Step {
   std::vector<Line> expected;
 };
 
-class DecoupledVmsRun {
+class BaseLawRun {
  public:
-  DecoupledVmsRun(const std::string& folder, const std::string& file);
+  BaseLawRun(const std::string& folder, const std::string& file);
 
   const std::vector<Step>& steps() const { return steps_; }
   const Model& model() const { return *model_; }
-  DecoupledVMSController& law() { return *law_; }
+  Controller& law() { return *law_; }
 
   /// Make the call of a step; the command of an update, else null. Whether it was taken is in
   /// `taken`.
@@ -73,24 +73,26 @@ class DecoupledVmsRun {
   void read_steps(const std::vector<Line>& lines);
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<DecoupledVMSController> law_;
+  std::unique_ptr<Controller> law_;
   std::vector<Step> steps_;
 };
 
-inline DecoupledVmsRun::DecoupledVmsRun(const std::string& folder, const std::string& file) {
+inline BaseLawRun::BaseLawRun(const std::string& folder, const std::string& file) {
   const std::vector<Line> lines = read(folder + "/" + file);
   read_robot(folder, lines);
   read_steps(lines);
 }
 
-inline void DecoupledVmsRun::read_robot(const std::string& folder, const std::vector<Line>& lines) {
+inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<Line>& lines) {
   std::vector<std::string> robot;
+  std::string law;
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();
   bool actuated = true;
   std::vector<Eigen::VectorXd> rotors;
   Eigen::VectorXd lower, upper;
   for (const Line& line : lines) {
     if (line.key == "robot") robot = line.words();
+    if (line.key == "law") law = line.words().at(0);
     if (line.key == "gravity") gravity = line.numbers();
     if (line.key == "base_actuated") actuated = line.number() != 0.0;
     if (line.key == "rotors") rotors.push_back(line.numbers());
@@ -108,10 +110,10 @@ inline void DecoupledVmsRun::read_robot(const std::string& folder, const std::ve
     }
     allocation.emplace(matrix, lower, upper);
   }
-  law_ = std::make_unique<DecoupledVMSController>(*model_, allocation, actuated);
+  law_ = make_law(law, *model_, allocation, actuated);
 }
 
-inline void DecoupledVmsRun::read_steps(const std::vector<Line>& lines) {
+inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
   const auto add = [this](Step::Kind kind) -> Step& {
     steps_.emplace_back();
     steps_.back().kind = kind;
@@ -132,6 +134,10 @@ inline void DecoupledVmsRun::read_steps(const std::vector<Line>& lines) {
       const Eigen::VectorXd rows = line.numbers();
       steps_.back().reference.pose =
           Eigen::Map<const Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>(rows.data());
+    } else if (line.key == "position") {
+      steps_.back().reference.position = line.numbers();
+    } else if (line.key == "velocity") {
+      steps_.back().reference.velocity = line.numbers();
     } else if (line.key == "twist") {
       steps_.back().reference.twist = line.numbers();
     } else if (line.key == "joints") {

@@ -1,0 +1,124 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The attitude of a base and the joints of its arm, in the inertially decoupled coordinates.
+#pragma once
+
+#include <memory>
+
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_ramp.hpp"
+#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/joint_reference.hpp"
+#include "vms_ph_native/output_stage.hpp"
+#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+
+namespace vms_ph {
+
+/// Gains of attitude and shape.
+struct AttitudeGains : OutputGains {
+  double frequency_attitude = 7.0, frequency_shape = 10.0, damping_ratio = 0.9;
+  double base_speed = 0.5, base_turn = 0.5, joint_speed = 0.5;
+
+  static const GainTable<AttitudeGains>& table();
+};
+
+/// What a law wants of the base; vectors in the axes of the base.
+struct BaseMotion {
+  Eigen::Vector3d force = Eigen::Vector3d::Zero();  ///< N
+  Eigen::Matrix3d attitude;                         ///< wanted
+  Eigen::Vector3d turning;                          ///< of the wanted attitude, rad/s
+  double kinetic = 0.0;                             ///< energy of the centre of mass, J
+  double potential = 0.0;                           ///< energy of its place, J
+  double damping = 0.0;                             ///< power of its damping, W
+  double astray = 0.0;      ///< power of the force that the base does not have, W
+  double carried = 0.0;     ///< power by the arm moving the centre of mass in the base, W
+  const char* reason = "";  ///< what is not as it should be, in words
+};
+
+/// Where the base is, and the inertia of the locked robot in it.
+struct LockedBody {
+  Eigen::Matrix3d rotation;  ///< of the base
+  Eigen::Vector3d position;  ///< of the base, m
+  Eigen::Vector3d centre;    ///< centre of mass in the frame of the base, m
+  Eigen::Matrix3d inertia;   ///< about it
+  double mass = 0.0;         ///< kg
+};
+
+/// Energy shaping of the attitude of a base and of the shape, with a force on the base given; the
+/// law is described in vms_ph_controllers/laws/attitude_and_shape.py. What the force on the base
+/// is, and which attitude is wanted, a law derived from this one says.
+class AttitudeAndShape : public Controller {
+ public:
+  bool reset(const RobotState& state) noexcept override;
+  bool resume(const RobotState& state) noexcept override;
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  void missed_updates() noexcept override { output_.missed_updates(); }
+
+ protected:
+  AttitudeAndShape(const Model& model, const Allocation& allocation);
+
+  virtual BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
+
+  /// The attitude of reference for a wanted one.
+  virtual Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept = 0;
+
+  /// The twist of the reference for a wanted one.
+  virtual Twist twist_of(const Twist& twist) const noexcept = 0;
+
+  /// The bandwidth of the reference of the base, 1/s, and gains in force.
+  virtual double bandwidth() const noexcept = 0;
+  virtual const AttitudeGains& gains_now() const noexcept = 0;
+
+  /// Move the gains in force towards those set, for a time step in s; null: take them at once.
+  virtual void follow_gains(const double* dt) noexcept = 0;
+
+  const PoseReference& base() const noexcept { return base_; }
+  const Model& model() const noexcept { return model_; }
+
+ private:
+  bool hold(const Eigen::VectorXd& q) noexcept;
+  void follow(const Reference& reference, double dt) noexcept;
+  LockedBody locked_body() noexcept;
+  bool switched(const Pose& error) noexcept;
+  double shape(const Pose& error, const AttitudeGains& gains) noexcept;
+  void demand(const BaseMotion& base, const LockedBody& body, double h) noexcept;
+
+  const Model& model_;
+  const int n_;
+  Evaluation d_;
+  OutputStage output_;
+  JointLimitPotential joint_limits_;
+  PosePotential potential_;
+  PoseReference base_;
+  JointReference joints_;
+  HeldImpedance held_;
+  double inertia_ = 0.0;
+  bool begun_ = false;
+  const VectorV rest_;
+  VectorV shape_inertia_, positions_, error_, gradient_, wanted_;
+  MatrixV stiffness_, damping_;
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
+  Eigen::Vector3d turn_lost_;
+  VectorV shape_lost_;
+  Reason reason_;
+  Command command_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,49 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Linear least squares within bounds, of a size that a base's actuators have.
+#pragma once
+
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// The x (m,) within bounds that minimises |A x - b|^2, of several the smallest: the active-set
+/// method of vms_ph_dynamics/effects/bounded_least_squares.py.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class BoundedLeastSquares {
+ public:
+  /// @param A  (k,m), at most 6 by kMaxVelocities.
+  explicit BoundedLeastSquares(const Eigen::MatrixXd& A);
+
+  /// Write the solution to x (m,).
+  ///
+  /// @param b             (k,) right-hand side.
+  /// @param lower, upper  (m,) bounds; may be infinite.
+  void solve(const VectorB& b, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+             Eigen::VectorXd& x) noexcept;
+
+ private:
+  bool advance(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+               Eigen::VectorXd& x) noexcept;
+
+  Eigen::MatrixXd At_, H_;
+  VectorV g_, step_, slope_;
+  MatrixV part_;
+  int at_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
+  Eigen::Index free_[kMaxVelocities];
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,42 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The laws of the core by the names that they have in Python.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/controller.hpp"
+
+namespace vms_ph {
+
+/// The names of all laws.
+const std::vector<std::string>& law_names();
+
+/// Make a law for a robot, which must outlive it.
+///
+/// @param name           one of law_names(); empty for TaskSpaceIDAPBC on a fixed base, else
+///                       DecoupledVMSController.
+/// @param allocation     the actuators of the base; not used on a fixed one.
+/// @param base_actuated  whether the base has actuators.
+/// @throws ModelError    an unknown name, or a robot that the law is not for.
+std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
+                                     const std::optional<Allocation>& allocation,
+                                     bool base_actuated);
+
+}  // namespace vms_ph

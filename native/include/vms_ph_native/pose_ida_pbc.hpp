@@ -1,0 +1,97 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Task-space IDA-PBC of a pose, on any base that is fully actuated.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/base_spring.hpp"
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/gain_ramp.hpp"
+#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/output_stage.hpp"
+#include "vms_ph_native/pose_motion.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+
+namespace vms_ph {
+
+/// Gains of the law.
+struct PoseIdaPbcGains : OutputGains {
+  double stiffness = 200.0, stiffness_rotation = 10.0, damping = 40.0, damping_rotation = 2.0;
+  double damping_null = 2.0, frequency_base = 3.0, frequency_posture = 0.0;
+  bool hold_base = true, cancel_coupling = false;
+  double speed = 0.2, turn = 0.5;
+
+  static const GainTable<PoseIdaPbcGains>& table();
+};
+
+/// Interconnection and damping assignment for a pose on SE(3) [D (37)], with the options of
+/// vms_ph_controllers/laws/pose_ida_pbc.py at their defaults.
+class PoseIDAPBC final : public Controller {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  whether the base has actuators at all.
+  /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
+  explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
+                      bool base_actuated = true);
+
+  bool reset(const RobotState& state) noexcept override;
+  bool resume(const RobotState& state) noexcept override;
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  void missed_updates() noexcept override { output_.missed_updates(); }
+
+  std::vector<Gain> gains() const override { return PoseIdaPbcGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return PoseIdaPbcGains::table().set(gains_, name, value);
+  }
+
+ private:
+  bool hold(const Eigen::VectorXd& q) noexcept;
+  void follow(const Reference& reference, double dt) noexcept;
+  void springs(double h, double dt) noexcept;
+  void damping() noexcept;
+
+  const Model& model_;
+  const int b_, n_;
+  PoseIdaPbcGains gains_;
+  GainRamp<PoseIdaPbcGains> ramp_;
+  SwitchRamp holding_, cancelling_;
+  Evaluation d_;
+  OutputStage output_;
+  JointLimitPotential joint_limits_;
+  PosePotential potential_;
+  BaseSpring spring_;
+  PoseReference tool_;
+  PoseMotion motion_;
+  HeldImpedance held_;
+  const VectorV rest_;
+  VectorV shape_inertia_, positions_, gyroscopic_, wanted_, gradient_, drift_, force_, sent_;
+  Eigen::VectorXd posture_, offset_;
+  // Of base and joints: energy, J, gradient and stiffness, (nv,).
+  double rest_energy_ = 0.0;
+  VectorV rest_force_, rest_stiffness_;
+  MatrixV damping_, null_damping_, stiffness_;
+  Reason reason_;
+  Command command_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,55 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The motion of the end effector and of its null space, with the coupling of both by inertia.
+#pragma once
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+
+namespace vms_ph {
+
+/// The pose of a frame as a task, in its own axes; see vms_ph_controllers/laws/task_motion.py.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class PoseMotion {
+ public:
+  using Matrix6 = Eigen::Matrix<double, 6, 6>;
+  using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+  explicit PoseMotion(const Model& model);
+
+  /// Compute the motion of a state.
+  void compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept;
+
+  /// Compute the forces that cancel the coupling, on the task and on all motions (nv,).
+  void decouple(Evaluation& d) noexcept;
+
+  Matrix6V J, J_rate;     ///< task Jacobian and its derivative along the motion, (6,nv)
+  Matrix6 inertia;        ///< (J M^-1 J^T)^-1
+  MatrixV projector;      ///< (nv,nv) onto motions that do not move the frame
+  Vector6 twist;          ///< of the frame
+  Vector6 on_task;        ///< what decouple() computes
+  VectorV on_null;        ///< (nv,) what decouple() computes
+  double smallest = 0.0;  ///< singular value of J
+
+ private:
+  const int nv_;
+  MatrixV square_, mobility_;
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
+  VectorV null_, along_, bias_;
+  SymmetricEigen eigen_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,50 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The wrench that actuators of a base can apply, where components have an order of importance.
+#pragma once
+
+#include "vms_ph_native/actuation.hpp"
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/bounded_least_squares.hpp"
+
+namespace vms_ph {
+
+/// Maps desired wrenches to the nearest that the actuators can apply within their limits; forces
+/// are given up before moments, see vms_ph_controllers/safety/prioritised_actuation.py.
+class PrioritisedActuation final : public Actuation {
+ public:
+  /// @throws ModelError  more actuators than kMaxVelocities.
+  explicit PrioritisedActuation(const Allocation& allocation);
+
+  bool actuated() const noexcept override { return true; }
+  const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept override;
+  const Reason& reason() const noexcept override { return reason_; }
+
+ private:
+  bool within() const noexcept;
+
+  Allocation allocation_;
+  VectorB weights_;
+  Eigen::MatrixXd weighted_;  // diag(weights) B
+  Eigen::MatrixXd reach_;     // onto the weighted wrenches that inputs can make
+  Eigen::MatrixXd inverse_;   // of the weighted map of the inputs that are not held, (m,b)
+  Eigen::VectorXd held_;      // (m,) inputs whose bounds leave no room, else zero
+  Eigen::VectorXd inputs_;
+  BoundedLeastSquares search_;
+  VectorB wrench_, goal_, rest_;
+  Reason reason_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,25 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The Moore-Penrose inverse.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace vms_ph {
+
+/// The Moore-Penrose inverse of a matrix, with the threshold of numpy.linalg.pinv; it takes memory.
+Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix);
+
+}  // namespace vms_ph

@@ -1,0 +1,245 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/attitude_and_shape.hpp"
+
+#include <cmath>
+
+#include <Eigen/Geometry>
+
+#include "vms_ph_native/prioritised_actuation.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+const GainTable<AttitudeGains>& AttitudeGains::table() {
+  using G = AttitudeGains;
+  static const GainTable<G> gains{
+      OutputGains::table(),
+      {
+          {"frequency_attitude", "natural frequency of the attitude, rad/s", &G::frequency_attitude,
+           0.0, 50.0},
+          {"frequency_shape", "natural frequency of the joint motion, rad/s", &G::frequency_shape,
+           0.0, 100.0},
+          {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
+           &G::damping_ratio, 0.0, 10.0},
+          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
+           20.0},
+          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
+           20.0},
+          {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
+           1e-3, 20.0},
+      }};
+  return gains;
+}
+
+AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocation)
+    : model_(model),
+      n_(model.n()),
+      d_(model),
+      output_(model, std::make_unique<PrioritisedActuation>(allocation)),
+      joint_limits_(model),
+      joints_(model.n()),
+      held_(model),
+      rest_(VectorV::Zero(model.nv())),
+      shape_inertia_(VectorV::Zero(n_)),
+      positions_(shape_inertia_),
+      error_(rest_),
+      gradient_(rest_),
+      wanted_(rest_),
+      stiffness_(MatrixV::Zero(model.nv(), model.nv())),
+      damping_(stiffness_),
+      shape_lost_(shape_inertia_),
+      reason_(2048) {
+  locked_.setZero(3, model.nv());
+  locked_.middleCols<3>(3).setIdentity();
+  command_.wrench_base.setZero(6);
+  command_.torque.setZero(n_);
+}
+
+bool AttitudeAndShape::reset(const RobotState& state) noexcept {
+  if (!hold(state.q)) return false;
+  output_.restart(d_);
+  return true;
+}
+
+bool AttitudeAndShape::resume(const RobotState& state) noexcept {
+  if (!hold(state.q)) return false;
+  output_.resume(d_);
+  return true;
+}
+
+bool AttitudeAndShape::hold(const Eigen::VectorXd& q) noexcept {
+  if (!model_.is_configuration(q)) return false;
+  d_.set(q, rest_);
+  inertia_ = d_.M_b().diagonal().tail<3>().mean();
+  shape_inertia_ = d_.M_hat_m().diagonal();
+  Pose pose = model_.base_pose(q).toHomogeneousMatrix();
+  pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
+  base_.restart(pose);
+  model_.joint_positions(q, positions_);
+  joints_.restart(positions_);
+  follow_gains(nullptr);
+  begun_ = false;
+  return true;
+}
+
+const Command& AttitudeAndShape::update(const RobotState& state, const Reference& reference,
+                                        double dt) noexcept {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
+    missed_updates();
+    return output_.safe();
+  }
+  d_.set(state);
+  follow_gains(&dt);
+  const AttitudeGains& gains = gains_now();
+  const double h = horizon(dt, gains.delay);
+  follow(reference, dt);
+  const LockedBody body = locked_body();
+  const BaseMotion base = base_motion(d_, body, h);
+  Pose error = Pose::Identity();
+  error.topLeftCorner<3, 3>() = base.attitude.transpose() * body.rotation;
+  const bool turned = switched(error);
+  error_ = d_.v();
+  error_.segment<3>(3) -= base.turning;
+  error_.tail(n_) -= joints_.rates();
+  const double potential = shape(error, gains) + base.potential;
+  demand(base, body, h);
+  if (!wanted_.allFinite()) return output_.refuse(d_);
+  const VectorV& force = output_.apply(d_, wanted_, gains, dt);
+
+  const Vector3d slip = locked_.lazyProduct(error_);
+  const VectorV momentum = d_.M_hat_m().lazyProduct(error_.tail(n_));
+  ControlEnergy& energy = command_.energy;
+  energy.kinetic_base = 0.5 * slip.dot(body.inertia * slip) + base.kinetic;
+  energy.kinetic_shape = 0.5 * error_.tail(n_).dot(momentum);
+  energy.shaped_potential = potential;
+  energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
+  energy.damping_base = turn_lost_.dot(slip) + base.damping;
+  energy.damping_shape = shape_lost_.dot(error_.tail(n_));
+  energy.reference_power = base.carried;
+  energy.clipped_power = base.astray + (force - wanted_).dot(error_);
+  energy.tank_level = output_.tank_level();
+  command_.wrench_base = force.head<6>();
+  command_.torque = force.tail(n_);
+  command_.status = output_.reason().empty() ? Status::ok : Status::saturated;
+  reason_.clear();
+  const auto add = [this](const char* part) {
+    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
+  };
+  add(output_.reason().text());
+  add(held_.reason());
+  if (turned) add("attitude error past half a turn: its correction is reversed");
+  add(base.reason);
+  command_.reason = reason_.text();
+  command_.task_error = (body.position - base_.pose().topRightCorner<3, 1>()).norm();
+  return command_;
+}
+
+LockedBody AttitudeAndShape::locked_body() noexcept {
+  LockedBody body;
+  const auto pose = model_.base_pose(d_.q());
+  const Eigen::Matrix<double, 6, 6> locked = d_.M_b();
+  body.rotation = pose.rotation();
+  body.position = pose.translation();
+  body.mass = locked(0, 0);
+  // M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
+  const Matrix3d corner = locked.bottomLeftCorner<3, 3>() / body.mass;
+  body.centre = {corner(2, 1), corner(0, 2), corner(1, 0)};
+  body.inertia = locked.bottomRightCorner<3, 3>() + body.mass * (corner * corner);
+  return body;
+}
+
+bool AttitudeAndShape::switched(const Pose& error) noexcept {
+  if (!begun_) {
+    begun_ = true;
+    potential_.restart(error);
+  }
+  return potential_.follow(error);
+}
+
+/// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
+double AttitudeAndShape::shape(const Pose& error, const AttitudeGains& gains) noexcept {
+  const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
+  const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
+  const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  model_.joint_positions(d_.q(), positions_);
+  const VectorV offset = positions_ - joints_.positions();
+  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
+  gradient_.segment<3>(3) = potential_.gradient(error, 0.0, k_turn).tail<3>();
+  gradient_.tail(n_) = k_shape.cwiseProduct(offset) + k_limit.cwiseProduct(depth);
+  stiffness_.diagonal().segment<3>(3).setConstant(k_turn);
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    stiffness_(6 + i, 6 + i) = k_shape[i] + (depth[i] != 0.0 ? k_limit[i] : 0.0);
+  }
+  return potential_.value(error, 0.0, k_turn) + 0.5 * k_shape.dot(offset.cwiseAbs2()) +
+         0.5 * k_limit.dot(depth.cwiseAbs2());
+}
+
+/// Write the effort that is wanted, from the error of the velocity and the potentials.
+VMS_PH_WIDE void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body,
+                                          double h) noexcept {
+  const AttitudeGains& gains = gains_now();
+  const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
+  const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
+  const MatrixBN& connection = d_.A();
+  const MatrixV& shape_inertia = d_.M_hat_m();
+  const VectorV& weight = d_.g();
+  locked_.rightCols(n_) = connection.bottomRows<3>();
+  const Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> turned =
+      rate_turn * body.inertia.lazyProduct(locked_);
+  damping_.noalias() = locked_.transpose().lazyProduct(turned);
+  damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
+  held_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
+
+  const VectorV spring = held_.spring + held_.ahead;
+  const VectorV& left = held_.velocity;
+  turn_lost_ = turned.lazyProduct(left);
+  shape_lost_ = rate_shape * shape_inertia.lazyProduct(left.tail(n_));
+  const Vector3d spin = body.inertia * base.turning;
+  const Vector3d turn = spring.segment<3>(3);
+  Vector3d locked_rate = d_.v().segment<3>(3);
+  locked_rate.noalias() += connection.bottomRows<3>().lazyProduct(d_.v().tail(n_));
+  wanted_.head<3>() = base.force;
+  wanted_.segment<3>(3) =
+      locked_rate.cross(spin) - turn - turn_lost_ + body.centre.cross(base.force);
+  wanted_.tail(n_) = weight.tail(n_) - spring.tail(n_) - shape_lost_;
+  wanted_.tail(n_).noalias() += connection.bottomRows<3>().transpose().lazyProduct(turn);
+  const Twist beyond = wanted_.head<6>() - weight.head<6>();
+  wanted_.tail(n_).noalias() += connection.transpose().lazyProduct(beyond);
+  wanted_.tail(n_) += held_.brake(d_, h).tail(n_);
+}
+
+/// Advance the references; a target that is not finite is ignored.
+void AttitudeAndShape::follow(const Reference& reference, double dt) noexcept {
+  if (reference.pose && reference.pose->allFinite()) {
+    Pose wanted = *reference.pose;
+    wanted.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
+    base_.go_to(wanted);
+  }
+  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+    joints_.go_to(reference.joints);
+  }
+  const bool moving = reference.twist && reference.twist->allFinite();
+  Twist twist = Twist::Zero();
+  if (moving) twist = twist_of(*reference.twist);
+  const AttitudeGains& gains = gains_now();
+  base_.advance(moving ? &twist : nullptr, gains.base_speed, gains.base_turn, bandwidth(), dt);
+  joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+}
+
+}  // namespace vms_ph

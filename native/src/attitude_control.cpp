@@ -1,0 +1,76 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/attitude_control.hpp"
+
+#include "vms_ph_native/symmetric_eigen.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Singular values below this share of the largest count as zero.
+constexpr double kRank = 1e-6;
+
+const Allocation& checked(const Model& model, const std::optional<Allocation>& allocation,
+                          bool base_actuated) {
+  if (model.base() != Base::floating || !model.pinocchio().gravity.linear().isZero(0.0)) {
+    throw ModelError(
+        "AttitudeControl is for robots that float freely in space, without gravity and fluid; '" +
+        model.name() + "' does not");
+  }
+  if (!allocation || !base_actuated) {
+    throw ModelError("AttitudeControl needs what turns '" + model.name() +
+                     "'; give its allocation, as actuators:=own does");
+  }
+  const Eigen::MatrixXd moments = allocation->matrix().bottomRows(3);
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
+  decompose_symmetric(Eigen::MatrixXd(moments.lazyProduct(moments.transpose())), squares);
+  if (!(squares.eigenvalues()[0] > kRank * kRank * squares.eigenvalues()[2])) {
+    throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
+  }
+  return *allocation;
+}
+
+}  // namespace
+
+const GainTable<AttitudeControlGains>& AttitudeControlGains::table() {
+  static const GainTable<AttitudeControlGains> gains{AttitudeGains::table(), {}};
+  return gains;
+}
+
+AttitudeControl::AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
+                                 bool base_actuated)
+    : AttitudeAndShape(model, checked(model, allocation, base_actuated)) {
+  AttitudeControlGains::table();  // constructed here, so that setting a gain does not allocate
+  RobotState start;
+  start.q = model.neutral_configuration();
+  reset(start);
+}
+
+BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, double) noexcept {
+  BaseMotion motion;
+  motion.attitude = base().pose().topLeftCorner<3, 3>();
+  motion.turning = body.rotation.transpose() * (motion.attitude * base().twist().tail<3>());
+  return motion;
+}
+
+void AttitudeControl::follow_gains(const double* dt) noexcept {
+  if (dt) {
+    ramp_.follow(gains_, *dt);
+  } else {
+    ramp_.restart(gains_);
+  }
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,51 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/base_spring.hpp"
+
+namespace vms_ph {
+
+VectorB base_components(const Twist& twist, int b) noexcept {
+  if (b == 6) return twist;
+  if (b == 3) return Eigen::Vector3d(twist[0], twist[1], twist[5]);
+  return VectorB();
+}
+
+void BaseSpring::restart(Evaluation& d) noexcept {
+  home_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
+  potential_.restart(Pose::Identity());
+  if (b_ == 0) return;
+  const int linear = b_ == 6 ? 3 : 2;
+  const auto diagonal = d.M_b().diagonal();
+  mass_ = diagonal.head(linear).mean();
+  inertia_ = diagonal.tail(b_ - linear).mean();
+}
+
+void BaseSpring::compute(const Pose& pose, double frequency, double share) noexcept {
+  energy = 0.0;
+  force.setZero();
+  stiffness.setZero();
+  if (share == 0.0) return;
+  const Pose error = se3::inverse(home_) * pose;
+  potential_.follow(error);
+  const double squared = share * (frequency * frequency);
+  const double k_position = squared * mass_, k_rotation = squared * inertia_;
+  Twist both;
+  both << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  energy = potential_.value(error, k_position, k_rotation);
+  force = base_components(potential_.gradient(error, k_position, k_rotation), b_);
+  stiffness = base_components(both, b_);
+}
+
+}  // namespace vms_ph

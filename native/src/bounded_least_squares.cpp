@@ -1,0 +1,97 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/bounded_least_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "vms_ph_native/cholesky.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Share of the largest eigenvalue that is added to all, so that the solution is unique.
+constexpr double kUnique = 1e-9;
+
+// A gradient of this size, relative to the largest, releases no bound.
+constexpr double kRounding = 1e-10;
+
+}  // namespace
+
+BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A)
+    : At_(A.transpose()), H_(At_.lazyProduct(A)) {
+  H_.diagonal().array() += kUnique * std::max(H_.trace(), 1e-300);
+}
+
+void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
+                                const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
+  const Eigen::Index m = H_.rows();
+  g_.noalias() = At_.lazyProduct(b);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
+    at_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
+  }
+  const double scale = std::max({g_.cwiseAbs().maxCoeff(), H_.cwiseAbs().maxCoeff(), 1e-300});
+  for (Eigen::Index k = 0; k < 10 * m; ++k) {
+    if (advance(lower, upper, x)) continue;
+    slope_.noalias() = H_.lazyProduct(x);
+    slope_ -= g_;
+    Eigen::Index worst = 0;
+    double most = -std::numeric_limits<double>::infinity();
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const double inward = lower[i] == upper[i] ? 0.0 : at_[i] * slope_[i];
+      if (inward > most) most = inward, worst = i;
+    }
+    if (!(most > kRounding * scale)) break;
+    at_[worst] = 0;
+  }
+  x = x.cwiseMax(lower).cwiseMin(upper);
+}
+
+/// Step to the minimum over the free entries, or to the first bound on the way; whether one was
+/// met.
+bool BoundedLeastSquares::advance(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                                  Eigen::VectorXd& x) noexcept {
+  Eigen::Index count = 0;
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    if (at_[i] == 0) free_[count++] = i;
+  }
+  if (count == 0) return false;
+  part_.resize(count, count);
+  step_.resize(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j < count; ++j) part_(i, j) = H_(free_[i], free_[j]);
+    step_[i] = g_[free_[i]] - H_.row(free_[i]).dot(x);
+  }
+  Cholesky(part_).solve(step_.data());
+  Eigen::Index first = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (Eigen::Index i = 0; i < count; ++i) {
+    if (step_[i] == 0.0) continue;
+    const double bound = step_[i] > 0.0 ? upper[free_[i]] : lower[free_[i]];
+    const double share = (bound - x[free_[i]]) / step_[i];
+    if (share < least) least = share, first = i;
+  }
+  const bool met = least < 1.0;
+  for (Eigen::Index i = 0; i < count; ++i) x[free_[i]] += (met ? least : 1.0) * step_[i];
+  if (!met) return false;
+  const bool up = step_[first] > 0.0;
+  x[free_[first]] = up ? upper[free_[first]] : lower[free_[first]];
+  at_[free_[first]] = up ? 1 : -1;
+  return true;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,57 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/laws.hpp"
+
+#include "vms_ph_native/attitude_control.hpp"
+#include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/pose_ida_pbc.hpp"
+#include "vms_ph_native/task_space_ida_pbc.hpp"
+#include "vms_ph_native/underactuated_flight.hpp"
+
+namespace vms_ph {
+
+const std::vector<std::string>& law_names() {
+  static const std::vector<std::string> names{"AttitudeControl", "DecoupledVMSController",
+                                              "PoseIDAPBC", "TaskSpaceIDAPBC",
+                                              "UnderactuatedFlight"};
+  return names;
+}
+
+std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
+                                     const std::optional<Allocation>& allocation,
+                                     bool base_actuated) {
+  if (name.empty()) {
+    const char* usual = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
+    return make_law(usual, model, allocation, base_actuated);
+  }
+  if (name == "AttitudeControl") {
+    return std::make_unique<AttitudeControl>(model, allocation, base_actuated);
+  }
+  if (name == "DecoupledVMSController") {
+    return std::make_unique<DecoupledVMSController>(model, allocation, base_actuated);
+  }
+  if (name == "PoseIDAPBC") {
+    return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);
+  }
+  if (name == "TaskSpaceIDAPBC") return std::make_unique<TaskSpaceIDAPBC>(model);
+  if (name == "UnderactuatedFlight") {
+    return std::make_unique<UnderactuatedFlight>(model, allocation, base_actuated);
+  }
+  std::string known;
+  for (const std::string& each : law_names()) known += (known.empty() ? "" : ", ") + each;
+  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + known);
+}
+
+}  // namespace vms_ph

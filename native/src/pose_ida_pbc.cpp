@@ -1,0 +1,287 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/pose_ida_pbc.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+// Smallest singular value of the task Jacobian below which the coupling of task and null space is
+// left as it is: what cancels it grows there without bound.
+constexpr double kSingular = 0.03;
+
+// Singular values below this share of the largest count as zero.
+constexpr double kRank = 1e-9;
+
+bool spans_every_wrench(const Allocation& allocation) {
+  const Eigen::MatrixXd& B = allocation.matrix();
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
+  decompose_symmetric(Eigen::MatrixXd(B.lazyProduct(B.transpose())), squares);
+  const Eigen::VectorXd& sizes = squares.eigenvalues();
+  return sizes[0] > kRank * sizes[sizes.size() - 1];
+}
+
+const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
+                     bool base_actuated) {
+  const bool able = base_actuated && (!allocation || spans_every_wrench(*allocation));
+  if (model.b() > 0 && !able) {
+    throw ModelError(
+        "PoseIDAPBC shapes the energy of every motion, which the matching equation allows only "
+        "where the base can apply every wrench; that of '" +
+        model.name() +
+        "' cannot. EndEffectorImpedance and, for robots in space, ResolvedMotion do without");
+  }
+  return model;
+}
+
+}  // namespace
+
+const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
+  using G = PoseIdaPbcGains;
+  static const GainTable<G> gains{
+      OutputGains::table(),
+      {
+          {"stiffness", "stiffness of the end-effector position, N/m", &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", "stiffness of its attitude, N m/rad", &G::stiffness_rotation, 0.0,
+           500.0},
+          {"damping", "damping of its velocity, N s/m; without a matrix D_t", &G::damping, 0.0,
+           1000.0},
+          {"damping_rotation", "damping of its angular velocity, N m s/rad; without a matrix D_t",
+           &G::damping_rotation, 0.0, 100.0},
+          {"damping_null", "rate of the null-space damping, 1/s; without a matrix D_nu",
+           &G::damping_null, 0.0, 100.0},
+          {"frequency_base", "natural frequency of the base where it is held, rad/s",
+           &G::frequency_base, 0.0, 50.0},
+          {"frequency_posture",
+           "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
+           "end effector from its reference too; 0: none",
+           &G::frequency_posture, 0.0, 50.0},
+          {"hold_base", "hold the base where it was at the reset", &G::hold_base},
+          {"cancel_coupling", "replace the gyroscopic coupling of task and null space by zero",
+           &G::cancel_coupling},
+          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
+          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+      }};
+  return gains;
+}
+
+PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation, bool base_actuated)
+    : model_(checked(model, allocation, base_actuated)),
+      b_(model.b()),
+      n_(model.n()),
+      d_(model),
+      output_(model, std::move(allocation), base_actuated),
+      joint_limits_(model),
+      spring_(model),
+      motion_(model),
+      held_(model),
+      rest_(VectorV::Zero(model.nv())),
+      shape_inertia_(VectorV::Zero(n_)),
+      positions_(shape_inertia_),
+      gyroscopic_(rest_),
+      wanted_(rest_),
+      gradient_(rest_),
+      drift_(rest_),
+      force_(rest_),
+      sent_(rest_),
+      posture_(model.neutral_configuration()),
+      offset_(Eigen::VectorXd::Zero(model.nv())),
+      rest_force_(rest_),
+      rest_stiffness_(rest_),
+      damping_(MatrixV::Zero(model.nv(), model.nv())),
+      null_damping_(damping_),
+      stiffness_(damping_),
+      reason_(2048) {
+  command_.wrench_base.setZero(b_);
+  command_.torque.setZero(n_);
+  PoseIdaPbcGains::table();  // constructed here, so that setting a gain later does not allocate
+  RobotState start;
+  start.q = model.neutral_configuration();
+  reset(start);
+}
+
+bool PoseIDAPBC::reset(const RobotState& state) noexcept {
+  if (!hold(state.q)) return false;
+  output_.restart(d_);
+  return true;
+}
+
+bool PoseIDAPBC::resume(const RobotState& state) noexcept {
+  if (!hold(state.q)) return false;
+  output_.resume(d_);
+  return true;
+}
+
+bool PoseIDAPBC::hold(const Eigen::VectorXd& q) noexcept {
+  if (!model_.is_configuration(q)) return false;
+  d_.set(q, rest_);
+  tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
+  potential_.restart(Pose::Identity());
+  spring_.restart(d_);
+  posture_ = q;
+  shape_inertia_ = d_.M_hat_m().diagonal();
+  ramp_.restart(gains_);
+  holding_.restart();
+  cancelling_.restart();
+  return true;
+}
+
+const Command& PoseIDAPBC::update(const RobotState& state, const Reference& reference,
+                                  double dt) noexcept {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
+    missed_updates();
+    return output_.safe();
+  }
+  const PoseIdaPbcGains& gains = ramp_.follow(gains_, dt);
+  d_.set(state);
+  const double h = horizon(dt, gains.delay);
+  follow(reference, dt);
+  const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
+  const Pose error = se3::inverse(tool_.pose()) * placement;
+  potential_.follow(error);
+  motion_.compute(d_, model_.end_effector());
+  const Matrix6V& J = motion_.J;
+  const Twist lead = se3::Ad(se3::inverse(error)) * tool_.twist();
+  const double k_position = gains.stiffness, k_rotation = gains.stiffness_rotation;
+  Twist k, rate;
+  k << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  rate << gains.damping, gains.damping, gains.damping, gains.damping_rotation,
+      gains.damping_rotation, gains.damping_rotation;
+  damping();
+  const Twist spring = potential_.gradient(error, k_position, k_rotation);
+  const Twist drift = h * k.cwiseProduct(lead);
+  springs(h, dt);
+  Matrix6V scaled = rate.asDiagonal() * J;
+  damping_ = null_damping_;
+  damping_.noalias() += J.transpose().lazyProduct(scaled);
+  scaled = k.asDiagonal() * J;
+  stiffness_ = J.transpose().lazyProduct(scaled);
+  stiffness_.diagonal() += rest_stiffness_;
+  const Twist pull = spring - drift, carried = rate.cwiseProduct(lead);
+  gradient_ = rest_force_;
+  gradient_.noalias() += J.transpose().lazyProduct(pull);
+  drift_ = J.transpose().lazyProduct(carried);
+  held_.compute(d_.M(), damping_, stiffness_, gradient_, d_.v(), h, &drift_);
+
+  const Twist left = J.lazyProduct(held_.velocity);
+  const Twist on_task = rate.cwiseProduct(left - lead);
+  VectorV on_null = null_damping_.lazyProduct(held_.velocity);
+  on_null += held_.ahead;
+  const Twist force = spring + on_task - drift;
+  motion_.decouple(d_);
+  const double exchanged = -motion_.on_task.dot(motion_.twist);
+  const double smallest = motion_.smallest;
+  double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
+  share *= cancelling_.follow(gains.cancel_coupling, dt);
+  gyroscopic_ = motion_.on_null;
+  gyroscopic_.noalias() += J.transpose().lazyProduct(motion_.on_task);
+  gyroscopic_ *= share;
+  wanted_ = d_.g() + gyroscopic_ - rest_force_ - on_null;
+  wanted_.noalias() -= J.transpose().lazyProduct(force);
+  if (!wanted_.allFinite()) return output_.refuse(d_);
+  sent_ = d_.g() + gyroscopic_ - held_.spring - on_null;
+  sent_.noalias() -= J.transpose().lazyProduct(on_task);
+  const bool turns = (gyroscopic_.array() != 0.0).any();
+  sent_ += held_.brake(d_, h, turns ? &gyroscopic_ : nullptr);
+  const VectorV& given = output_.apply(d_, sent_, gains, dt);
+
+  ControlEnergy& energy = command_.energy;
+  const double potential = potential_.value(error, k_position, k_rotation) + rest_energy_;
+  energy.kinetic_task = 0.5 * motion_.twist.dot(motion_.inertia * motion_.twist);
+  energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
+  energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + potential;
+  energy.shaped_potential = potential;
+  energy.damping_task = (motion_.twist - lead).dot(on_task - drift);
+  energy.damping_null = d_.v().dot(on_null);
+  energy.reference_power = -force.dot(lead);
+  energy.clipped_power = (given - wanted_).dot(d_.v());
+  energy.routing_power = gyroscopic_.dot(d_.v());
+  energy.null_to_task = exchanged;
+  energy.tank_level = output_.tank_level();
+  command_.wrench_base = given.head(b_);
+  command_.torque = given.tail(n_);
+  command_.task_error = error.topRightCorner<3, 1>().norm();
+  command_.smallest_singular_value = smallest;
+  command_.status = output_.reason().empty() ? Status::ok : Status::saturated;
+  reason_.clear();
+  if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
+    command_.status = Status::degraded;
+    reason_.set("near a singularity: smallest singular value %.3g", smallest);
+  } else {
+    const auto add = [this](const char* part) {
+      if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
+    };
+    add(output_.reason().text());
+    add(held_.reason());
+  }
+  command_.reason = reason_.text();
+  return command_;
+}
+
+/// Compute the damping of the null space, Pi^T M Pi times its rate.
+void PoseIDAPBC::damping() noexcept {
+  const MatrixV momentum = d_.M().lazyProduct(motion_.projector);
+  null_damping_ = motion_.projector.transpose().lazyProduct(momentum);
+  null_damping_ *= ramp_.now().damping_null;
+}
+
+/// Compute the springs that hold the base, the posture and the joints within their limits.
+void PoseIDAPBC::springs(double h, double dt) noexcept {
+  const PoseIdaPbcGains& gains = ramp_.now();
+  const double share = holding_.follow(gains.hold_base, dt);
+  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share);
+  model_.joint_positions(d_.q(), positions_);
+  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
+  const VectorV soon = positions_ + h * d_.v().tail(n_);
+  const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
+  const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  const VectorV posture = (gains.frequency_posture * gains.frequency_posture) * shape_inertia_;
+  model_.difference(posture_, d_.q(), offset_);
+  const VectorV offset = offset_.tail(n_);
+  rest_energy_ =
+      spring_.energy + 0.5 * (wall.dot(depth.cwiseAbs2()) + posture.dot(offset.cwiseAbs2()));
+  rest_force_.head(b_) = spring_.force;
+  rest_force_.tail(n_) = wall.cwiseProduct(depth) + posture.cwiseProduct(offset);
+  rest_stiffness_.head(b_) = spring_.stiffness;
+  rest_stiffness_.tail(n_) = posture;
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    // Springs at limits that are about to act count as well.
+    if (depth[i] != 0.0 || ahead[i] != 0.0) rest_stiffness_[b_ + i] += wall[i];
+  }
+}
+
+/// Advance the reference; a target or velocity that is not finite is ignored.
+void PoseIDAPBC::follow(const Reference& reference, double dt) noexcept {
+  const PoseIdaPbcGains& gains = ramp_.now();
+  if (reference.pose) {
+    if (reference.pose->allFinite()) tool_.go_to(*reference.pose);
+  } else if (reference.position && reference.position->allFinite()) {
+    Pose target = tool_.pose();
+    target.topRightCorner<3, 1>() = *reference.position;
+    tool_.go_to(target);
+  }
+  Twist twist = Twist::Zero();
+  const bool moving = reference.velocity && reference.velocity->allFinite();
+  if (moving) {
+    twist.head<3>() = tool_.pose().topLeftCorner<3, 3>().transpose() * *reference.velocity;
+  }
+  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  tool_.advance(moving ? &twist : nullptr, gains.speed, gains.turn, bandwidth, dt);
+}
+
+}  // namespace vms_ph

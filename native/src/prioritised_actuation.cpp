@@ -1,0 +1,92 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/prioritised_actuation.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "vms_ph_native/pseudo_inverse.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Part of the weighted wrench that may be missing before it is said, N or N m.
+constexpr double kNoticeable = 1e-6;
+
+/// A force has the weight 1, a moment ten over the actuators' mean lever arm.
+VectorB default_weights(const Eigen::MatrixXd& matrix) {
+  const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
+  const double pull = matrix.topRows(forces).norm(), turn = matrix.bottomRows(moments).norm();
+  const double arm = pull > 0.0 && turn > 0.0 ? turn / pull : 1.0;
+  VectorB weights = VectorB::Ones(matrix.rows());
+  weights.tail(moments).setConstant(10.0 / arm);
+  return weights;
+}
+
+const Allocation& checked(const Allocation& allocation) {
+  const Eigen::Index count = allocation.matrix().cols();
+  if (count > kMaxVelocities) {
+    throw ModelError("a base with " + std::to_string(count) + " actuators has more than the " +
+                     std::to_string(kMaxVelocities) + " that the C++ core serves");
+  }
+  return allocation;
+}
+
+}  // namespace
+
+PrioritisedActuation::PrioritisedActuation(const Allocation& allocation)
+    : allocation_(checked(allocation)),
+      weights_(default_weights(allocation.matrix())),
+      weighted_(weights_.asDiagonal() * allocation.matrix()),
+      reach_(weighted_.lazyProduct(pseudo_inverse(weighted_))),
+      held_(Eigen::VectorXd::Zero(weighted_.cols())),
+      inputs_(held_),
+      search_(weighted_),
+      wrench_(VectorB::Zero(weighted_.rows())),
+      goal_(wrench_),
+      rest_(wrench_) {
+  Eigen::MatrixXd free = weighted_;
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (allocation_.lower()[i] < allocation_.upper()[i]) continue;
+    held_[i] = allocation_.lower()[i];
+    free.col(i).setZero();
+  }
+  inverse_ = pseudo_inverse(free);
+}
+
+const VectorB& PrioritisedActuation::apply(const ConstVector& wanted, const ConstVector&) noexcept {
+  reason_.clear();
+  goal_ = weights_.cwiseProduct(wanted);
+  rest_ = goal_;
+  rest_.noalias() -= weighted_.lazyProduct(held_);
+  inputs_.noalias() = inverse_.lazyProduct(rest_);
+  inputs_ += held_;
+  if (!within()) search_.solve(goal_, allocation_.lower(), allocation_.upper(), inputs_);
+  wrench_.noalias() = allocation_.matrix().lazyProduct(inputs_);
+  rest_ = weights_.cwiseProduct(wanted - wrench_);
+  // What no inputs can make is not missed.
+  const VectorB lost = reach_.lazyProduct(rest_);
+  if (lost.cwiseAbs().maxCoeff() > kNoticeable * (1.0 + goal_.cwiseAbs().maxCoeff())) {
+    reason_.set("base wrench at the limits of its actuators");
+  }
+  return wrench_;
+}
+
+bool PrioritisedActuation::within() const noexcept {
+  return (inputs_.array() >= allocation_.lower().array()).all() &&
+         (inputs_.array() <= allocation_.upper().array()).all();
+}
+
+}  // namespace vms_ph

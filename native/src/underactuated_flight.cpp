@@ -1,0 +1,154 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/underactuated_flight.hpp"
+
+#include <algorithm>
+
+#include <Eigen/Geometry>
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+const char* name_of(Base base) {
+  if (base == Base::fixed) return "fixed";
+  return base == Base::planar ? "planar" : "floating";
+}
+
+const Allocation& checked(const Model& model, const std::optional<Allocation>& allocation,
+                          bool base_actuated) {
+  if (model.base() != Base::floating) {
+    throw ModelError("UnderactuatedFlight is for flying robots; the base of '" + model.name() +
+                     "' is " + name_of(model.base()));
+  }
+  if (!allocation || !base_actuated) {
+    throw ModelError("UnderactuatedFlight needs the rotors of '" + model.name() +
+                     "'; give their allocation, as actuators:=own does");
+  }
+  return *allocation;
+}
+
+Matrix3d turned_by(const Vector3d& rotation) noexcept {
+  Twist twist = Twist::Zero();
+  twist.tail<3>() = rotation;
+  return se3::exp(twist).topLeftCorner<3, 3>();
+}
+
+Vector3d rotation_of(const Matrix3d& turn) noexcept {
+  Pose pose = Pose::Identity();
+  pose.topLeftCorner<3, 3>() = turn;
+  return se3::log(pose).tail<3>();
+}
+
+}  // namespace
+
+const GainTable<UnderactuatedFlightGains>& UnderactuatedFlightGains::table() {
+  using G = UnderactuatedFlightGains;
+  static const GainTable<G> gains{
+      AttitudeGains::table(),
+      {
+          {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
+           &G::frequency_position, 0.0, 10.0},
+          {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
+           &G::largest_tilt, 0.0, 1.2},
+      }};
+  return gains;
+}
+
+UnderactuatedFlight::UnderactuatedFlight(const Model& model,
+                                         const std::optional<Allocation>& allocation,
+                                         bool base_actuated)
+    : AttitudeAndShape(model, checked(model, allocation, base_actuated)),
+      thrust_(single_axis(*allocation, model.name())),
+      direction_(thrust_.axis),
+      strength_(model.pinocchio().gravity.linear().norm()),
+      up_(-model.pinocchio().gravity.linear() / std::max(strength_, 1e-12)) {
+  UnderactuatedFlightGains::table();  // constructed here, so that setting a gain does not allocate
+  RobotState start;
+  start.q = model.neutral_configuration();
+  reset(start);
+}
+
+BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& body,
+                                            double h) noexcept {
+  const UnderactuatedFlightGains& gains = ramp_.now();
+  const Matrix3d& rotation = body.rotation;
+  const PoseReference& reference = base();
+  const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
+  const Vector3d turn = level * reference.twist().tail<3>();
+  const Vector3d leading = level * reference.twist().head<3>();
+  // The centre of mass belongs above the reference of the base, wherever the arm is.
+  const Vector3d arm = level * body.centre;
+  const Vector3d place =
+      body.position + rotation * body.centre - (reference.pose().topRightCorner<3, 1>() + arm);
+  const auto rates = d.v().tail(model().n());
+  const Vector3d swung = d.M_bm().topRows<3>().lazyProduct(rates);
+  const Vector3d sway = level * swung / body.mass + turn.cross(arm);
+  const Vector3d momentum = d.momentum().head<3>();
+  const Vector3d speed = rotation * momentum / body.mass - leading;
+  const Vector3d ahead = level * reference.acceleration().head<3>() + turn.cross(leading);
+  const double stiffness = gains.frequency_position * gains.frequency_position;
+  double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
+  // Damping of the velocity that it leaves.
+  rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
+  const Vector3d weight = strength_ * up_;
+  const auto wanted_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
+    const Vector3d pull = weight + ahead - stiffness * at - rate * velocity;
+    return ThrustDirection::within(pull, up_, strength_, gains.largest_tilt);
+  };
+
+  const Vector3d push = body.mass * wanted_acceleration(place, speed);
+  BaseMotion motion;
+  motion.attitude = direction_.attitude(push, level);
+  const Vector3d axis = rotation * thrust_.axis;
+  const double along = push.dot(axis);
+  const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
+  const Vector3d force = thrust * axis;
+  const Vector3d gained = force / body.mass - weight - ahead;
+  constexpr double kStep = 1e-3;
+  const Vector3d later =
+      wanted_acceleration(place + kStep * (speed - sway), speed + kStep * gained);
+  const Matrix3d frame = level * turned_by(kStep * reference.twist().tail<3>());
+  const Matrix3d after = direction_.attitude(later, frame);
+  motion.force = thrust * thrust_.axis;
+  motion.turning = rotation.transpose() *
+                   (motion.attitude * rotation_of(motion.attitude.transpose() * after)) / kStep;
+  motion.kinetic = 0.5 * body.mass * speed.squaredNorm();
+  motion.potential = 0.5 * body.mass * stiffness * place.squaredNorm();
+  motion.damping = body.mass * rate * speed.squaredNorm();
+  motion.astray = speed.dot(force - push);
+  motion.carried = -body.mass * stiffness * place.dot(sway);
+  motion.reason = along > thrust_.least ? "" : "turning over: the least thrust";
+  return motion;
+}
+
+Twist UnderactuatedFlight::twist_of(const Twist& twist) const noexcept {
+  const Vector3d up = base().pose().topLeftCorner<3, 3>().transpose() * up_;
+  Twist level = twist;
+  level.tail<3>() = up * up.dot(twist.tail<3>());
+  return level;
+}
+
+void UnderactuatedFlight::follow_gains(const double* dt) noexcept {
+  if (dt) {
+    ramp_.follow(gains_, *dt);
+  } else {
+    ramp_.restart(gains_);
+  }
+}
+
+}  // namespace vms_ph
