@@ -35,13 +35,13 @@ set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
 foreach(schema controller_shell decoupled_vms_controller energy_guard energy_guard_settings
-    force_broadcaster python_controller robot_broadcaster task_space_ida_pbc)
+    force_broadcaster pose_ida_pbc python_controller robot_broadcaster task_space_ida_pbc)
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
 
 set(sources
   controller_shell decoupled_vms_controller energy_guard external_wrench force_broadcaster
-  gain_parameters plant python_controller
+  gain_parameters plant pose_ida_pbc python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
@@ -57,7 +57,7 @@ target_precompile_headers(vms_ph_ros2_control PRIVATE
 rosidl_get_typesupport_target(interfaces_target ${PROJECT_NAME} rosidl_typesupport_cpp)
 target_link_libraries(vms_ph_ros2_control PRIVATE
   controller_shell_parameters decoupled_vms_controller_parameters energy_guard_parameters
-  energy_guard_settings_parameters force_broadcaster_parameters python_controller_parameters
+  energy_guard_settings_parameters force_broadcaster_parameters pose_ida_pbc_parameters python_controller_parameters
   robot_broadcaster_parameters task_space_ida_pbc_parameters
   controller_interface::controller_interface
   hardware_interface::hardware_interface

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from vms_ph_controllers import DecoupledVMSController, TaskSpaceIDAPBC
+from vms_ph_controllers import DecoupledVMSController, PoseIDAPBC, TaskSpaceIDAPBC
 from vms_ph_controllers.energy_guard import EnergyGuardSettings
 
 FOLDER = Path(__file__).parent
@@ -40,6 +40,7 @@ class EnergyGuard:
 LAWS: dict[str, type] = {
     "decoupled_vms_controller": DecoupledVMSController,
     "energy_guard_settings": EnergyGuard,
+    "pose_ida_pbc": PoseIDAPBC,
     "task_space_ida_pbc": TaskSpaceIDAPBC,
 }
 

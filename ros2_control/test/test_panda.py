@@ -51,6 +51,7 @@ def await_all(session: Session) -> None:
         robot_broadcaster="active",
         python_controller="active",
         task_space_ida_pbc="inactive",
+        pose_ida_pbc="inactive",
         effort_controller="inactive",
         position_controller="inactive",
         task_reference="inactive",
@@ -125,9 +126,9 @@ def test_the_audit_of_the_simulated_hardware_closes(held: Session) -> None:
     assert worst["dissipated"] < 1e-6
 
 
-@pytest.mark.parametrize("law", ["task_space_ida_pbc", "python_controller"])
+@pytest.mark.parametrize("law", ["task_space_ida_pbc", "pose_ida_pbc", "python_controller"])
 def test_a_law_that_takes_over_holds_what_it_finds(held: Session, law: str) -> None:
-    other = {"task_space_ida_pbc": "python_controller"}.get(law, "task_space_ida_pbc")
+    other = "task_space_ida_pbc" if law == "python_controller" else "python_controller"
     if law == "python_controller":
         assert held.switch([other], [law])
     found = held.collect_during(
@@ -204,7 +205,7 @@ def test_a_chained_controller_moves_the_reference_and_nan_does_not(held: Session
     assert held.switch([], ["task_reference"])
 
 
-@pytest.mark.parametrize("name", ["task_space_ida_pbc", "python_controller"])
+@pytest.mark.parametrize("name", ["task_space_ida_pbc", "pose_ida_pbc", "python_controller"])
 def test_a_controller_is_unloaded_and_loaded_again(held: Session, name: str) -> None:
     assert held.switch([], ["python_controller"])
     held.unload(name)
