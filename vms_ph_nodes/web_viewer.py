@@ -165,9 +165,8 @@ class WebViewer(Node):
             return
         self._health.declare_robot(model)
         scene = self._scene = RobotScene(self._server, model, message.data)
-        # A bundled robot has a shorter name here than its description.
         bundled = self._robot.robot in robots.names()
-        self._name_of_robot = self._robot.robot if bundled else model.name
+        self._name_of_robot = self._robot.robot if bundled else robots.known_as(model.name)
         self._view.show(scene)
         self._overview.name(model, self._name_of_robot)
         self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
@@ -233,7 +232,8 @@ class WebViewer(Node):
         if not self._server.get_clients():
             return
         if self._control is not None:
-            self._control.draw(self._overview.is_paused(self._simulator))
+            paused = self._overview.is_paused(self._simulator)
+            self._control.draw(paused, self._overview.speed(self._simulator))
         self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent

@@ -16,6 +16,7 @@
 
 import http.server
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,10 +51,17 @@ _LIGHT = ("markers:=false", "real_time_factor:=0.25")
 
 
 def _arguments(observer: Observer) -> str:
-    """Return the launch arguments of the controller that runs."""
+    """Return the launch arguments of the controller that runs; empty while none answers."""
     request = GetParameters.Request(names=["launch_arguments"])
-    answer = observer.call(GetParameters, "controller/get_parameters", request, BEGINS)
-    return str(answer.values[0].string_value)
+    answer = observer.ask(GetParameters, "controller/get_parameters", request)
+    end = time.monotonic() + _ANSWERS
+    while not answer.done() and time.monotonic() < end:
+        observer.spin(0.1)
+    return str(answer.result().values[0].string_value) if answer.done() else ""
+
+
+# A node that ends does not answer a request that it has received: it is asked again after this, s.
+_ANSWERS = 10.0
 
 
 def _joints(observer: Observer, wanted: set[str]) -> None:
