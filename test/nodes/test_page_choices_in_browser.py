@@ -37,7 +37,7 @@ from vms_ph_io.share import share_directory
 from .chromium import PROGRAM, Chromium, field
 from .conftest import Start
 from .observer import Observer
-from .page_session import BEGINS, LONG, browser, served, shown
+from .page_session import BEGINS, CLOSE_NOTES, LONG, await_change, browser, served, shown
 
 pytestmark = [
     pytest.mark.wire,
@@ -74,7 +74,9 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
     told: list[str] = []
     node = observer.node
     heard = [
-        node.create_subscription(String, f"/vms_ph/{topic}", lambda m: told.append(m.data), 10)
+        node.create_subscription(
+            String, f"/vms_ph/choose/{topic}", lambda m: told.append(m.data), 10
+        )
         for topic in ("robot", "law", "scene")
     ]
     with shown(start, tmp_path / "profile", "page", "panda") as page:
@@ -83,10 +85,13 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
         observer.until(lambda: told == ["PoseIDAPBC"], "no law is chosen", BEGINS)
         _await_argument(observer, "controller=PoseIDAPBC")
         _at(page, "panda")
+        page.run(CLOSE_NOTES)
+        before = page.picture()
         page.choose("scene", "wall")
         observer.until(lambda: told[1:] == ["wall"], "no scene is chosen", BEGINS)
         _await_argument(observer, "scene=wall")
         _at(page, "panda")
+        await_change(page, before, 0.1)  # the wall is larger than the robot
         page.choose("robot", "borinot")
         observer.until(lambda: told[2:] == ["borinot"], "no robot is chosen", BEGINS)
         _joints(observer, set(robots.load("borinot").joint_names))
@@ -108,9 +113,13 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
 def _at(page: Chromium, name: str) -> None:
     """Await the page of a robot, with its lists, in its tab of controls."""
     page.await_text(f"vms_ph: {name}", BEGINS)
-    page.click("Control")
-    # A line says this until something is chosen: the page is that of the new launch.
-    page.await_text("The page begins anew with another robot", BEGINS)
+    # A line says this until something is chosen: the page is that of the new launch. The tabs of
+    # a page that begins anew do so, too.
+    end = time.monotonic() + BEGINS
+    while "The page begins anew with another robot" not in page.text():
+        assert time.monotonic() < end, page.text()
+        page.click("Control")
+        time.sleep(2.0)
     page.await_true(f"!!{field('own robot')}", "there are no lists", BEGINS)
 
 
