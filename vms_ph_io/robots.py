@@ -18,6 +18,7 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -300,6 +301,13 @@ def names() -> tuple[str, ...]:
     return tuple(_ROBOTS)
 
 
+@cache
+def known_as(name: str) -> str:
+    """Return the bundled robot whose description has a name, or else that name."""
+    own = (each.name for each in _ROBOTS.values() if _name_in(each.description()) == name)
+    return next(own, name)
+
+
 def get(name: str) -> Robot:
     """Return a bundled robot.
 
@@ -327,6 +335,10 @@ def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
         OptionError: no robot of that name.
     """
     return get(name).load(inertia=inertia, **arguments)
+
+
+def _name_in(description: str) -> str:
+    return ET.fromstring(description).get("name", "")
 
 
 def _make_fixed(joint: ET.Element) -> None:

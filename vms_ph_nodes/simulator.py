@@ -34,7 +34,7 @@ from vms_ph_dynamics.simulation import Control, Simulation
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
-from .node.health import ERROR, OK, PAUSED, WARN, Health
+from .node.health import ERROR, OK, PAUSED, SPEED, WARN, Health
 from .node.managed import ManagedNode
 from .node.parameters import declare
 from .node.process import run
@@ -223,6 +223,7 @@ class Simulator(ManagedNode):
     def _values(self) -> dict[str, object]:
         return {
             "simulated time (s)": f"{self.simulation.time:.2f}",
+            SPEED: f"{self._speed:g}",
             "ticks dropped": self._dropped,
             "steps halved": self.simulation.failures,
             **self._engine.values(self.simulation),
@@ -266,12 +267,13 @@ class Simulator(ManagedNode):
             if parameter.name == "real_time_factor":
                 self._speed = float(parameter.value)
                 self._resume_time()
+                self._report_time()
         return SetParametersResult(successful=True)
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._restart()
-        if self._paused:  # no sample follows that shows where the robot is now
-            self._topics.publish_transforms(self.simulation.sample(), self.stamp())
+        if self._paused:  # nothing else follows that shows the robot and its new energy balance
+            self._publish()
         response.success = True
         response.message = "reset to the initial configuration, at rest; a new energy audit begins"
         return response
@@ -281,11 +283,15 @@ class Simulator(ManagedNode):
         if self._paused and not request.data:
             self._resume_time()
         self._paused = request.data
-        if self.is_active and not self._failure:
-            self._health.report(OK, self._going(), self._values())
+        self._report_time()
         response.success = True
         response.message = self._going()
         return response
+
+    def _report_time(self) -> None:
+        """Say how time goes on, which may stand: no step then says it."""
+        if self.is_active and not self._failure:
+            self._health.report(OK, self._going(), self._values())
 
     async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response

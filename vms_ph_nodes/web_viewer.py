@@ -46,6 +46,7 @@ with errors_in_one_sentence():
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
         from .views.robot_scene import RobotScene
+        from .views.surroundings import Surroundings
         from .views.view_tab import ViewTab, theme
         from .views.viewpoint import viewpoint
         from .views.world_view import WorldView
@@ -115,6 +116,7 @@ class WebViewer(Node):
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_PANEL)
         self._world = WorldView(server)
+        self._surroundings = Surroundings(server)
         self._overview = Overview(server, self._law)
         tabs = server.gui.add_tab_group()
         with tabs.add_tab("Energy"):
@@ -137,6 +139,7 @@ class WebViewer(Node):
                 (Energy, "vms_ph/energy", self._on_energy, 10),
                 (Power, "vms_ph/power", self._on_power, 10),
                 (ControllerState, "controller/state", self._on_control, 10),
+                (MarkerArray, "vms_ph/scene", self._surroundings.on_scene, LATCHED),
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
@@ -164,10 +167,10 @@ class WebViewer(Node):
             self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
         self._health.declare_robot(model)
+        self._surroundings.begin()
         scene = self._scene = RobotScene(self._server, model, message.data)
-        # A bundled robot has a shorter name here than its description.
         bundled = self._robot.robot in robots.names()
-        self._name_of_robot = self._robot.robot if bundled else model.name
+        self._name_of_robot = self._robot.robot if bundled else robots.known_as(model.name)
         self._view.show(scene)
         self._overview.name(model, self._name_of_robot)
         self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
@@ -223,6 +226,7 @@ class WebViewer(Node):
             self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
                 self._scene.place(link, pose)
+            self._surroundings.draw(self._scene)
             if self._control is not None:
                 self._control.draw_pull()
             if self._markers is not None:
@@ -233,7 +237,8 @@ class WebViewer(Node):
         if not self._server.get_clients():
             return
         if self._control is not None:
-            self._control.draw(self._overview.is_paused(self._simulator))
+            paused = self._overview.is_paused(self._simulator)
+            self._control.draw(paused, self._overview.speed(self._simulator))
         self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent

@@ -57,6 +57,13 @@ _LABELLED = """(() => {
 _OPTION = """[...document.querySelectorAll('[role=option]')].find(
   e => e.offsetParent && e.textContent.trim() == %s)"""
 
+# Lets a page draw a frame only after so many milliseconds.
+_SLOWLY = """(() => {
+  const draw = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = f => setTimeout(() => draw(f), %d);
+  window.cancelAnimationFrame = k => clearTimeout(k);
+})()"""
+
 _PASSIVE = "Unable to preventDefault inside passive event listener"
 
 # Shift, as the DevTools protocol has it.
@@ -71,8 +78,22 @@ def field(label: str) -> str:
 class Chromium:
     """A browser with one page."""
 
-    def __init__(self, address: str, folder: Path, size: tuple[int, int] = (1280, 720)) -> None:
-        """Open the page; ``folder`` receives the browser's profile."""
+    def __init__(
+        self,
+        address: str,
+        folder: Path,
+        size: tuple[int, int] = (1280, 720),
+        frames: float | None = 5.0,
+    ) -> None:
+        """Open a page.
+
+        Args:
+            address: of the page.
+            folder: receives the browser's profile.
+            size: of its window, pixels.
+            frames: how many a page draws in a second at most; without a graphics card, the drawing
+                of more takes all of a processor. None: as many as it wants.
+        """
         assert PROGRAM is not None
         self._process = subprocess.Popen(
             [
@@ -84,28 +105,45 @@ class Chromium:
                 f"--window-size={size[0]},{size[1]}",
                 "--remote-debugging-port=0",
                 f"--user-data-dir={folder}",
-                address,
+                "about:blank",
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
-        port = self._port(folder / "DevToolsActivePort")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=20.0) as answer:
-            pages = [page for page in json.load(answer) if page["type"] == "page"]
-        self._socket = connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
         self._calls = 0
         self.errors: list[str] = []
+        try:
+            self._join(self._port(folder / "DevToolsActivePort"))
+            if frames is not None:
+                source = _SLOWLY % round(1e3 / frames)
+                self._call("Page.addScriptToEvaluateOnNewDocument", source=source)
+            self.open(address)
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+
+    def _join(self, port: int) -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=120.0) as answer:
+            pages = [page for page in json.load(answer) if page["type"] == "page"]
+        # A browser on a busy machine does not answer at once.
+        self._socket = connect(
+            pages[0]["webSocketDebuggerUrl"], max_size=None, open_timeout=120.0, ping_interval=None
+        )
+        self._call("Page.enable")
         self._call("Log.enable")
+        self._call("Runtime.enable")
 
     @staticmethod
     def _port(file: Path) -> int:
-        end = time.monotonic() + 30.0
+        end = time.monotonic() + 120.0
         while not (file.is_file() and (lines := file.read_text().splitlines())):
             assert time.monotonic() < end, "the browser does not start"
             time.sleep(0.1)
         return int(lines[0])
 
-    def click(self, text: str, seconds: float = 120.0) -> None:
+    def click(self, text: str, seconds: float = 300.0) -> None:
         """Click on what shows exactly this text, once it is there."""
         end = time.monotonic() + seconds
         while not (place := self.run(_FIND % json.dumps(text))):
@@ -115,7 +153,7 @@ class Chromium:
         for kind in ("mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def await_true(self, expression: str, what: str, seconds: float = 120.0) -> None:
+    def await_true(self, expression: str, what: str, seconds: float = 300.0) -> None:
         """Wait until an expression in the page is true."""
         end = time.monotonic() + seconds
         while not self.run(expression):
@@ -135,7 +173,7 @@ class Chromium:
     def choose(self, label: str, option: str) -> None:
         """Choose from the list with a label."""
         self.await_true(f"!!{field(label)}", f"the page shows no list {label!r}")
-        shown, end = _OPTION % json.dumps(option), time.monotonic() + 60.0
+        shown, end = _OPTION % json.dumps(option), time.monotonic() + 300.0
         while not self.run(f"!!{shown}"):  # the page may have moved beneath the pointer
             assert time.monotonic() < end, f"the list {label!r} has no {option!r}"
             self.run(f"{field(label)}.scrollIntoView({{block: 'center'}})")
@@ -178,7 +216,7 @@ class Chromium:
         self._call("Input.insertText", text=text)
         self.run(f"({field}).blur()")
 
-    def await_text(self, text: str, seconds: float = 120.0) -> None:
+    def await_text(self, text: str, seconds: float = 300.0) -> None:
         """Wait until the page shows a text."""
         end = time.monotonic() + seconds
         while not self.run(f"document.body.innerText.includes({json.dumps(text)})"):
@@ -196,6 +234,10 @@ class Chromium:
             width=width, height=height, deviceScaleFactor=1, mobile=False,
         )  # fmt: skip
 
+    def open(self, address: str) -> None:
+        """Go to another page."""
+        self._call("Page.navigate", url=address)
+
     def run(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -211,17 +253,29 @@ class Chromium:
         """End the browser."""
         self._socket.close()
         self._process.terminate()
-        self._process.wait(20.0)
+        self._process.wait(60.0)
 
     def _call(self, method: str, **arguments: object) -> dict[str, Any]:
         self._calls += 1
         self._socket.send(json.dumps({"id": self._calls, "method": method, "params": arguments}))
         while True:
-            message = json.loads(self._socket.recv(timeout=180.0))
-            entry = message.get("params", {}).get("entry", {})
+            message = json.loads(self._socket.recv(timeout=300.0))
+            said = _error(message.get("method", ""), message.get("params", {}))
             # viser asks to keep a drag from scrolling, where the browser does not let it.
-            if entry.get("level") == "error" and _PASSIVE not in entry["text"]:
-                self.errors.append(entry["text"])
+            if said and _PASSIVE not in said:
+                self.errors.append(said)
             if message.get("id") == self._calls:
                 assert "error" not in message, message
                 return dict(message["result"])
+
+
+def _error(method: str, what: dict[str, Any]) -> str:
+    """Return the error that an event tells of, as the browser's console shows it, or nothing."""
+    if method == "Log.entryAdded" and what["entry"]["level"] == "error":
+        return str(what["entry"]["text"])
+    if method == "Runtime.exceptionThrown":
+        thrown = what["exceptionDetails"]
+        return f"{thrown['text']} {thrown.get('exception', {}).get('description', '')}"
+    if method == "Runtime.consoleAPICalled" and what["type"] in ("error", "assert"):
+        return " ".join(str(a.get("value", a.get("description", ""))) for a in what["args"])
+    return ""

@@ -50,6 +50,9 @@ _SLOW = 0.25
 # Time of the run that a plot shows in a picture, s.
 _SHOWN = 12.0
 
+# The sign of a page that is connected to its server.
+_CONNECTED = "!!document.querySelector('[class*=cloud-check]')"
+
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
@@ -97,12 +100,19 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
 
 
 def picture(shown: Chromium) -> Image.Image:
-    """Return what the page shows, without the browser's note that it renders in software."""
+    """Return what the page shows, without the browser's note that it renders in software.
+
+    A page that has lost its server for a moment is pale, and waited for.
+    """
     shown.run(
         "document.querySelectorAll('[class*=Notification-closeButton]').forEach(b=>b.click())"
     )
-    time.sleep(0.5)
-    return Image.fromarray(np.round(255 * shown.picture()).astype(np.uint8))
+    while True:
+        shown.await_true(_CONNECTED, "the page has lost its server")
+        time.sleep(0.5)
+        taken = shown.picture()
+        if shown.run(_CONNECTED):
+            return Image.fromarray(np.round(255 * taken).astype(np.uint8))
 
 
 def few(image: Image.Image, colours: int) -> Image.Image:

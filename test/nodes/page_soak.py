@@ -74,7 +74,9 @@ def main() -> None:
         assert found, lines
         server = int(found[1])
         for k in range(given.viewers):
-            browser = Chromium(f"http://127.0.0.1:{port}", Path(folder, f"profile{k}"), (640, 360))
+            browser = Chromium(
+                f"http://127.0.0.1:{port}", Path(folder, f"profile{k}"), (640, 360), None
+            )
             stack.callback(browser.close)
             browser.await_text("Energy is conserved", 120.0)
         start, cost, sent = time.monotonic(), processor_time(server), bytes_sent(port)

@@ -23,15 +23,19 @@ import pytest
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from vms_ph_dynamics.contact import Shape
 from vms_ph_dynamics.structure import Ports
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
+from vms_ph_nodes.robot.scene_publishers import marker_of
 from vms_ph_nodes.views.markers import to_markers
 from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
 from vms_ph_nodes.views.marker_scene import GROUPS, MarkerScene  # noqa: E402
+from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
+from vms_ph_nodes.views.surroundings import Surroundings  # noqa: E402
 
 
 @pytest.fixture
@@ -117,3 +121,39 @@ def test_the_colour_of_a_temperature_follows_it_and_the_legend_names_what_is_dra
     assert tuple(scene._shapes["heat, panda_joint1"].color) == (255, 0, 0)
     shown = [g.name for g, box in zip(GROUPS, scene.boxes, strict=True) if box.visible]
     assert shown == ["temperature"]
+
+
+def test_the_bodies_of_a_scene_stand_where_they_are_and_a_tool_goes_with_its_link(
+    server: Any,
+) -> None:
+    robot = robots.get("borinot")
+    drawn = RobotScene(server, robot.load(), robot.description())
+    around = Surroundings(server)
+    here, there = Header(frame_id="odom"), Header(frame_id=drawn.end_effector)
+    wall = Shape("box", (0.1, 2.0, 1.0), pose=_moved(1.5), rgba=(0.2, 0.4, 0.6, 1.0))
+    ball = Shape("sphere", (0.25,), pose=_moved(0.1), rgba=(1.0, 0.0, 0.0, 0.5))
+    markers = [
+        marker_of(here, "wall", 0, wall, _moved(0.5)),
+        marker_of(there, "tool", 0, ball, np.eye(4)),
+    ]
+    around.on_scene(MarkerArray(markers=markers))
+    for _ in range(2):  # again with another robot
+        around.draw(drawn)
+        box, sphere = around._bodies["wall", 0], around._bodies["tool", 0]
+        np.testing.assert_allclose(box.position, (2.0, 0.0, 0.0))
+        np.testing.assert_allclose(box.dimensions, (0.1, 2.0, 1.0))
+        assert box.color == (51, 102, 153)
+        assert sphere.name.startswith(drawn.path(drawn.end_effector, "none"))
+        np.testing.assert_allclose(sphere.position, (0.1, 0.0, 0.0))
+        assert sphere.radius == 0.25
+        around.begin()
+    around.draw(drawn)
+    around.on_scene(MarkerArray(markers=[marker_of(here, "wall", 0, wall, _moved(1.0))]))
+    around.draw(drawn)
+    np.testing.assert_allclose(around._bodies["wall", 0].position, (2.5, 0.0, 0.0))
+
+
+def _moved(x: float) -> np.ndarray:
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return pose

@@ -44,7 +44,9 @@ def _powers(streams: tuple[Stream, ...]) -> dict[str, float]:
 def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() -> None:
     flow = RobotFlow()
     first = Power(header=_at(0), tool_names=["left"], tool_energy=[0.0])
-    assert flow.between(first, Energy(header=_at(0), potential=1.0), BASE, True) is None
+    begun = flow.between(first, Energy(header=_at(0), potential=1.0), BASE, True)
+    assert begun is not None
+    assert not any({**_powers(begun.sources), **_powers(begun.sinks)}.values())
     second = Power(
         header=_at(200), torque_energy=0.5, wrench_base_energy=-0.1, dissipated_energy=0.06,
         stored=0.35, unaccounted_energy=0.0, tool_names=["left"], tool_energy=[0.01],
@@ -59,8 +61,12 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
     assert sinks["kinetic, base"] == pytest.approx(0.5)
     assert sinks["friction"] == pytest.approx(0.3)
     assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
-    # A robot that begins anew has no flow until it has moved on.
-    assert flow.between(first, Energy(header=_at(0)), BASE, True) is None
+    assert flow.between(second, energy, BASE, True) is None  # no time has passed
+    # A robot that begins anew has no powers until it has moved on.
+    flow.begin()
+    anew = flow.between(Power(header=_at(250)), Energy(header=_at(250)), BASE, True)
+    assert anew is not None
+    assert not any({**_powers(anew.sources), **_powers(anew.sinks)}.values())
 
 
 def test_every_port_of_a_robot_has_a_word_on_the_page() -> None:
@@ -87,7 +93,9 @@ def test_the_flow_through_the_closed_loop_adds_up_and_has_the_tank() -> None:
             )
         )  # fmt: skip
         if k == 0:
-            assert flow.between(TASK) is None
+            begun = flow.between(TASK)
+            assert begun is not None
+            assert not any({**_powers(begun.sources), **_powers(begun.sinks)}.values())
     found = flow.between(TASK)
     assert found is not None
     sources, sinks = _powers(found.sources), _powers(found.sinks)

@@ -47,7 +47,7 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, doma
     assert program.stdout is not None
     topics = {
         topic: observer.node.create_publisher(String, topic, 10)
-        for topic in ("/vms_ph/robot", "/vms_ph/law", "/vms_ph/scene")
+        for topic in ("/vms_ph/choose/robot", "/vms_ph/choose/law", "/vms_ph/choose/scene")
     }
     observer.until(
         lambda: all(each.get_subscription_count() for each in topics.values()), "topics", 90.0
@@ -60,16 +60,17 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, doma
 
     try:
         assert program.stdout.readline() == "shown panda  \n"
-        assert "no_robot" in choose("/vms_ph/robot", "no_robot")
-        assert "a leg is" in choose("/vms_ph/law", "HoppingController")
+        assert "no_robot" in choose("/vms_ph/choose/robot", "no_robot")
+        assert "a leg is" in choose("/vms_ph/choose/law", "HoppingController")
         assert (
-            choose("/vms_ph/law", "EndEffectorImpedance") == "shown panda EndEffectorImpedance \n"
+            choose("/vms_ph/choose/law", "EndEffectorImpedance")
+            == "shown panda EndEffectorImpedance \n"
         )
-        assert "no scene" in choose("/vms_ph/scene", "nowhere")
+        assert "no scene" in choose("/vms_ph/choose/scene", "nowhere")
         both = "shown panda EndEffectorImpedance wall\n"
-        assert choose("/vms_ph/scene", "wall") == both
+        assert choose("/vms_ph/choose/scene", "wall") == both
         # Another robot has its own law, and stands alone; one that fails is left again.
-        assert choose("/vms_ph/robot", "baxter") == "shown baxter  \n"
+        assert choose("/vms_ph/choose/robot", "baxter") == "shown baxter  \n"
         assert "failed" in program.stdout.readline()
         assert program.stdout.readline() == both
     finally:

@@ -14,6 +14,7 @@
 
 """vms-ph bag view: recorded runs on a web page."""
 
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -69,7 +70,11 @@ def view(
             replay = Replay(server, runs, load, Path(folder), compare, speed)
             print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
             last = time.monotonic()
-            while True:
+            # No exception: it is lost where it arises in what Python calls by itself.
+            ended: list[int] = []
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda number, _: ended.append(number))
+            while not ended:
                 time.sleep(1.0 / _HZ)
                 now = time.monotonic()
                 if server.get_clients():

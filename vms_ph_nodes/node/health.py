@@ -45,6 +45,9 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 PAUSED = "paused"
 """What a simulator says whose time stands."""
 
+SPEED = "real time factor"
+"""Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
+
 NO_NEWS = "no "
 """How the sentence of a node begins whose input has stopped."""
 

@@ -35,13 +35,13 @@ from vms_ph_dynamics.arrays import Array
 from ..messages.conversions import NANOSECONDS
 from ..messages.frames import tool_topic
 
-ROBOT_TOPIC = "/vms_ph/robot"
+ROBOT_TOPIC = "/vms_ph/choose/robot"
 """Topic on which ``vms-ph page`` is told another robot: a bundled one, or the path of a file."""
 
-LAW_TOPIC = "/vms_ph/law"
+LAW_TOPIC = "/vms_ph/choose/law"
 """Topic on which ``vms-ph page`` is told another control law."""
 
-SCENE_TOPIC = "/vms_ph/scene"
+SCENE_TOPIC = "/vms_ph/choose/scene"
 """Topic on which ``vms-ph page`` is told another scene around the robot; empty: none."""
 
 Reply = Callable[[str], None]

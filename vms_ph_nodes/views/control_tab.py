@@ -94,11 +94,12 @@ class ControlTab:
         if self._pull is not None:
             self._pull.draw()
 
-    def draw(self, paused: bool | None) -> None:
-        """Add gains and choices once they are known.
+    def draw(self, paused: bool | None, speed: float | None) -> None:
+        """Add gains and choices once they are known, and show how time passes.
 
         Args:
             paused: whether the simulation is paused; None: it is not known.
+            speed: ratio of simulated to real time; None: it is not known.
         """
         controls = self._controls
         if controls is None:
@@ -109,6 +110,8 @@ class ControlTab:
             self._show_choices()
         if paused is not None:
             controls.show_paused(paused)
+        if speed is not None:
+            controls.show_speed(speed)
 
     def _show_choices(self) -> None:
         assert self._model is not None

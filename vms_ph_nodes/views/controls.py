@@ -69,7 +69,7 @@ class Controls:
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
         self._recording = recording
-        self._chosen_at, self._was_paused = 0.0, False
+        self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
         self._handle: Any = None
         with tab:
             self._folders = [
@@ -93,7 +93,7 @@ class Controls:
             self._paused = paused = gui.add_checkbox("paused", initial_value=False)
             steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
             do = gui.add_button_group("", ("step", "reset"))
-            speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
+            self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             said = gui.add_markdown("")
 
         @paused.on_update
@@ -110,7 +110,10 @@ class Controls:
             self._commands.pause(paused.value, self._replying(said))
 
         @speed.on_update
-        def _(_: Any) -> None:
+        def _(event: Any) -> None:
+            if event.client is None:  # set by show_speed
+                return
+            self._chosen_at = time.monotonic()
             factor = float(speed.value)
             self._say(
                 said, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
@@ -231,6 +234,16 @@ class Controls:
         self._was_paused = paused
         if self._paused.value != paused:
             self._paused.value = paused
+
+    def show_speed(self, factor: float) -> None:
+        """Show the ratio of simulated to real time, which others may have set."""
+        if time.monotonic() < self._chosen_at + _SETTLES or factor == self._was_speed:
+            return
+        self._was_speed = factor
+        if float(self._speed.value) != factor:
+            if (name := f"{factor:g}") not in self._speed.options:
+                self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
+            self._speed.value = name
 
     def _show_handle(self, shown: bool) -> None:
         if self._handle is not None:

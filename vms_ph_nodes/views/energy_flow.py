@@ -78,8 +78,12 @@ class RobotFlow:
     def __init__(self) -> None:
         self._before: tuple[int, dict[str, float]] | None = None
 
+    def begin(self) -> None:
+        """Begin anew, with a new energy balance."""
+        self._before = None
+
     def between(self, power: Power, energy: Energy, split: EnergySplit, base: bool) -> Flow | None:
-        """Return the flow since the last call; None where none of time passed, or it began anew.
+        """Return the flow since the last call, at first without powers; None where no time passed.
 
         Args:
             power: energy balance.
@@ -116,7 +120,9 @@ class RobotFlow:
         self, now: int, energies: dict[str, float]
     ) -> tuple[float, Callable[[str], float]] | None:
         before, self._before = self._before, (now, energies)
-        if before is None or now <= before[0] or before[1].keys() != energies.keys():
+        if before is None or before[1].keys() != energies.keys():
+            return 0.0, lambda name: 0.0
+        if now <= before[0]:
             return None
         seconds = (now - before[0]) / NANOSECONDS
         return seconds, lambda name: (energies[name] - before[1][name]) / seconds
@@ -130,6 +136,11 @@ class LoopFlow:
         self._pushes = 0.0
         self._last: ControllerState | None = None
         self._before: tuple[int, dict[str, float]] | None = None
+
+    def begin(self) -> None:
+        """Begin anew, with a new energy balance."""
+        self._works = dict.fromkeys(self._works, 0.0)
+        self._pushes, self._last, self._before = 0.0, None, None
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
@@ -149,7 +160,10 @@ class LoopFlow:
         self._pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
 
     def between(self, split: EnergySplit) -> Flow | None:
-        """Return the flow since the last call; None where no time passed, or it began anew."""
+        """Return the flow since the last call, at first without powers; None where no time passed.
+
+        None also where the law has said nothing yet.
+        """
         message = self._last
         if message is None:
             return None
@@ -159,12 +173,14 @@ class LoopFlow:
         now, energies = from_stamp(message.header.stamp), {**stores, **tank, **self._works}
         energies["pushes"] = self._pushes
         before, self._before = self._before, (now, energies)
-        if before is None or now <= before[0] or before[1].keys() != energies.keys():
+        if before is None or before[1].keys() != energies.keys():
+            before = now, energies
+        elif now <= before[0]:
             return None
         seconds = (now - before[0]) / NANOSECONDS
 
         def stream(name: str, kind: str, sign: float = 1.0) -> Stream:
-            rate = (energies[name] - before[1][name]) / seconds
+            rate = (energies[name] - before[1][name]) / seconds if seconds else 0.0
             return Stream(name, sign * rate, energies[name], kind)
 
         sinks = [

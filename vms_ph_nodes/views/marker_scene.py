@@ -137,7 +137,7 @@ class MarkerScene:
         """Draw these markers in place of the previous ones."""
         arrows = []
         self._explain({marker.ns for marker in message.markers})
-        for marker in filter(_is_sound, message.markers):
+        for marker in filter(is_sound, message.markers):
             if marker.type == Marker.ARROW:
                 if marker.action == Marker.ADD and self._is_shown(marker.ns):
                     arrows.append(marker)
@@ -157,7 +157,7 @@ class MarkerScene:
         points = np.array(
             [[[p.x, p.y, p.z] for p in marker.points] for marker in markers], dtype=np.float32
         )
-        colours = np.array([_colour(marker) for marker in markers], dtype=np.uint8)
+        colours = np.array([colour_of(marker) for marker in markers], dtype=np.uint8)
         if self._arrows is None:
             self._arrows = self._server.scene.add_arrows(
                 "/world/markers/arrows",
@@ -177,26 +177,26 @@ class MarkerScene:
             handle = self._shapes[marker.ns] = self._server.scene.add_icosphere(
                 f"/world/markers/{marker.ns}",
                 radius=1.0,
-                color=_colour(marker),
+                color=colour_of(marker),
                 opacity=float(marker.color.a),
                 cast_shadow=False,
                 visible=self._is_shown(marker.ns),
             )
-        if handle.color != _colour(marker):  # a temperature has the colour of its value
-            handle.color = _colour(marker)
+        if handle.color != colour_of(marker):  # a temperature has the colour of its value
+            handle.color = colour_of(marker)
         half = marker.scale
         handle.scale = (half.x / 2, half.y / 2, half.z / 2)
-        _place(handle, marker)
+        place(handle, marker)
 
     def _cube(self, marker: Marker) -> None:
         handle = self._shapes.get(marker.ns)
         if handle is None:
             handle = self._shapes[marker.ns] = self._server.scene.add_box(
-                f"/world/markers/{marker.ns}", color=_colour(marker), cast_shadow=False,
+                f"/world/markers/{marker.ns}", color=colour_of(marker), cast_shadow=False,
                 visible=self._is_shown(marker.ns),
             )  # fmt: skip
         handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
-        _place(handle, marker)
+        place(handle, marker)
 
     def _text(self, marker: Marker) -> None:
         handle = self._shapes.get(marker.ns)
@@ -206,7 +206,7 @@ class MarkerScene:
                 font_scene_height=float(marker.scale.z), visible=self._is_shown(marker.ns),
             )  # fmt: skip
         handle.text = marker.text
-        _place(handle, marker)
+        place(handle, marker)
 
 
 def _group(name: str) -> str:
@@ -224,7 +224,7 @@ def _legend(group: Group) -> str:
     return f'<div style="{style}">{squares}{group.text}</div>'
 
 
-def _is_sound(marker: Marker) -> bool:
+def is_sound(marker: Marker) -> bool:
     """Return whether a marker can be drawn: the numbers are finite, and an arrow has two ends."""
     try:
         require_finite(marker)
@@ -233,13 +233,15 @@ def _is_sound(marker: Marker) -> bool:
     return bool(marker.type != Marker.ARROW or len(marker.points) == 2)
 
 
-def _place(handle: Any, marker: Marker) -> None:
+def place(handle: Any, marker: Marker) -> None:
+    """Place what is drawn where a marker is."""
     p, r = marker.pose.position, marker.pose.orientation
     handle.position = (p.x, p.y, p.z)
     handle.wxyz = (r.w, r.x, r.y, r.z)
 
 
-def _colour(marker: Marker) -> tuple[int, int, int]:
+def colour_of(marker: Marker) -> tuple[int, int, int]:
+    """Return the colour of a marker: red, green, blue up to 255."""
     c = marker.color
     red, green, blue = (round(255 * min(max(x, 0.0), 1.0)) for x in (c.r, c.g, c.b))
     return red, green, blue

@@ -25,7 +25,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.structure import PORTS
 from vms_ph_io.energy_split import LawSplit
 
-from ..node.health import NO_NEWS, PAUSED, node_name
+from ..node.health import NO_NEWS, PAUSED, SPEED, node_name
 from .energy_flow import LoopFlow, RobotFlow
 from .exergy_view import ExergyFlow, exergy_list
 from .sankey import Sankey, quantity
@@ -93,6 +93,9 @@ class Overview:
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._pair = message, energy
+        if _begins(message):
+            self._robot.begin()
+            self._loop.begin()
         self._loop.pushed(message)
 
     def on_control(self, message: ControllerState) -> None:
@@ -117,6 +120,12 @@ class Overview:
         """Return whether a simulator, by the name of its node, is paused; None: it is not known."""
         status = self._nodes.get(simulator)
         return None if status is None else status.message == PAUSED
+
+    def speed(self, simulator: str) -> float | None:
+        """Return the ratio of simulated to real time of a simulator; None: it is not known."""
+        status = self._nodes.get(simulator)
+        values = () if status is None else status.values
+        return next((float(each.value) for each in values if each.key == SPEED), None)
 
     def forget(self) -> None:
         """Forget what was received: the topics end here."""
@@ -150,6 +159,12 @@ class Overview:
         flow = flows.get(self._of.value)
         if flow is not None:
             self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
+
+
+def _begins(power: Power) -> bool:
+    """Whether a message is the first one of an energy balance."""
+    ports = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
+    return not any((*ports, power.dissipated_energy, power.stored))
 
 
 def verdict(power: Power) -> str:

@@ -41,6 +41,16 @@ logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 _TITLE = b"<title>Viser</title>"
 
+# viser tries to connect anew every second and gives each attempt up with the next, while a browser
+# delays attempts after a dozen have failed: a page whose server was away for long is loaded anew.
+_RELOAD = b"""<script>(() => {
+  let away = 0;
+  setInterval(() => {
+    if (document.querySelector('[class*=cloud-check]')) away = 0;
+    else if (++away > 3) fetch(location.href).then(r => r.ok && location.reload(), () => {});
+  }, 5000);
+})()</script>"""
+
 
 def serve_page(
     port: int, allowed: str = "", title: Callable[[], str] = lambda: "vms_ph"
@@ -123,7 +133,8 @@ def _titled(response: Any, title: str) -> Any:
         return response
     packed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if packed else response.body
-    body = body.replace(_TITLE, f"<title>{escape(title)}</title>".encode(), 1)
+    named = f"<title>{escape(title)}</title>".encode()
+    body = body.replace(_TITLE, named + _RELOAD, 1)
     response.body = gzip.compress(body, 1) if packed else body
     del response.headers["Content-Length"]
     response.headers["Content-Length"] = str(len(response.body))

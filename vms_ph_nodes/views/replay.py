@@ -26,6 +26,7 @@ import viser
 import viser.uplot
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io import robots
 
 from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
@@ -227,7 +228,8 @@ class Replay:
             self._slider.max = max(run.duration, 0.01)
             self._go(0.0)
             self._jump.options = (_NONE, *(f"{f.time:.2f} s: {f.text}" for f in run.findings))
-            self._server.gui.set_panel_label(f"vms_ph: {model.name}, recorded")
+            name = robots.known_as(model.name)
+            self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
             self._tell()
             self._plot()
 

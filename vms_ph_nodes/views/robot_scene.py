@@ -99,7 +99,7 @@ class RobotScene:
                     name, vertices, faces, color=ghost, opacity=0.3, cast_shadow=False, **pose
                 )
 
-        self.model, self._corners = model, corners
+        self.model, self._corners, self._paths = model, corners, paths
         self._parents = {edge.child: edge.parent for edge in tree.edges}
 
     def remove(self) -> None:
@@ -109,6 +109,10 @@ class RobotScene:
     def show(self, visible: bool) -> None:
         """Show or hide the robot."""
         self._root_frame.visible = visible
+
+    def path(self, link: str, other: str) -> str:
+        """Return the name of a link in the scene, or another one where there is no such link."""
+        return self._paths.get(link, other)
 
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""

@@ -1,0 +1,206 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A page that a command serves, in a browser."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .chromium import Chromium, field
+from .conftest import Program, Start
+from .page_geometry import SeenRobot
+
+# Time that a page has at most to begin, and to end, on a busy machine, s.
+BEGINS, _ENDS = 300.0, 120.0
+
+# What takes a minute takes half an hour on a machine with much other work.
+LONG = pytest.mark.timeout(3600)
+
+# Of the page, pixels; the panel takes 400 of them. A browser without a graphics card draws slowly.
+_SIZE = (960, 540)
+
+_MARKERS = ("centre of mass", "momentum", "locked velocity", "temperature", "power")
+
+# The canvas of the scene, and its box.
+_SCENE = "[...document.querySelectorAll('canvas')].find(c => !c.closest('.uplot'))"
+CANVAS = f"(b => [b.x, b.y, b.width, b.height])({_SCENE}.getBoundingClientRect())"
+
+_PLOT = "document.querySelector('.uplot canvas').toDataURL()"
+
+# A browser that draws without a graphics card is told so, over the scene.
+CLOSE_NOTES = (
+    "document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())"
+)
+
+# Changes of a pixel: by anything that is drawn, and by more than a shadow on the floor. Distance
+# to which edges are found, pixels: they are smoothed, and the camera has the size of a real pixel.
+DRAWN, STRONG, _NEAR = 0.03, 0.25, 6.0
+
+
+@contextmanager
+def served(start: Start, *words: str) -> Iterator[tuple[Program, int]]:
+    """Run a command that serves a page; return it and its port. It ends by Ctrl-C without error."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    launched = ("web:=true", f"port:={port}")
+    program = start(*words, *(launched if words[0] == "launch" else ("--port", str(port))))
+    try:
+        program.await_output("web page at", BEGINS)
+        yield program, port
+        assert program.interrupt(_ENDS) == 0, program.output
+    finally:
+        program.close()
+
+
+@contextmanager
+def browser(port: int, folder: Path) -> Iterator[Chromium]:
+    """Show the page of a port; at its end the console of the browser has no errors."""
+    page = Chromium(f"http://127.0.0.1:{port}", folder)
+    try:
+        page.resize(*_SIZE)
+        yield page
+        # A page that begins anew is away for a moment.
+        assert [error for error in page.errors if "WebSocket connection" not in error] == []
+    finally:
+        page.close()
+
+
+@contextmanager
+def shown(start: Start, folder: Path, *words: str) -> Iterator[Chromium]:
+    """Run a command that serves a page, and show it."""
+    with served(start, *words) as (_, port), browser(port, folder) as page:
+        yield page
+
+
+def await_rest(page: Chromium) -> None:
+    """Let time stand at the start, without markers; plots and balance have moved before."""
+    page.await_text("Energy is conserved", BEGINS)
+    page.await_true(f"!!{_PLOT}", "there is no plot")
+    page.run(f"window.before = {_PLOT}")
+    page.await_true(f"{_PLOT} != window.before", "the plot does not move")
+    assert page.run("document.querySelectorAll('svg.ef path').length") >= 6
+    page.click("View")
+    for marker in _MARKERS:
+        if page.run(f"!!{field(marker)}"):
+            page.untick(marker)
+    page.click("Control")
+    page.tick("paused")
+    page.await_text("simulation paused")
+    page.click("reset")
+    page.await_text("simulator/reset std_srvs")
+    assert "not done" not in page.text()
+    # A new energy balance begins, although time stands.
+    page.await_text("nothing has moved yet")
+    page.click("View")
+
+
+def seen(page: Chromium, name: str) -> tuple[SeenRobot, np.ndarray]:
+    """Check that the robot is where it should be; return it, and by how much it changes pixels.
+
+    Time stands, at the initial configuration; the page may have to draw it yet.
+    """
+    robot = SeenRobot(name, tuple(page.run(CANVAS)))
+    end = time.monotonic() + BEGINS
+    while fault := _fault(robot, change := _drawn(page), name.endswith("hopper")):
+        assert time.monotonic() < end, f"{name} {fault}"
+    return robot, change
+
+
+def _fault(robot: SeenRobot, change: np.ndarray, hops: bool) -> str:
+    """Return how the pixels that a robot changes are not those that it should; or nothing."""
+    wanted, near = robot.box, _NEAR
+    if hops:  # the view has gone with it when it hopped
+        solid = _edges(change > STRONG)
+        wanted = wanted + np.tile(solid[2:] + solid[:2] - wanted[2:] - wanted[:2], 2) / 2.0
+        near = 2.0 * _NEAR
+    rows, columns = np.ogrid[: change.shape[0], : change.shape[1]]
+    inside = (columns > wanted[0] - near) & (columns < wanted[2] + near)
+    inside = inside & (rows > wanted[1] - near) & (rows < wanted[3] + near)
+    strong = change > STRONG
+    found = _edges((change > DRAWN) & inside)
+    filled = float(max((found[2:] - found[:2]) / np.array(robot.canvas[2:])))
+    said = f"at {found.round()}, projected {wanted.round()}, fills {filled:.0%}"
+    print(said)
+    if strong[inside].sum() <= 0.995 * strong.sum() or np.abs(found - wanted).max() > near + 1.0:
+        return f"is elsewhere: {said}"
+    return "" if 0.25 < filled < 0.75 else f"is too small or too large: {said}"
+
+
+def _drawn(page: Chromium) -> np.ndarray:
+    """Return by how much every pixel of the scene changes where the robot is hidden."""
+    page.run(CLOSE_NOTES)
+    left, _, width, _ = page.run(CANVAS)
+    shown = slice(int(left), int(left + width))
+    pictures = []
+    for hidden in (False, True):
+        if hidden:
+            page.tick("links")
+        end = time.monotonic() + 300.0
+        while True:  # until it stands still, as it is wanted
+            picture = page.picture()
+            time.sleep(0.3)
+            still = np.abs(page.picture() - picture)[:, shown].max() < DRAWN
+            if still and (not hidden or np.abs(picture - pictures[0])[:, shown].max() > STRONG):
+                break
+            assert time.monotonic() < end, "the robot is not drawn"
+        pictures.append(picture)
+    page.tick("links")
+    end = time.monotonic() + 300.0
+    while np.abs(page.picture() - pictures[0])[:, shown].max() > STRONG:
+        assert time.monotonic() < end, "the robot is not drawn again"
+    change = np.abs(pictures[1] - pictures[0]).max(axis=2)
+    change[:, shown.stop :] = 0.0
+    return np.asarray(change)
+
+
+def _edges(pixels: np.ndarray) -> np.ndarray:
+    high, wide = np.nonzero(pixels)
+    assert len(high), "nothing is drawn"
+    return np.array([wide.min(), high.min(), wide.max(), high.max()], float)
+
+
+def await_change(page: Chromium, before: np.ndarray, share: float) -> None:
+    """Wait until a share of the pixels in the scene differs from a picture before."""
+    left, top, width, height = (round(each) for each in page.run(CANVAS))
+    part = slice(top, top + height), slice(left, left + width)
+    end = time.monotonic() + 300.0
+    while (np.abs(page.picture() - before)[part].max(axis=2) > 0.1).mean() < share:
+        assert time.monotonic() < end, "the scene does not change"
+        time.sleep(0.2)
+
+
+def hand(robot: SeenRobot, change: np.ndarray) -> tuple[float, float]:
+    """Return x and y of a pixel of the robot near its end effector; a fixed base is not moved."""
+    (x, y), *_ = robot.pixels(robot.end_effector[:3, 3][None])
+    rows, columns = np.ogrid[: change.shape[0], : change.shape[1]]
+    return _amid((change > DRAWN) & (np.hypot(columns - x, rows - y) < 40.0))
+
+
+def _amid(mask: np.ndarray) -> tuple[float, float]:
+    """Return x and y of the pixel amid the largest area."""
+    depth, layer = mask.astype(int), mask
+    while layer.any():
+        inner = np.zeros_like(layer)
+        inner[1:-1, 1:-1] = layer[1:-1, 1:-1] & layer[:-2, 1:-1] & layer[2:, 1:-1]
+        inner[1:-1, 1:-1] &= layer[1:-1, :-2] & layer[1:-1, 2:]
+        layer = inner
+        depth += layer
+    row, column = np.unravel_index(depth.argmax(), depth.shape)
+    return float(column), float(row)
