@@ -34,12 +34,13 @@ FILES = sorted((share_directory() / "config").glob("fluids/*")) + sorted(
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_every_file_names_its_source_and_belongs_to_a_robot(file: Path) -> None:
+def test_every_file_names_its_source_and_belongs_to_a_robot_or_a_task(file: Path) -> None:
     head = file.read_text().split("density:")[0].split("base:")[0]
     assert " et al." in head or "J. Mar. Sci. Eng." in head or "Source: " in head
     known = {r.fluid for r in map(robots.get, robots.names())}
     known |= {r.actuators for r in map(robots.get, robots.names())}
-    assert file.name in known
+    tasks = (share_directory() / "config/tasks").glob("*.yaml")
+    assert file.name in known or any(f"/{file.name}" in task.read_text() for task in tasks)
 
 
 def test_the_fluid_of_the_underwater_robot_is_as_published() -> None:

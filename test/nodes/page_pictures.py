@@ -50,6 +50,9 @@ _SLOW = 0.25
 # Time of the run that a plot shows in a picture, s.
 _SHOWN = 12.0
 
+# What the page says while no node has anything to say.
+_FINE = "nodes fine"
+
 # The sign of a page that is connected to its server.
 _CONNECTED = "!!document.querySelector('[class*=cloud-check]')"
 
@@ -153,14 +156,16 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
         with launched(folder, name, f"markers:={markers}") as shown:
             if name in _WHOLE:
                 await_running(shown)
-                save(picture(shown), out / _WHOLE[name])
+                save(steady(shown), out / _WHOLE[name])
             if name == "panda":
                 shown.click("View")
                 shown.click("dark")
                 time.sleep(3.0)
                 shown.click("Energy")
                 time.sleep(1.0)
-                save(picture(shown), out / "page-dark.png")
+                # To the line that names the robot.
+                shown.run("document.querySelectorAll('*').forEach(e => { e.scrollTop = 0; })")
+                save(steady(shown), out / "page-dark.png")
                 shown.click("View")
                 shown.click("dark")
                 time.sleep(3.0)
@@ -186,7 +191,16 @@ def await_running(shown: Chromium) -> None:
     """Wait until the plots show some seconds, and no node has anything to say."""
     shown.await_text("Energy is", 600.0)
     time.sleep(_SHOWN / _SLOW)
-    shown.await_text("fine", 600.0)
+    shown.await_text(_FINE, 600.0)
+
+
+def steady(shown: Chromium) -> Image.Image:
+    """Return a picture on which no node has anything to say."""
+    while True:
+        shown.await_text(_FINE, 600.0)
+        taken = picture(shown)
+        if shown.run(f"document.body.innerText.includes({_FINE!r})"):
+            return taken
 
 
 def of_exergy(out: Path, folder: str) -> None:
@@ -197,7 +211,7 @@ def of_exergy(out: Path, folder: str) -> None:
         shown.choose("flow through", "battery to heat (exergy)")
         shown.await_text("exergy destroyed", 600.0)
         await_running(shown)
-        save(picture(shown), out / "page-exergy.png")
+        save(steady(shown), out / "page-exergy.png")
 
 
 def record(folder: str, name: str, *words: str, seconds: float, flight: str = "") -> None:

@@ -186,11 +186,11 @@ def test_the_baseline_reaches_the_same_goals_where_nothing_is_uncertain() -> Non
 
 
 def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
-    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/arm_reach.yaml").read_text()
+    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/satellite_reach.yaml").read_text()
     for within, code in (("0.005", 0), ("1.0e-14", 1)):
         own = tmp_path / "own.yaml"
         own.write_text(text.replace("within: 0.005", f"within: {within}"))
-        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "9.5", "--json"])
+        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "16.0", "--json"])
         assert done.exit_code == code, done.output
         assert json.loads(done.output)["met"] is (code == 0)
     short = CliRunner().invoke(make_app(), ["demo", "arm_reach", "--seconds", "0.1"])

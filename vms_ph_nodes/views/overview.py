@@ -80,7 +80,7 @@ class Overview:
     def say_what_can_be_done(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
         self._hint.content = (
-            f'<div style="{_SMALL_TEXT};opacity:.75">Hold <b>Shift</b> and drag a link to push it. '
+            f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it. '
             "Pause, reference, gains and recording: tab <b>Control</b>.</div>"
         )
 
