@@ -56,6 +56,9 @@ _FINE = "nodes fine"
 # The sign of a page that is connected to its server.
 _CONNECTED = "!!document.querySelector('[class*=cloud-check]')"
 
+# Time in which the shapes of a robot arrive, s.
+_SHAPES = 8.0
+
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
@@ -169,8 +172,7 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
                 shown.click("View")
                 shown.click("dark")
                 time.sleep(3.0)
-            whole = picture(shown)
-            views.append(whole.crop((0, 0, 1280 - _PANEL, 720)).resize((439, 360)))
+            views.append(view_of(shown).resize((439, 360)))
     columns = min(3, len(views))
     rows = -(-len(views) // columns)
     whole = Image.new("RGB", (439 * columns, 360 * rows), "white")
@@ -180,6 +182,18 @@ def of_robots(names: list[str], out: Path, folder: str) -> None:
         whole.paste(view, (left, top))
         draw.text((left + 12, top + 10), name, "black", font_size=18)
     save(whole, out / "page-robots.png")
+
+
+def view_of(shown: Chromium) -> Image.Image:
+    """Return the view of the robot, some time after the first of it is drawn."""
+
+    def seen() -> Image.Image:
+        return picture(shown).crop((0, 0, 1280 - _PANEL, 720))
+
+    while (np.asarray(seen().convert("L")) < 250).mean() < 0.01:
+        pass
+    time.sleep(_SHAPES)
+    return seen()
 
 
 def launched(folder: str, robot: str, *words: str) -> AbstractContextManager[Chromium]:
