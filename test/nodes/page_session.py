@@ -55,9 +55,9 @@ DRAWN, STRONG, _NEAR = 0.03, 0.25, 6.0
 
 
 @contextmanager
-def served(start: Start, *words: str) -> Iterator[tuple[Program, int]]:
+def served(start: Start, *words: str, port: int = 0) -> Iterator[tuple[Program, int]]:
     """Run a command that serves a page; return it and its port. It ends by Ctrl-C without error."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
+    with socket.create_server(("127.0.0.1", port)) as probe:
         port = probe.getsockname()[1]
     launched = ("web:=true", f"port:={port}")
     program = start(*words, *(launched if words[0] == "launch" else ("--port", str(port))))

@@ -41,13 +41,20 @@ logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
 
 _TITLE = b"<title>Viser</title>"
 
-# viser tries to connect anew every second and gives each attempt up with the next, while a browser
-# delays attempts after a dozen have failed: a page whose server was away for long is loaded anew.
+# Time that a browser has at most to answer that its connection closes, s; a node ends after it.
+_CLOSES = 1.0
+
+# viser connects anew only while its page has the focus: a page beside others, or of a browser
+# without a screen, would stay as it was when its server left. It is loaded anew once the server
+# answers. Only where the panel shows the sign of a lost connection, not where it is folded up, and
+# not while a page connects for the first time, which takes long on a slow machine.
 _RELOAD = b"""<script>(() => {
-  let away = 0;
+  const lost = '[class*=Loader-root], [class*=player-pause][stroke*=red]';
+  let connected = false, away = 0;
   setInterval(() => {
-    if (document.querySelector('[class*=cloud-check]')) away = 0;
-    else if (++away > 3) fetch(location.href).then(r => r.ok && location.reload(), () => {});
+    if (document.querySelector('[class*=cloud-check]')) connected = true, away = 0;
+    else if (connected && document.querySelector(lost) && ++away > 3)
+      fetch(location.href).then(r => r.ok && location.reload(), () => {});
   }, 5000);
 })()</script>"""
 
@@ -118,7 +125,7 @@ def _only(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
         answer = options.get("process_request")
         if answer is not None:
             options["process_request"] = lambda *asked: _titled(answer(*asked), title())
-        return partial(original, origins=accepted)(*args, **options)
+        return partial(original, origins=accepted, close_timeout=_CLOSES)(*args, **options)
 
     module.serve = serve  # type: ignore[assignment,misc]
     try:

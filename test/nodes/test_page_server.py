@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The page sends its scene to pages of its own origin, and to those that are allowed."""
+"""The server of the page: for whom it is, what it sends, and how it ends."""
 
 import gzip
 import socket
+import threading
 import urllib.request
 from collections.abc import Iterator
 
@@ -27,7 +28,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_nodes.views.page_server import serve_page
+from vms_ph_nodes.views.page_server import serve_page, stop_page
 
 
 def _free() -> int:
@@ -137,3 +138,19 @@ def test_the_page_has_the_title_of_the_robot_and_not_that_of_viser(packed: bool)
         assert b"<title>Viser" not in body
     finally:
         server.stop()
+
+
+def test_a_browser_that_does_not_answer_does_not_hold_up_the_end() -> None:
+    before = set(threading.enumerate())
+    server = serve_page(_free())
+    with socket.create_connection(("127.0.0.1", server.get_port())) as silent:
+        silent.sendall(
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n"
+            + f"Sec-WebSocket-Protocol: viser-v{viser.__version__}\r\n\r\n".encode()
+        )
+        assert silent.recv(12) == b"HTTP/1.1 101"
+        stop_page(server)
+        # The thread of viser's server would wait for an answer for ten seconds.
+        left = [thread.name for thread in threading.enumerate() if thread not in before]
+        assert not any(name.endswith("(<lambda>)") for name in left), left

@@ -1,0 +1,72 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A page that stays open: it is not loaded anew while nothing is wrong, and finds its server again."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from .chromium import PROGRAM, Chromium
+from .conftest import Start
+from .page_session import BEGINS, LONG, browser, served
+
+pytestmark = [
+    pytest.mark.wire,
+    pytest.mark.slow,
+    LONG,
+    pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
+]
+
+_PAGE = ("launch", "panda.launch.xml", "markers:=false")
+_FOLD = "document.querySelector('[class*=chevrons-right]').parentElement.click()"
+_FOLDED = "!document.querySelector('[class*=cloud-check]')"
+_LOST = "!!document.querySelector('[class*=Loader-root], [class*=player-pause][stroke*=red]')"
+_MARKED = "window.mark == 1"
+
+# The page looks for its server every 5 s, and loads itself anew at the fourth time without it.
+_PATIENCE = 30.0
+
+
+def _mark(page: Chromium) -> None:
+    """Mark the page that is loaded now."""
+    page.await_text("unaccounted", BEGINS)
+    page.run("window.mark = 1")
+
+
+def test_a_page_with_its_panel_folded_up_is_not_loaded_anew(start: Start, tmp_path: Path) -> None:
+    with served(start, *_PAGE) as (_, port), browser(port, tmp_path) as page:
+        _mark(page)
+        time.sleep(6.0)  # the page has seen that it is connected
+        page.run(_FOLD)
+        page.await_true(_FOLDED, "the panel is not folded up")
+        time.sleep(_PATIENCE)
+        assert page.run(_MARKED)
+
+
+def test_a_page_finds_its_server_again(start: Start, tmp_path: Path) -> None:
+    with served(start, *_PAGE) as (_, port):
+        page = Chromium(f"http://127.0.0.1:{port}", tmp_path)
+        _mark(page)
+        time.sleep(6.0)
+    try:
+        page.await_true(_LOST, "the page does not say that its server is away")
+        time.sleep(_PATIENCE)
+        assert page.run(_MARKED), "a page was loaded from a server that is away"
+        with served(start, *_PAGE, port=port):
+            page.await_true(f"!({_MARKED})", "the page is not loaded anew")
+            page.await_text("unaccounted", BEGINS)
+    finally:
+        page.close()
