@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A page that stays open: it is not loaded anew while nothing is wrong, and finds its server again."""
+"""A page that stays open: not loaded anew while nothing is wrong, connected again afterwards."""
 
 import time
 from pathlib import Path
