@@ -43,6 +43,8 @@ const GainTable<AttitudeGains>& AttitudeGains::table() {
            20.0},
           {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
            1e-3, 20.0},
+          {"integral", "integral action: rate of the correction, as a share of the damping",
+           &G::integral, 0.0, 1.0},
       }};
   return gains;
 }
@@ -54,10 +56,12 @@ AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocat
       output_(model, std::make_unique<PrioritisedActuation>(allocation)),
       joint_limits_(model),
       joints_(model.n()),
+      integral_(model.n()),
       held_(model),
       rest_(VectorV::Zero(model.nv())),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
+      offset_(shape_inertia_),
       error_(rest_),
       gradient_(rest_),
       wanted_(rest_),
@@ -93,6 +97,8 @@ bool AttitudeAndShape::hold(const Eigen::VectorXd& q) noexcept {
   base_.restart(pose);
   model_.joint_positions(q, positions_);
   joints_.restart(positions_);
+  integral_.restart();
+  is_limited_ = false;
   follow_gains(nullptr);
   begun_ = false;
   return true;
@@ -110,6 +116,16 @@ const Command& AttitudeAndShape::update(const RobotState& state, const Reference
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
   const LockedBody body = locked_body();
+  const Vector3d away = body.position - base_.pose().topRightCorner<3, 1>();
+  model_.joint_positions(d_.q(), positions_);
+  offset_ = positions_ - joints_.positions();
+  if (is_limited_) {
+    integral_.rest();
+  } else {
+    integral_.advance(gains.integral * gains.damping_ratio, place_frequency(),
+                      gains.frequency_shape, away, nullptr, offset_, dt);
+  }
+  offset_ -= integral_.joints();
   const BaseMotion base = base_motion(d_, body, h);
   Pose error = Pose::Identity();
   error.topLeftCorner<3, 3>() = base.attitude.transpose() * body.rotation;
@@ -131,12 +147,13 @@ const Command& AttitudeAndShape::update(const RobotState& state, const Reference
   energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
   energy.damping_base = turn_lost_.dot(slip) + base.damping;
   energy.damping_shape = shape_lost_.dot(error_.tail(n_));
-  energy.reference_power = base.carried;
+  energy.reference_power = base.carried - displacing(gains);
   energy.clipped_power = base.astray + (force - wanted_).dot(error_);
   energy.tank_level = output_.tank_level();
   command_.wrench_base = force.head<6>();
   command_.torque = force.tail(n_);
-  command_.status = output_.reason().empty() ? Status::ok : Status::saturated;
+  is_limited_ = !output_.reason().empty();
+  command_.status = is_limited_ ? Status::saturated : Status::ok;
   reason_.clear();
   const auto add = [this](const char* part) {
     if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
@@ -146,7 +163,7 @@ const Command& AttitudeAndShape::update(const RobotState& state, const Reference
   if (turned) add("attitude error past half a turn: its correction is reversed");
   add(base.reason);
   command_.reason = reason_.text();
-  command_.task_error = (body.position - base_.pose().topRightCorner<3, 1>()).norm();
+  command_.task_error = away.norm();
   return command_;
 }
 
@@ -177,17 +194,21 @@ double AttitudeAndShape::shape(const Pose& error, const AttitudeGains& gains) no
   const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
   const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
   const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  model_.joint_positions(d_.q(), positions_);
-  const VectorV offset = positions_ - joints_.positions();
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   gradient_.segment<3>(3) = potential_.gradient(error, 0.0, k_turn).tail<3>();
-  gradient_.tail(n_) = k_shape.cwiseProduct(offset) + k_limit.cwiseProduct(depth);
+  gradient_.tail(n_) = k_shape.cwiseProduct(offset_) + k_limit.cwiseProduct(depth);
   stiffness_.diagonal().segment<3>(3).setConstant(k_turn);
   for (Eigen::Index i = 0; i < n_; ++i) {
     stiffness_(6 + i, 6 + i) = k_shape[i] + (depth[i] != 0.0 ? k_limit[i] : 0.0);
   }
-  return potential_.value(error, 0.0, k_turn) + 0.5 * k_shape.dot(offset.cwiseAbs2()) +
+  return potential_.value(error, 0.0, k_turn) + 0.5 * k_shape.dot(offset_.cwiseAbs2()) +
          0.5 * k_limit.dot(depth.cwiseAbs2());
+}
+
+/// The power by which the joint reference is displaced, W.
+double AttitudeAndShape::displacing(const AttitudeGains& gains) const noexcept {
+  const VectorV spring = shape_inertia_.cwiseProduct(offset_);
+  return gains.frequency_shape * gains.frequency_shape * spring.dot(integral_.joint_rates());
 }
 
 /// Write the effort that is wanted, from the error of the velocity and the potentials.

@@ -59,6 +59,8 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
            20.0},
           {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
            1e-3, 20.0},
+          {"integral", "integral action: rate of the correction, as a share of the damping",
+           &G::integral, 0.0, 1.0},
       }};
   return gains;
 }
@@ -73,10 +75,12 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       output_(model, std::move(allocation), base_actuated),
       joint_limits_(model),
       joints_(model.n()),
+      integral_(model.n()),
       active_(output_.base_is_actuated() ? 1.0 : 0.0),
       continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(VectorV::Zero(n_)),
+      away_(positions_),
       rest_(VectorV::Zero(model.nv())),
       effort_(model),
       reason_(2048) {
@@ -109,6 +113,8 @@ bool DecoupledVMSController::hold(const Eigen::VectorXd& q) noexcept {
   base_.restart(model_.base_pose(q).toHomogeneousMatrix());
   model_.joint_positions(q, positions_);
   joints_.restart(positions_);
+  integral_.restart();
+  is_limited_ = false;
   ramp_.restart(gains_);
   begun_ = false;
   return true;
@@ -124,9 +130,15 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   const DecoupledVmsGains& gains = ramp_.follow(gains_, dt);
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
-  const Pose error = se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
-  const bool turned = switched(error);
+  const Pose pose = model_.base_pose(state.q).toHomogeneousMatrix();
+  const Eigen::Vector3d astray = pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
   model_.joint_positions(state.q, positions_);
+  integrate(pose, astray, dt);
+  Pose minimum = base_.pose();
+  minimum.topLeftCorner<3, 3>() *= integral_.turn();
+  minimum.topRightCorner<3, 1>() += integral_.place();
+  const Pose error = se3::inverse(minimum) * pose;
+  const bool turned = switched(error);
   DecoupledEffort::Demand& demand = effort_.demand;
   const double potential = shape(error, h);
   reference_motion(error);
@@ -144,12 +156,13 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
   energy.damping_base = effort_.damping_base;
   energy.damping_shape = effort_.damping_shape;
+  energy.reference_power = -displacing(pose, error);
   energy.clipped_power = (force - effort_.wanted).dot(effort_.error);
   energy.tank_level = output_.tank_level();
   command_.wrench_base = force.head(b_);
   command_.torque = force.tail(n_);
-  const bool saturated = !output_.reason().empty();
-  command_.status = saturated ? Status::saturated : Status::ok;
+  is_limited_ = !output_.reason().empty();
+  command_.status = is_limited_ ? Status::saturated : Status::ok;
   reason_.clear();
   const auto add = [this](const char* part) {
     if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
@@ -158,7 +171,7 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   add(effort_.reason());
   if (turned) add("attitude error past half a turn: its correction is reversed");
   command_.reason = reason_.text();
-  command_.task_error = error.topRightCorner<3, 1>().norm();
+  command_.task_error = astray.norm();
   return command_;
 }
 
@@ -171,23 +184,49 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
 }
 
 /// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
+/// Advance the integral action; write how far the joints are from the minimum.
+void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& astray,
+                                       double dt) noexcept {
+  const DecoupledVmsGains& gains = ramp_.now();
+  const Eigen::Matrix3d turned =
+      base_.pose().topLeftCorner<3, 3>().transpose() * pose.topLeftCorner<3, 3>();
+  away_ = positions_ - joints_.positions();
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    if (!continuous_[static_cast<std::size_t>(i)]) continue;
+    away_[i] -= kFullTurn * std::nearbyint(away_[i] / kFullTurn);
+  }
+  if (is_limited_) {
+    integral_.rest();
+  } else {
+    integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
+                      gains.frequency_shape, astray, &turned, away_, dt);
+  }
+  away_ -= integral_.joints();
+}
+
+/// The power by which the integral action moves the minimum, with the opposite sign, W.
+double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) const noexcept {
+  Twist twist;
+  twist.head<3>() = pose.topLeftCorner<3, 3>().transpose() * integral_.place_rate();
+  twist.tail<3>() = error.topLeftCorner<3, 3>().transpose() * integral_.turn_rate();
+  const double frequency = ramp_.now().frequency_shape;
+  const VectorV spring = shape_inertia_.cwiseProduct(away_);
+  return effort_.demand.gradient.head(b_).dot(components(twist)) +
+         frequency * frequency * spring.dot(integral_.joint_rates());
+}
+
 double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
   const DecoupledVmsGains& gains = ramp_.now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
   const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
   const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  VectorV away = positions_ - joints_.positions();
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    if (!continuous_[static_cast<std::size_t>(i)]) continue;
-    away[i] -= kFullTurn * std::nearbyint(away[i] / kFullTurn);
-  }
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   const VectorV soon = positions_ + h * d_.v().tail(n_);
   const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
   VectorV &gradient = effort_.demand.gradient, &stiffness = effort_.demand.stiffness;
   gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
-  gradient.tail(n_) = k_shape.cwiseProduct(away) + k_limit.cwiseProduct(depth);
+  gradient.tail(n_) = k_shape.cwiseProduct(away_) + k_limit.cwiseProduct(depth);
   Twist k_base;
   k_base << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   stiffness.head(b_) = components(k_base);
@@ -196,7 +235,7 @@ double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
     // Springs at limits that are about to act count as well.
     if (depth[i] != 0.0 || ahead[i] != 0.0) stiffness[b_ + i] += k_limit[i];
   }
-  return potential_.value(error, k_position, k_rotation) + 0.5 * k_shape.dot(away.cwiseAbs2()) +
+  return potential_.value(error, k_position, k_rotation) + 0.5 * k_shape.dot(away_.cwiseAbs2()) +
          0.5 * k_limit.dot(depth.cwiseAbs2());
 }
 
@@ -222,7 +261,9 @@ void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
     acceleration.setZero();
     return;
   }
-  const se3::Adjoint to_body = se3::Ad(se3::inverse(error));
+  Pose from_reference = error;  // in the axes of the reference, not of the minimum
+  from_reference.topRows<3>() = integral_.turn() * error.topRows<3>();
+  const se3::Adjoint to_body = se3::Ad(se3::inverse(from_reference));
   const Twist twist = to_body * base_.twist();
   velocity.head(b_) = components(twist);
   velocity.tail(n_) = joints_.rates();

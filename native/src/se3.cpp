@@ -57,6 +57,8 @@ UnitQuaternion quaternion(const Matrix3d& r) noexcept {
   return {-w, -v};
 }
 
+}  // namespace
+
 Vector3d rotation_vector(const Matrix3d& r) noexcept {
   const UnitQuaternion unit = quaternion(r);
   const double sine = std::sqrt(unit.v.dot(unit.v));
@@ -64,8 +66,6 @@ Vector3d rotation_vector(const Matrix3d& r) noexcept {
   if (sine < 1e-10) return (2.0 / unit.w) * unit.v;
   return (2.0 * std::atan2(sine, unit.w) / sine) * unit.v;
 }
-
-}  // namespace
 
 Matrix3d skew(const Vector3d& w) noexcept {
   Matrix3d hat;
@@ -95,6 +95,12 @@ Twist log(const Pose& g) noexcept {
   Twist x;
   x << dexp_inverse * g.topRightCorner<3, 1>(), w;
   return x;
+}
+
+Eigen::Matrix3d rotation(const Eigen::Vector3d& vector) noexcept {
+  Twist twist = Twist::Zero();
+  twist.tail<3>() = vector;
+  return exp(twist).topLeftCorner<3, 3>();
 }
 
 Adjoint Ad(const Pose& g) noexcept {

@@ -42,18 +42,6 @@ const Allocation& checked(const Model& model, const std::optional<Allocation>& a
   return *allocation;
 }
 
-Matrix3d turned_by(const Vector3d& rotation) noexcept {
-  Twist twist = Twist::Zero();
-  twist.tail<3>() = rotation;
-  return se3::exp(twist).topLeftCorner<3, 3>();
-}
-
-Vector3d rotation_of(const Matrix3d& turn) noexcept {
-  Pose pose = Pose::Identity();
-  pose.topLeftCorner<3, 3>() = turn;
-  return se3::log(pose).tail<3>();
-}
-
 }  // namespace
 
 const GainTable<UnderactuatedFlightGains>& UnderactuatedFlightGains::table() {
@@ -93,8 +81,8 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Vector3d leading = level * reference.twist().head<3>();
   // The centre of mass belongs above the reference of the base, wherever the arm is.
   const Vector3d arm = level * body.centre;
-  const Vector3d place =
-      body.position + rotation * body.centre - (reference.pose().topRightCorner<3, 1>() + arm);
+  const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().place();
+  const Vector3d place = body.position + rotation * body.centre - (minimum + arm);
   const auto rates = d.v().tail(model().n());
   const Vector3d swung = d.M_bm().topRows<3>().lazyProduct(rates);
   const Vector3d sway = level * swung / body.mass + turn.cross(arm);
@@ -122,16 +110,17 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   constexpr double kStep = 1e-3;
   const Vector3d later =
       wanted_acceleration(place + kStep * (speed - sway), speed + kStep * gained);
-  const Matrix3d frame = level * turned_by(kStep * reference.twist().tail<3>());
+  const Matrix3d frame = level * se3::rotation(kStep * reference.twist().tail<3>());
   const Matrix3d after = direction_.attitude(later, frame);
   motion.force = thrust * thrust_.axis;
   motion.turning = rotation.transpose() *
-                   (motion.attitude * rotation_of(motion.attitude.transpose() * after)) / kStep;
+                   (motion.attitude * se3::rotation_vector(motion.attitude.transpose() * after)) /
+                   kStep;
   motion.kinetic = 0.5 * body.mass * speed.squaredNorm();
   motion.potential = 0.5 * body.mass * stiffness * place.squaredNorm();
   motion.damping = body.mass * rate * speed.squaredNorm();
   motion.astray = speed.dot(force - push);
-  motion.carried = -body.mass * stiffness * place.dot(sway);
+  motion.carried = -body.mass * stiffness * place.dot(sway + integral().place_rate());
   motion.reason = along > thrust_.least ? "" : "turning over: the least thrust";
   return motion;
 }

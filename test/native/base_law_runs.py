@@ -123,6 +123,7 @@ RANGES = {
     "damping_rotation": (0.0, 5.0),
     "damping_null": (0.0, 5.0),
     "frequency_posture": (0.0, 4.0),
+    "integral": (0.0, 1.0),
 }
 
 CASES = (
@@ -208,6 +209,7 @@ class Drive:
 
 def moving_references(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.1, 0.2, rng)
+    drive.set_known(integral=0.5)
     for k in range(steps):
         reference = HOLD
         if k % (steps // 2) == 0:

@@ -33,6 +33,7 @@ from ..interface import (
     usable,
 )
 from ..potentials.pose_potential import PosePotential
+from ..references.integral_action import IntegralAction
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
@@ -57,7 +58,7 @@ class BaseMotion:
         potential: energy of its place, J.
         damping: power of its damping, W.
         astray: power of the force that the base does not have, W.
-        carried: power by the arm moving the centre of mass in the base, W.
+        carried: power by the arm moving the centre of mass in the base, and by the reference, W.
         reason: what is not as it should be, in words.
     """
 
@@ -112,6 +113,9 @@ class AttitudeAndShape(StagedController):
         joint_speed: float = gain(
             0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
         )
+        integral: float = gain(
+            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
+        )
 
     gains: Gains
     FOLLOWS_JOINTS = True
@@ -128,6 +132,7 @@ class AttitudeAndShape(StagedController):
         super().__init__(model, gains, output)
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._integral = IntegralAction(model.n)
         self.set_minimum(model.neutral_configuration())
 
     def set_minimum(self, q: Array) -> None:
@@ -146,6 +151,7 @@ class AttitudeAndShape(StagedController):
         pose[:3, :3] = self._attitude_of(pose[:3, :3])
         self._base.restart(pose)
         self._joints.restart(self.model.joint_positions(d.q))
+        self._integral.restart()
         self._ramp.restart(self.gains)
         self._begun = False
         return d
@@ -159,6 +165,12 @@ class AttitudeAndShape(StagedController):
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         self._follow(reference, dt)
+        positions = self.model.joint_positions(d.q)
+        away = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
+        offset = positions - self._joints.positions
+        frequency = self._place_frequency(gains)
+        self._correct(self._integral, gains, frequency, away, None, offset, dt)
+        offset = offset - self._integral.joints
         base = self._base_motion(d, gains, h)
         error = np.eye(4)
         error[:3, :3] = base.attitude.T @ base.rotation
@@ -166,11 +178,9 @@ class AttitudeAndShape(StagedController):
         e = d.v.copy()
         e[3:6] -= base.turning
         e[b:] -= self._joints.rates
-        positions = self.model.joint_positions(d.q)
         k_turn = gains.frequency_attitude**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         k_limit = gains.limit_frequency**2 * self._shape_inertia
-        offset = positions - self._joints.positions
         depth = self._joint_limits.depth(positions, gains.limit_margin)
         gradient = np.zeros(self.model.nv)
         gradient[3:6] = self._potential.gradient(error, 0.0, k_turn)[3:]
@@ -211,19 +221,18 @@ class AttitudeAndShape(StagedController):
             kinetic_shape=kinetic_shape,
             damping_base=float(turn_lost @ slip) + base.damping,
             damping_shape=float(shape_lost @ e[b:]),
-            reference_power=base.carried,
+            reference_power=base.carried - float((k_shape * offset) @ self._integral.joint_rates),
             clipped_power=base.astray + float((output.force - wanted) @ e),
             tank_level=self._output.tank_level,
         )
         turned = "attitude error past half a turn: its correction is reversed" if switched else ""
-        place = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
         return self._command(
             output,
             energy,
             held.reason,
             turned,
             base.reason,
-            task_error=float(np.sqrt(place @ place)),
+            task_error=float(np.sqrt(away @ away)),
         )
 
     def _switched(self, error: Array) -> bool:
@@ -252,6 +261,10 @@ class AttitudeAndShape(StagedController):
     @abstractmethod
     def _base_motion(self, d: Evaluation, gains: Any, h: float) -> BaseMotion:
         """Return the wanted force and attitude of the base, for a horizon h, s."""
+
+    def _place_frequency(self, gains: Any) -> float:
+        """Return the natural frequency of the place of the base, rad/s; 0 if it is not held."""
+        return 0.0
 
     @abstractmethod
     def _attitude_of(self, rotation: Array) -> Array:

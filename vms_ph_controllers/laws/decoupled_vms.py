@@ -32,6 +32,7 @@ from ..interface import (
     usable,
 )
 from ..potentials.pose_potential import PosePotential
+from ..references.integral_action import IntegralAction
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
@@ -82,6 +83,9 @@ class DecoupledVMSController(StagedController):
         joint_speed: float = gain(
             0.5, "largest speed of the joint reference, rad/s or m/s", 1e-3, 20.0
         )
+        integral: float = gain(
+            0.0, "integral action: rate of the correction, as a share of the damping", 0.0, 1.0
+        )
 
     gains: Gains
     FOLLOWS_JOINTS = True
@@ -112,6 +116,7 @@ class DecoupledVMSController(StagedController):
         super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._integral = IntegralAction(model.n)
         self._active = 1.0 if self._output.base_is_actuated else 0.0
         self._components = _COMPONENTS[model.base]
         joints = model.joints
@@ -140,6 +145,7 @@ class DecoupledVMSController(StagedController):
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._base.restart(self.model.base_pose(d.q))
         self._joints.restart(self.model.joint_positions(d.q))
+        self._integral.restart()
         self._ramp.restart(self.gains)
         self._begun = False
         return d
@@ -153,11 +159,13 @@ class DecoupledVMSController(StagedController):
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         self._follow(reference, dt)
-        error = _SE3.inverse(self._base.pose) @ self.model.base_pose(d.q)
+        pose, positions = self.model.base_pose(d.q), self.model.joint_positions(d.q)
+        away = pose[:3, 3] - self._base.pose[:3, 3]
+        offset = self._integrate(pose, away, positions, dt)
+        error = _SE3.inverse(self._minimum()) @ pose
         switched = self._switched(error)
         motion = self._reference_motion(error, d.v)
-        positions = self.model.joint_positions(d.q)
-        shaped = self._shaped(error, positions, positions + h * d.v[b:])
+        shaped = self._shaped(error, offset, positions, positions + h * d.v[b:])
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
@@ -172,6 +180,7 @@ class DecoupledVMSController(StagedController):
             kinetic_shape=effort.kinetic_shape,
             damping_base=effort.damping_base,
             damping_shape=effort.damping_shape,
+            reference_power=self._displacing(shaped, offset, pose, error),
             clipped_power=float((output.force - effort.wanted) @ effort.error),
             tank_level=self._output.tank_level,
         )
@@ -181,7 +190,7 @@ class DecoupledVMSController(StagedController):
             energy,
             effort.reason,
             turned,
-            task_error=float(np.sqrt(error[:3, 3] @ error[:3, 3])),
+            task_error=float(np.sqrt(away @ away)),
         )
 
     @property
@@ -194,16 +203,40 @@ class DecoupledVMSController(StagedController):
             self._potential.restart(error)
         return self._potential.follow(error)
 
-    def _shaped(self, error: Array, positions: Array, ahead: Array) -> ShapedEnergy:
+    def _integrate(self, pose: Array, away: Array, positions: Array, dt: float) -> Array:
+        """Advance the integral action; return the displacements of the joints from the minimum."""
+        gains, offset = self._ramp.now, positions - self._joints.positions
+        if self._has_endless:
+            turns = np.round(offset / (2.0 * np.pi))
+            offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
+        frequency = self._active * gains.frequency_base
+        turned = self._base.pose[:3, :3].T @ pose[:3, :3]
+        self._correct(self._integral, gains, frequency, away, turned, offset, dt)
+        return np.asarray(offset - self._integral.joints)
+
+    def _minimum(self) -> Array:
+        """Return the pose of the least energy."""
+        if self._ramp.now.integral == 0.0:
+            return self._base.pose
+        pose = self._base.pose.copy()
+        pose[:3, :3] = pose[:3, :3] @ self._integral.turn
+        pose[:3, 3] += self._integral.place
+        return pose
+
+    def _displacing(self, shaped: ShapedEnergy, offset: Array, pose: Array, error: Array) -> float:
+        """Return the power by which the integral action moves the minimum, W."""
+        by = self._integral
+        twist = np.concatenate([by.place_rate @ pose[:3, :3], by.turn_rate @ error[:3, :3]])
+        spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
+        base = shaped.gradient[: self.model.b] @ twist[self._components]
+        return -float(base + spring @ by.joint_rates)
+
+    def _shaped(self, error: Array, offset: Array, positions: Array, ahead: Array) -> ShapedEnergy:
         gains = self._ramp.now
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         k_limit = gains.limit_frequency**2 * self._shape_inertia
-        offset = positions - self._joints.positions
-        if self._has_endless:
-            turns = np.round(offset / (2.0 * np.pi))
-            offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
         depth = self._joint_limits.depth(positions, gains.limit_margin)
         energy = self._potential.value(error, k_position, k_rotation)
         energy += 0.5 * float(k_shape @ (offset * offset))
@@ -235,7 +268,9 @@ class DecoupledVMSController(StagedController):
         if self._is_resting:
             return None
         b, rows = self.model.b, self._components
-        to_body = _SE3.Ad(_SE3.inverse(error))
+        from_reference = error.copy()  # in the axes of the reference, not of the minimum
+        from_reference[:3] = self._integral.turn @ error[:3]
+        to_body = _SE3.Ad(_SE3.inverse(from_reference))
         twist = to_body @ self._base.twist
         velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
         velocity[:b], velocity[b:] = twist[rows], self._joints.rates

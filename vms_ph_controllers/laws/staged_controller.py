@@ -30,6 +30,7 @@ from ..interface import (
     is_usable_step,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
+from ..references.integral_action import IntegralAction
 from ..safety.output_stage import Output, OutputStage
 
 
@@ -54,6 +55,7 @@ class StagedController(Controller):
         self.gains = self._checked_gains(gains)
         self._output = output
         self._joint_limits = JointLimitPotential(model)
+        self._is_limited = False  # the effort of the last update
 
     @abstractmethod
     def _hold(self, state: RobotState) -> Evaluation:
@@ -61,10 +63,12 @@ class StagedController(Controller):
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
+        self._is_limited = False
         self._output.restart(self._hold(state))
 
     def resume(self, state: RobotState) -> None:
         """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        self._is_limited = False
         self._output.resume(self._hold(state))
 
     def missed_updates(self) -> None:
@@ -82,11 +86,28 @@ class StagedController(Controller):
         self.missed_updates()
         return self._output.safe
 
+    def _correct(
+        self,
+        integral: IntegralAction,
+        gains: Any,
+        frequency: float,
+        away: Array,
+        turned: Array | None,
+        offset: Array,
+        dt: float,
+    ) -> None:
+        """Advance the integral action; it rests while the efforts are limited."""
+        if self._is_limited:
+            integral.rest()
+            return
+        share = gains.integral * gains.damping_ratio
+        integral.advance(share, frequency, gains.frequency_shape, away, turned, offset, dt)
+
     def _command(
         self, output: Output, energy: ControlEnergy, *reasons: str, **about: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
-        b = self.model.b
+        b, self._is_limited = self.model.b, bool(output.reason)
         return Command(
             output.force[:b],
             output.force[b:],

@@ -115,6 +115,7 @@ class UnderactuatedFlight(AttitudeAndShape):
         level = self._base.pose[:3, :3]
         sway = level @ (d.M_bm[:3] @ d.v[b:]) / mass
         place = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
+        place = place - self._integral.place
         leading = level @ self._base.twist[:3]
         speed = rotation @ momentum[:3] / mass - leading
         turn = level @ self._base.twist[3:]
@@ -152,7 +153,7 @@ class UnderactuatedFlight(AttitudeAndShape):
             potential=0.5 * mass * stiffness * float(place @ place),
             damping=mass * rate * float(speed @ speed),
             astray=float(speed @ (force - push)),
-            carried=-mass * stiffness * float(place @ sway),
+            carried=-mass * stiffness * float(place @ (sway + self._integral.place_rate)),
             reason="" if along > self._least else "turning over: the least thrust",
         )
 
@@ -164,6 +165,9 @@ class UnderactuatedFlight(AttitudeAndShape):
         """Return the part of a twist that leaves the reference level."""
         up = self._base.pose[:3, :3].T @ self._up
         return np.concatenate([twist[:3], up * float(up @ twist[3:])])
+
+    def _place_frequency(self, gains: "UnderactuatedFlight.Gains") -> float:
+        return gains.frequency_position
 
     def _bandwidth(self, gains: "UnderactuatedFlight.Gains") -> float:
         """Return the frequency of the position."""

@@ -22,6 +22,7 @@
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/integral_action.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/joint_reference.hpp"
 #include "vms_ph_native/output_stage.hpp"
@@ -34,6 +35,7 @@ namespace vms_ph {
 struct AttitudeGains : OutputGains {
   double frequency_attitude = 7.0, frequency_shape = 10.0, damping_ratio = 0.9;
   double base_speed = 0.5, base_turn = 0.5, joint_speed = 0.5;
+  double integral = 0.0;
 
   static const GainTable<AttitudeGains>& table();
 };
@@ -47,7 +49,7 @@ struct BaseMotion {
   double potential = 0.0;                           ///< energy of its place, J
   double damping = 0.0;                             ///< power of its damping, W
   double astray = 0.0;      ///< power of the force that the base does not have, W
-  double carried = 0.0;     ///< power by the arm moving the centre of mass in the base, W
+  double carried = 0.0;     ///< power by arm and reference moving the minimum of its potential, W
   const char* reason = "";  ///< what is not as it should be, in words
 };
 
@@ -86,10 +88,14 @@ class AttitudeAndShape : public Controller {
   virtual double bandwidth() const noexcept = 0;
   virtual const AttitudeGains& gains_now() const noexcept = 0;
 
+  /// The natural frequency of the place of the base, rad/s; 0 if it is not held.
+  virtual double place_frequency() const noexcept { return 0.0; }
+
   /// Move the gains in force towards those set, for a time step in s; null: take them at once.
   virtual void follow_gains(const double* dt) noexcept = 0;
 
   const PoseReference& base() const noexcept { return base_; }
+  const IntegralAction& integral() const noexcept { return integral_; }
   const Model& model() const noexcept { return model_; }
 
  private:
@@ -98,6 +104,7 @@ class AttitudeAndShape : public Controller {
   LockedBody locked_body() noexcept;
   bool switched(const Pose& error) noexcept;
   double shape(const Pose& error, const AttitudeGains& gains) noexcept;
+  double displacing(const AttitudeGains& gains) const noexcept;
   void demand(const BaseMotion& base, const LockedBody& body, double h) noexcept;
 
   const Model& model_;
@@ -108,11 +115,12 @@ class AttitudeAndShape : public Controller {
   PosePotential potential_;
   PoseReference base_;
   JointReference joints_;
+  IntegralAction integral_;
   HeldImpedance held_;
   double inertia_ = 0.0;
-  bool begun_ = false;
+  bool begun_ = false, is_limited_ = false;  // the latter: the effort of the last update
   const VectorV rest_;
-  VectorV shape_inertia_, positions_, error_, gradient_, wanted_;
+  VectorV shape_inertia_, positions_, offset_, error_, gradient_, wanted_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
   Eigen::Vector3d turn_lost_;

@@ -24,6 +24,7 @@
 #include "vms_ph_native/decoupled_effort.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/gain_ramp.hpp"
+#include "vms_ph_native/integral_action.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/joint_reference.hpp"
 #include "vms_ph_native/output_stage.hpp"
@@ -36,6 +37,7 @@ namespace vms_ph {
 struct DecoupledVmsGains : OutputGains {
   double frequency_base = 1.5, frequency_shape = 4.0, damping_ratio = 0.8;
   double base_speed = 0.3, base_turn = 0.5, joint_speed = 0.5;
+  double integral = 0.0;
 
   static const GainTable<DecoupledVmsGains>& table();
 };
@@ -76,6 +78,8 @@ class DecoupledVMSController final : public Controller {
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
   bool switched(const Pose& error) noexcept;
+  void integrate(const Pose& pose, const Eigen::Vector3d& astray, double dt) noexcept;
+  double displacing(const Pose& pose, const Pose& error) const noexcept;
   double shape(const Pose& error, double h) noexcept;
   void reference_motion(const Pose& error) noexcept;
   VectorB components(const Twist& twist) const noexcept;
@@ -90,11 +94,12 @@ class DecoupledVMSController final : public Controller {
   PosePotential potential_;
   PoseReference base_;
   JointReference joints_;
+  IntegralAction integral_;
   const double active_;           // 1 for an actuated base, else 0
   std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
-  VectorV shape_inertia_, positions_;
-  bool begun_ = false;
+  VectorV shape_inertia_, positions_, away_;
+  bool begun_ = false, is_limited_ = false;  // the latter: the effort of the last update
   const VectorV rest_;
   DecoupledEffort effort_;
   Reason reason_;

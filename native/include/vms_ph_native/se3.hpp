@@ -37,6 +37,10 @@ Pose exp(const Twist& x) noexcept;
 /// The twist, of a rotation angle of at most pi, that reaches g in unit time; exact at 0 and at pi.
 Twist log(const Pose& g) noexcept;
 
+/// The rotation by a rotation vector, rad, and the vector of a rotation.
+Eigen::Matrix3d rotation(const Eigen::Vector3d& vector) noexcept;
+Eigen::Vector3d rotation_vector(const Eigen::Matrix3d& rotation) noexcept;
+
 /// [[R, p^ R], [0, R]]: maps twists in body axes to those in the reference frame of g.
 Adjoint Ad(const Pose& g) noexcept;
 

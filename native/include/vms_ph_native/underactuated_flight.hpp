@@ -56,6 +56,7 @@ class UnderactuatedFlight final : public AttitudeAndShape {
   }
   Twist twist_of(const Twist& twist) const noexcept override;
   double bandwidth() const noexcept override { return ramp_.now().frequency_position; }
+  double place_frequency() const noexcept override { return ramp_.now().frequency_position; }
   const AttitudeGains& gains_now() const noexcept override { return ramp_.now(); }
   void follow_gains(const double* dt) noexcept override;
 

@@ -1,0 +1,132 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Integral action: a constant unknown force leaves no error, and its power is in the balance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_controllers import DecoupledVMSController, Reference, RobotState, UnderactuatedFlight
+from vms_ph_controllers.references.integral_action import IntegralAction
+from vms_ph_dynamics.arrays import Array
+from vms_ph_io import robots
+
+Law = DecoupledVMSController | UnderactuatedFlight
+
+
+def law_of(name: str, integral: float) -> tuple[Law, Array]:
+    robot = robots.get(name)
+    model = robots.load(name)
+    law: Law
+    if name == "borinot":
+        law = UnderactuatedFlight(model, allocation=robot.own_actuators().allocation)
+    else:
+        law = DecoupledVMSController(model)
+    law.gains = replace(law.gains, integral=integral)
+    home = model.configuration(robot.home, robot.home_base or None)
+    law.reset(RobotState(home, np.zeros(model.nv)))
+    return law, home
+
+
+class Pushed:
+    """A robot on which a constant force acts that its law does not know."""
+
+    def __init__(self, law: Law, home: Array, force: Array) -> None:
+        self.law, self.force, model = law, force, law.model
+        self.home = home
+        self.q, self.v = self.home, np.zeros(model.nv)
+        self._data = model.pinocchio.createData()
+
+    def step(self, dt: float) -> tuple[float, float, float]:
+        """Advance; return the storage function and the work meanwhile, J; reference power, W."""
+        model = self.law.model
+        told = self.law.update(RobotState(self.q, self.v), Reference(), dt)
+        effort = np.concatenate([told.wrench_base, told.torque]) + self.force
+        rate = pin.aba(model.pinocchio, self._data, self.q, self.v, effort)
+        self.v = self.v + dt * rate
+        self.q = model.integrate(self.q, dt * self.v)
+        e = told.energy
+        power = e.reference_power + e.clipped_power - e.damping_base - e.damping_shape
+        return e.closed_loop_energy, dt * (power + float(self.force @ self.v)), e.reference_power
+
+    def away(self) -> Array:
+        return self.law.model.difference(self.home, self.q)
+
+
+def force_on(law: Law, home: Array, weight: float) -> Array:
+    """A weight on the base (N), or a push along a floor; torques that turn base and joints."""
+    model = law.model
+    force = np.zeros(model.nv)
+    force[2 if model.b == 6 else 0] = -weight
+    if isinstance(law, DecoupledVMSController):  # a flying one does not correct its heading
+        force[model.b - 1] = 0.1 * weight
+    inertia = np.diag(model.evaluate(home, 0.0 * force).M_hat_m)
+    force[model.b :] = 0.1 * law.gains.frequency_shape**2 * inertia
+    return force
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [("omnidirectional_panda", 20.0), ("borinot", 3.0), ("satellite_panda", 60.0)],
+)
+def test_a_constant_force_leaves_no_error(name: str, weight: float) -> None:
+    errors = []
+    for integral in (0.0, 0.5):
+        law, home = law_of(name, integral)
+        robot = Pushed(law, home, force_on(law, home, weight))
+        for _ in range(900):
+            robot.step(0.02)
+        errors.append(np.abs(robot.away()))
+    assert errors[0].max() > 0.02
+    assert errors[1].max() < 3e-3
+
+
+def test_the_power_of_the_displacement_is_that_of_the_reference() -> None:
+    law, home = law_of("satellite_panda", 0.5)
+    robot = Pushed(law, home, force_on(law, home, 60.0))
+    found = [robot.step(2e-4) for _ in range(2500)]
+    stored = found[-1][0] - found[0][0]
+    said = sum(work for _, work, _ in found[:-1])
+    displaced = 2e-4 * sum(power for _, _, power in found[:-1])
+    assert abs(stored - said) < 0.02 * abs(displaced)
+
+
+def test_it_reaches_no_further_than_half_the_weight_and_half_a_radian() -> None:
+    integral, far = IntegralAction(2), np.array([0.0, 3.0, 4.0])
+    turned = pin.exp3(np.array([0.0, 0.0, 2.0]))
+    for _ in range(1000):
+        integral.advance(1.0, 2.0, 4.0, far, turned, np.array([9.0, -9.0]), 0.01)
+    np.testing.assert_allclose(integral.place, [0.0, -0.6 * 9.80665 / 8, -0.8 * 9.80665 / 8])
+    np.testing.assert_array_equal(integral.joints, [-0.5, 0.5])
+    np.testing.assert_allclose(integral.turn, pin.exp3(np.array([0.0, 0.0, -0.5])))
+    np.testing.assert_allclose(integral.place_rate, 0.0, atol=1e-12)
+    integral.advance(1.0, 0.0, 4.0, np.ones(3), None, np.zeros(2), 0.01)
+    assert not integral.place.any()
+    integral.advance(1.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.0)
+    assert not integral.place_rate.any()
+    integral.advance(0.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.01)
+    assert not integral.joints.any()
+
+
+def test_it_rests_while_the_efforts_are_limited() -> None:
+    law, home = law_of("omnidirectional_panda", 0.5)
+    robot = Pushed(law, home, np.zeros(law.model.nv))
+    robot.q = law.model.integrate(robot.home, np.r_[np.zeros(3), np.full(law.model.n, 50.0)])
+    first = law.update(RobotState(robot.q, robot.v), Reference(), 1e-3)
+    assert first.reason
+    again = law.update(RobotState(robot.q, robot.v), Reference(), 1e-3)
+    assert again.energy.reference_power == 0.0

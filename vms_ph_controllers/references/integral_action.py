@@ -1,0 +1,115 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A displacement of the reference by which a constant unknown force is carried."""
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.groups import SO3
+
+_SO3 = SO3()
+
+# Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
+# the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
+_LARGEST_PULL, _LARGEST_TURN = 0.5 * 9.80665, 0.5
+
+
+class IntegralAction:
+    """The integral of the errors of base and joints, as a displacement of their reference.
+
+    A spring holds a robot beside its reference where a force acts that the law does not know: a
+    wrong weight, wind, a current. The reference is displaced against the error, at the rate
+    ``integral damping_ratio frequency`` times the error, until none is left. The linear closed loop
+    is stable below twice the largest of these rates. The displacement is a reference that moves:
+    the power by which it changes the storage function is the reference power of a law, and the
+    energy tank grants it as that of any other reference. It is bounded on the base to what carries
+    half its weight, and to 0.5 rad or m of the attitude and of every joint. While the efforts are
+    limited it rests.
+
+    Attributes:
+        place: (3,) displacement of the base reference in the inertial frame, m.
+        place_rate: (3,) its rate, m/s.
+        turn: (3,3) displacement of the attitude, from the axes of the minimum to those of the
+            reference.
+        turn_rate: (3,) its angular velocity in the axes of the minimum, rad/s.
+        joints: (n,) displacement of the joint reference.
+        joint_rates: (n,) its rate.
+    """
+
+    def __init__(self, n: int) -> None:
+        """Start without a displacement, for n joints."""
+        self._n = n
+        self.restart()
+
+    def restart(self) -> None:
+        """Remove the displacement."""
+        self.place: Array = np.zeros(3)
+        self.joints: Array = np.zeros(self._n)
+        self.turn: Array = np.eye(3)
+        self._turned: Array = np.zeros(3)
+        self.rest()
+
+    def rest(self) -> None:
+        """Keep the displacement during a time step."""
+        self.place_rate: Array = np.zeros(3)
+        self.turn_rate: Array = np.zeros(3)
+        self.joint_rates: Array = np.zeros(self._n)
+
+    def advance(
+        self,
+        share: float,
+        base: float,
+        shape: float,
+        away: Array,
+        turned: Array | None,
+        offset: Array,
+        dt: float,
+    ) -> None:
+        """Advance by one time step.
+
+        Args:
+            share: rate of the correction as a share of the natural frequency, ``integral`` times
+                the damping ratio; 0 removes the displacement at once.
+            base: natural frequency of the base, rad/s; 0 where it is not held.
+            shape: natural frequency of the joints, rad/s.
+            away: (3,) error of the place of the base in the inertial frame, m.
+            turned: (3,3) attitude of the base relative to its reference; None where it is not
+                corrected.
+            offset: (n,) errors of the joints.
+            dt: time step, s.
+        """
+        if share == 0.0:
+            self.restart()
+            return
+        if dt == 0.0:
+            self.rest()
+            return
+        rate, place = dt * share * base, np.zeros(3)
+        if base > 0.0:
+            place[:] = _within(self.place - rate * away, _LARGEST_PULL / base**2)
+        if turned is not None:
+            self._turned = _within(self._turned - rate * _SO3.log(turned), _LARGEST_TURN)
+            before, self.turn = self.turn, _SO3.exp(self._turned)
+            self.turn_rate = _SO3.log(before.T @ self.turn) / dt
+        joints: Array = self.joints - dt * share * shape * offset
+        joints = np.clip(joints, -_LARGEST_TURN, _LARGEST_TURN)
+        self.place_rate, self.joint_rates = (place - self.place) / dt, (joints - self.joints) / dt
+        self.place, self.joints = place, np.asarray(joints)
+
+
+def _within(vector: Array, reach: float) -> Array:
+    """Return a vector, shortened to a length that it may have."""
+    far = float(np.sqrt(vector @ vector))
+    return vector if far <= reach else vector * (reach / far)
