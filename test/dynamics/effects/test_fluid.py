@@ -72,12 +72,13 @@ def box(volume: float = 2e-3, centre: float = 0.0, added: float = 0.0) -> VMSMod
     return model.in_fluid(Fluid((hull, paddle)))
 
 
-def test_the_underwater_robot_accelerates_as_newton_and_euler_say_at_a_thousand_states(
-    rng: np.random.Generator,
+@pytest.mark.parametrize("states", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_the_underwater_robot_accelerates_as_newton_and_euler_say(
+    states: int, rng: np.random.Generator
 ) -> None:
     robot = robots.load("bluerov2_alpha5")
     standard, decoupled = StandardForm(robot), DecoupledForm(robot)
-    for _ in range(1000):
+    for _ in range(states):
         q, v = state_of(robot, rng)
         ports = random_ports(robot, rng)
         expected = accelerations(robot, q, v, whole_force(robot, q, v, ports))
