@@ -71,7 +71,7 @@ class IntegralAction:
         self,
         share: float,
         base: float,
-        shape: float,
+        shape: float | Array,
         away: Array,
         turned: Array | None,
         offset: Array,
@@ -83,7 +83,7 @@ class IntegralAction:
             share: rate of the correction as a share of the natural frequency, ``integral`` times
                 the damping ratio; 0 removes the displacement at once.
             base: natural frequency of the base, rad/s; 0 where it is not held.
-            shape: natural frequency of the joints, rad/s.
+            shape: natural frequency of the joints, of all or (n,), rad/s.
             away: (3,) error of the place of the base in the inertial frame, m.
             turned: (3,3) attitude of the base relative to its reference; None where it is not
                 corrected.

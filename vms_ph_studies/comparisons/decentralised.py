@@ -23,6 +23,7 @@ from vms_ph_controllers import Command, Controller, Reference, RobotState, gain
 from vms_ph_controllers.interface import is_usable_step, usable
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.thrust_direction import ThrustDirection, single_axis
+from vms_ph_controllers.references.integral_action import IntegralAction
 from vms_ph_controllers.references.joint_reference import JointReference
 from vms_ph_controllers.references.pose_reference import PoseReference
 from vms_ph_dynamics import Allocation, Evaluation, VMSModel
@@ -37,6 +38,10 @@ _SE3, _SO3 = SE3(), SO3()
 # all: a loop with that lag alone becomes unstable at pi / 2.
 _OF_A_JOINT, _OF_ALL = 0.5, 0.75
 
+# Of the integral of joints, which feel each other and a base that flies: faster ones make some arms
+# swing, slower ones correct less in time.
+_SLOWER = 0.2
+
 
 class DecentralisedPD(Controller):
     """PD control of the base as one rigid body, and of every joint, each with its weight.
@@ -47,7 +52,7 @@ class DecentralisedPD(Controller):
     compensated in every posture. A base whose rotors push along one axis is led by a cascade: a PD
     law of the position wants a force, another one turns the base towards it. Where the end effector
     is led, the joints follow inverse kinematics of its reference and that of the base. References
-    move as those of the laws of this project do.
+    move, and errors are integrated, as those of the laws of this project.
     """
 
     @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class DecentralisedPD(Controller):
         base_turn: float = gain(0.5, "largest angular speed of it, rad/s", 1e-3, 20)
         joint_speed: float = gain(0.5, "largest speed of the joint reference, rad/s", 1e-3, 20)
         speed: float = gain(0.2, "largest speed of the end effector's reference, m/s", 1e-3, 20)
+        integral: float = gain(0.0, "integral action, as a share of the damping", 0, 1)
         largest_tilt: float = gain(0.6, "of a thrust along one axis, rad", 0, 1.2)
         lag: float = gain(
             0.0, "from measurement to effort, for which joint gains are reduced, s", 0, 1
@@ -91,6 +97,7 @@ class DecentralisedPD(Controller):
             self._axis = single_axis(allocation, model.name)[0]
             self._direction = ThrustDirection(self._axis)
         self._base, self._joints = PoseReference(), JointReference(model.n)
+        self._integral = IntegralAction(model.n)
         self._tool = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -113,7 +120,14 @@ class DecentralisedPD(Controller):
             "frequency_turn": getattr(theirs, "frequency_attitude", base),
             "lag": lag,
         }
-        for name in ("frequency_shape", "damping_ratio", "base_speed", "base_turn", "joint_speed"):
+        for name in (
+            "frequency_shape",
+            "damping_ratio",
+            "base_speed",
+            "base_turn",
+            "joint_speed",
+            "integral",
+        ):
             if hasattr(theirs, name):
                 given[name] = getattr(theirs, name)
         for name, others in (
@@ -132,6 +146,7 @@ class DecentralisedPD(Controller):
         self._base.restart(model.base_pose(d.q))
         self._joints.restart(model.joint_positions(d.q))
         self._tool.restart(d)
+        self._integral.restart()
         self._locked = d.M_b.copy()
         shape = np.diag(d.M_hat_m).copy()
         gains = self.gains
@@ -148,6 +163,8 @@ class DecentralisedPD(Controller):
             fastest = np.linalg.eigvalsh(root[:, None] * mobility * root)[-1]
             shape *= min(1.0, _OF_ALL * slow / fastest)
         self._shape = shape
+        # Where the lag has reduced stiffness and damping, the integral is slower as well.
+        self._correction = _SLOWER * self._frequency * shape / np.diag(d.M_hat_m)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
@@ -165,9 +182,29 @@ class DecentralisedPD(Controller):
         self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, self._frequency, dt)
         self._tool.advance(self._base.pose, gains.speed, self._frequency, dt)
+        self._integrate(state.q, dt)
         force = self.force(state.q, state.v)
         bound = model.joints.effort
         return Command(force[:b], np.clip(force[b:], -bound, bound))
+
+    def _integrate(self, q: Array, dt: float) -> None:
+        gains, pose, led = self.gains, self.model.base_pose(q), self._base.pose
+        # Rotors that push along one axis need the attitude for the place.
+        turned = led[:3, :3].T @ pose[:3, :3] if self._direction is None else None
+        self._integral.advance(
+            gains.integral * gains.damping_ratio,
+            gains.frequency_base,
+            self._correction,
+            pose[:3, 3] - led[:3, 3],
+            turned,
+            self.model.joint_positions(q) - self._led.positions,
+            dt,
+        )
+
+    @property
+    def _led(self) -> InverseKinematics | JointReference:
+        """What leads the joints."""
+        return self._tool if self._tool.is_led else self._joints
 
     def force(self, q: Array, v: Array) -> Array:
         """Return the generalised force (nv,) at a state."""
@@ -178,18 +215,20 @@ class DecentralisedPD(Controller):
             (linear, b - linear, model.n),
         )
         base = model.base_pose(q)
-        error = _SE3.inverse(self._base.pose) @ base
+        minimum = self._base.pose.copy()
+        minimum[:3, :3] = minimum[:3, :3] @ self._integral.turn
+        minimum[:3, 3] += self._integral.place
+        error = _SE3.inverse(minimum) @ base
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
-        joints = self._tool if self._tool.is_led else self._joints
         away = np.concatenate(
             [
                 np.concatenate([shift, turn])[self._rows],
-                model.joint_positions(q) - joints.positions,
+                model.joint_positions(q) - self._led.positions - self._integral.joints,
             ]
         )
         moving = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
-        rates = np.concatenate([moving[self._rows], joints.rates])
+        rates = np.concatenate([moving[self._rows], self._led.rates])
         d = model.evaluate(q, v)
         wanted = -(frequency**2) * away - 2.0 * gains.damping_ratio * frequency * (v - rates)
         force = np.concatenate([self._locked @ wanted[:b], self._shape * wanted[b:]]) + d.g
