@@ -66,67 +66,36 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
 DecoupledVMSController::DecoupledVMSController(const Model& model,
                                                std::optional<Allocation> allocation,
                                                bool base_actuated)
-    : model_(checked(model)),
-      b_(model.b()),
-      n_(model.n()),
-      d_(model),
-      output_(model, std::move(allocation), base_actuated),
-      joint_limits_(model),
+    : RampedGains(checked(model),
+                  std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       joints_(model.n()),
       active_(output_.base_is_actuated() ? 1.0 : 0.0),
       continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
-      positions_(VectorV::Zero(n_)),
-      rest_(VectorV::Zero(model.nv())),
-      effort_(model),
-      reason_(2048) {
-  command_.wrench_base.setZero(b_);
-  command_.torque.setZero(n_);
-  DecoupledVmsGains::table();  // constructed here, so that setting a gain later does not allocate
-  set_minimum(model.neutral_configuration());
+      positions_(shape_inertia_),
+      effort_(model) {
+  begin();
 }
 
-bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
-  if (!hold(q)) return false;
-  output_.restart(d_);
-  return true;
-}
-
-bool DecoupledVMSController::resume(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.resume(d_);
-  return true;
-}
-
-bool DecoupledVMSController::hold(const Eigen::VectorXd& q) noexcept {
-  if (!model_.is_configuration(q)) return false;
-  d_.set(q, rest_);
+void DecoupledVMSController::hold() noexcept {
   const int linear = b_ == 6 ? 3 : 2;
   const auto diagonal = d_.M_b().diagonal();
   mass_ = diagonal.head(linear).mean();
   inertia_ = diagonal.tail(b_ - linear).mean();
   shape_inertia_ = d_.M_hat_m().diagonal();
-  base_.restart(model_.base_pose(q).toHomogeneousMatrix());
-  model_.joint_positions(q, positions_);
+  base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
+  model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
-  ramp_.restart(gains_);
   begun_ = false;
-  return true;
 }
 
-const Command& DecoupledVMSController::update(const RobotState& state, const Reference& reference,
-                                              double dt) noexcept {
-  if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
-    return output_.safe();
-  }
-  d_.set(state);
-  const DecoupledVmsGains& gains = ramp_.follow(gains_, dt);
+const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
+  const DecoupledVmsGains& gains = gains_now();
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
-  const Pose error = se3::inverse(base_.pose()) * model_.base_pose(state.q).toHomogeneousMatrix();
+  const Pose error = se3::inverse(base_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
   const bool turned = switched(error);
-  model_.joint_positions(state.q, positions_);
+  model_.joint_positions(d_.q(), positions_);
   DecoupledEffort::Demand& demand = effort_.demand;
   const double potential = shape(error, h);
   reference_motion(error);
@@ -134,8 +103,8 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   demand.h = h;
   effort_.compute(d_);
-  if (!effort_.wanted.allFinite()) return output_.refuse(d_);
-  const VectorV& force = output_.apply(d_, effort_.sent, gains, dt);
+  if (!effort_.wanted.allFinite()) return refuse();
+  const VectorV& force = pass(effort_.sent, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.kinetic_base = effort_.kinetic_base;
@@ -145,21 +114,9 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   energy.damping_base = effort_.damping_base;
   energy.damping_shape = effort_.damping_shape;
   energy.clipped_power = (force - effort_.wanted).dot(effort_.error);
-  energy.tank_level = output_.tank_level();
-  command_.wrench_base = force.head(b_);
-  command_.torque = force.tail(n_);
-  const bool saturated = !output_.reason().empty();
-  command_.status = saturated ? Status::saturated : Status::ok;
-  reason_.clear();
-  const auto add = [this](const char* part) {
-    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
-  };
-  add(output_.reason().text());
-  add(effort_.reason());
-  if (turned) add("attitude error past half a turn: its correction is reversed");
-  command_.reason = reason_.text();
   command_.task_error = error.topRightCorner<3, 1>().norm();
-  return command_;
+  return told(force, {effort_.reason(),
+                      turned ? "attitude error past half a turn: its correction is reversed" : ""});
 }
 
 bool DecoupledVMSController::switched(const Pose& error) noexcept {
@@ -172,7 +129,7 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
 
 /// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
 double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
-  const DecoupledVmsGains& gains = ramp_.now();
+  const DecoupledVmsGains& gains = gains_now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
   const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
@@ -207,7 +164,7 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
     joints_.go_to(reference.joints);
   }
   const bool moving = reference.twist && reference.twist->allFinite();
-  const DecoupledVmsGains& gains = ramp_.now();
+  const DecoupledVmsGains& gains = gains_now();
   base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
                 gains.frequency_base, dt);
   joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
