@@ -33,7 +33,6 @@ struct Contender {
 using Contenders = std::vector<Contender>;
 Contenders closed_loop(const Model& model);
 Contenders dynamics(const Model& model);
-Contenders base_laws(const Model& model);
-Contenders task_space(const Model& model);
+Contenders laws(const Model& model);
 
 }  // namespace vms_ph

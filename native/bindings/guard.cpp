@@ -21,7 +21,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/laws.hpp"
+#include "laws.hpp"
 
 namespace py = pybind11;
 using vms_ph::Guard;
@@ -40,9 +40,11 @@ vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
 
 std::unique_ptr<Guard> make_guard(const vms_ph::Model& model, const py::dict& bounds,
                                   const std::optional<vms_ph::Allocation>& allocation,
-                                  bool base_actuated, const std::string& law) {
-  return std::make_unique<Guard>(model, vms_ph::make_law(law, model, allocation, base_actuated),
-                                 bounds_of(bounds), allocation, base_actuated);
+                                  bool base_actuated, const std::string& law,
+                                  const py::dict& wheels) {
+  auto made = vms_ph::make_law(law, model, allocation, base_actuated, vms_ph::wheels_of(wheels));
+  return std::make_unique<Guard>(model, std::move(made), bounds_of(bounds), allocation,
+                                 base_actuated);
 }
 
 /// A vector, or one without entries, which no robot has, for what is none.
@@ -85,7 +87,7 @@ void bind_guard(py::module_& module) {
                     "See vms_ph_controllers.safety.guard; of a law by its name, see `laws`.")
       .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
-           py::arg("base_actuated") = true, py::arg("law") = "")
+           py::arg("base_actuated") = true, py::arg("law") = "", py::arg("wheels") = py::dict())
       .def("set_gain", &Guard::set_gain, py::arg("name"), py::arg("value"))
       .def(
           "reset",

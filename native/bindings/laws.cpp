@@ -22,6 +22,7 @@
 #include <memory>
 
 #include "bindings.hpp"
+#include "laws.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace py = pybind11;
@@ -32,25 +33,32 @@ using Vector = Eigen::VectorXd;
 
 namespace {
 
-void set_gains(Law& law, const py::dict& gains) {
-  for (const auto& [name, value] : gains) {
-    if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
-      throw vms_ph::ModelError(
-          "no such gain, or out of its bounds: " + py::cast<std::string>(name) + " = " +
-          py::cast<std::string>(py::str(value)));
-    }
-  }
-}
-
 std::unique_ptr<Law> make_law(const std::string& name, const vms_ph::Model& model,
                               const py::dict& gains, const std::optional<Allocation>& allocation,
-                              bool base_actuated) {
-  auto law = vms_ph::make_law(name, model, allocation, base_actuated);
-  set_gains(*law, gains);
+                              bool base_actuated, const py::dict& wheels) {
+  auto law = vms_ph::make_law(name, model, allocation, base_actuated, vms_ph::wheels_of(wheels));
+  vms_ph::set_gains(*law, gains);
   return law;
 }
 
 }  // namespace
+
+void vms_ph::set_gains(Controller& law, const py::dict& gains) {
+  for (const auto& [name, value] : gains) {
+    if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
+      throw ModelError("no such gain, or out of its bounds: " + py::cast<std::string>(name) +
+                       " = " + py::cast<std::string>(py::str(value)));
+    }
+  }
+}
+
+std::vector<vms_ph::Wheel> vms_ph::wheels_of(const py::dict& radii) {
+  std::vector<Wheel> wheels;
+  for (const auto& [joint, radius] : radii) {
+    wheels.push_back({py::cast<std::string>(joint), py::cast<double>(radius)});
+  }
+  return wheels;
+}
 
 void bind_laws(py::module_& module) {
   py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
@@ -80,7 +88,8 @@ void bind_laws(py::module_& module) {
   py::class_<Law>(module, "Law", "A law by its name in `laws`.")
       .def(py::init(&make_law), py::keep_alive<1, 3>(), py::arg("name"), py::arg("model"),
            py::arg("gains") = py::dict(), py::arg("allocation") = py::none(),
-           py::arg("base_actuated") = true)
+           py::arg("base_actuated") = true, py::arg("wheels") = py::dict(),
+           "On wheels: the radii, m, by the names of the joints that turn them.")
       .def(
           "reset", [](Law& law, const Vector& q) { return law.reset({q, Vector()}); }, py::arg("q"),
           "Hold a configuration; False for what is none of the robot.")
@@ -101,6 +110,6 @@ void bind_laws(py::module_& module) {
           },
           py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
           py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none())
-      .def("set_gains", &set_gains, py::arg("gains"))
+      .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }

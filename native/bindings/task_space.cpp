@@ -20,6 +20,7 @@
 #include <limits>
 
 #include "bindings.hpp"
+#include "laws.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace py = pybind11;
@@ -33,16 +34,6 @@ std::optional<Eigen::Vector3d> three(const std::optional<Vector>& given) {
   if (!given) return std::nullopt;
   if (given->size() == 3) return Eigen::Vector3d(*given);
   return Eigen::Vector3d::Constant(std::numeric_limits<double>::quiet_NaN());
-}
-
-void set_gains(Law& law, const py::dict& gains) {
-  for (const auto& [name, value] : gains) {
-    if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
-      throw vms_ph::ModelError(
-          "no such gain, or out of its bounds: " + py::cast<std::string>(name) + " = " +
-          py::cast<std::string>(py::str(value)));
-    }
-  }
 }
 
 std::unique_ptr<Law> make_task_space(const vms_ph::Model& model, const std::string& frame,
@@ -65,7 +56,7 @@ std::unique_ptr<Law> make_task_space(const vms_ph::Model& model, const std::stri
   }
   options.cancel_coupling = routing == "cancel";
   auto law = std::make_unique<Law>(model, vms_ph::TaskSpaceGains{}, options);
-  set_gains(*law, gains);
+  vms_ph::set_gains(*law, gains);
   return law;
 }
 
@@ -90,7 +81,7 @@ void bind_task_space(py::module_& module) {
             return law.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("position"), py::arg("velocity"), py::arg("dt"))
-      .def("set_gains", &set_gains, py::arg("gains"))
+      .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains)
       .def_property_readonly("q_star", [](const Law& law) { return Vector(law.q_star()); });
 }

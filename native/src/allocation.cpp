@@ -20,10 +20,15 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/symmetric_eigen.hpp"
+
 namespace vms_ph {
 namespace {
 
 using Wrench = Eigen::Matrix<double, 6, 1>;
+
+// Squares of singular values below this share of the largest one count as zero.
+constexpr double kRank = 1e-9;
 
 /// The wrench of a thrust of 1 N at the base's origin.
 Wrench column(const Rotor& rotor, const std::string& name) {
@@ -89,6 +94,13 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
   }
   if (!matrix_.allFinite()) throw ModelError("the matrix of an allocation must be finite");
   check_limits(lower_, upper_);
+}
+
+bool Allocation::is_fully_actuated() const {
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
+  decompose_symmetric(Eigen::MatrixXd(matrix_.lazyProduct(matrix_.transpose())), squares);
+  const Eigen::VectorXd& sizes = squares.eigenvalues();
+  return sizes[0] > kRank * sizes[sizes.size() - 1];
 }
 
 }  // namespace vms_ph

@@ -50,15 +50,10 @@ const GainTable<AttitudeGains>& AttitudeGains::table() {
 }
 
 AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocation)
-    : model_(model),
-      n_(model.n()),
-      d_(model),
-      output_(model, std::make_unique<PrioritisedActuation>(allocation)),
-      joint_limits_(model),
+    : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
       joints_(model.n()),
       integral_(model.n()),
       held_(model),
-      rest_(VectorV::Zero(model.nv())),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       offset_(shape_inertia_),
@@ -67,51 +62,24 @@ AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocat
       wanted_(rest_),
       stiffness_(MatrixV::Zero(model.nv(), model.nv())),
       damping_(stiffness_),
-      shape_lost_(shape_inertia_),
-      reason_(2048) {
+      shape_lost_(shape_inertia_) {
   locked_.setZero(3, model.nv());
   locked_.middleCols<3>(3).setIdentity();
-  command_.wrench_base.setZero(6);
-  command_.torque.setZero(n_);
 }
 
-bool AttitudeAndShape::reset(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.restart(d_);
-  return true;
-}
-
-bool AttitudeAndShape::resume(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.resume(d_);
-  return true;
-}
-
-bool AttitudeAndShape::hold(const Eigen::VectorXd& q) noexcept {
-  if (!model_.is_configuration(q)) return false;
-  d_.set(q, rest_);
+void AttitudeAndShape::hold() noexcept {
   inertia_ = d_.M_b().diagonal().tail<3>().mean();
   shape_inertia_ = d_.M_hat_m().diagonal();
-  Pose pose = model_.base_pose(q).toHomogeneousMatrix();
+  Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
   pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
   base_.restart(pose);
-  model_.joint_positions(q, positions_);
+  model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  is_limited_ = false;
-  follow_gains(nullptr);
   begun_ = false;
-  return true;
 }
 
-const Command& AttitudeAndShape::update(const RobotState& state, const Reference& reference,
-                                        double dt) noexcept {
-  if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
-    return output_.safe();
-  }
-  d_.set(state);
-  follow_gains(&dt);
+const Command& AttitudeAndShape::control(const Reference& reference, double dt) noexcept {
   const AttitudeGains& gains = gains_now();
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
@@ -135,8 +103,8 @@ const Command& AttitudeAndShape::update(const RobotState& state, const Reference
   error_.tail(n_) -= joints_.rates();
   const double potential = shape(error, gains) + base.potential;
   demand(base, body, h);
-  if (!wanted_.allFinite()) return output_.refuse(d_);
-  const VectorV& force = output_.apply(d_, wanted_, gains, dt);
+  if (!wanted_.allFinite()) return refuse();
+  const VectorV& force = pass(wanted_, dt);
 
   const Vector3d slip = locked_.lazyProduct(error_);
   const VectorV momentum = d_.M_hat_m().lazyProduct(error_.tail(n_));
@@ -149,22 +117,10 @@ const Command& AttitudeAndShape::update(const RobotState& state, const Reference
   energy.damping_shape = shape_lost_.dot(error_.tail(n_));
   energy.reference_power = base.carried - displacing(gains);
   energy.clipped_power = base.astray + (force - wanted_).dot(error_);
-  energy.tank_level = output_.tank_level();
-  command_.wrench_base = force.head<6>();
-  command_.torque = force.tail(n_);
-  is_limited_ = !output_.reason().empty();
-  command_.status = is_limited_ ? Status::saturated : Status::ok;
-  reason_.clear();
-  const auto add = [this](const char* part) {
-    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
-  };
-  add(output_.reason().text());
-  add(held_.reason());
-  if (turned) add("attitude error past half a turn: its correction is reversed");
-  add(base.reason);
-  command_.reason = reason_.text();
   command_.task_error = away.norm();
-  return command_;
+  return told(force, {held_.reason(),
+                      turned ? "attitude error past half a turn: its correction is reversed" : "",
+                      base.reason});
 }
 
 LockedBody AttitudeAndShape::locked_body() noexcept {

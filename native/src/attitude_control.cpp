@@ -51,11 +51,8 @@ const GainTable<AttitudeControlGains>& AttitudeControlGains::table() {
 
 AttitudeControl::AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
                                  bool base_actuated)
-    : AttitudeAndShape(model, checked(model, allocation, base_actuated)) {
-  AttitudeControlGains::table();  // constructed here, so that setting a gain does not allocate
-  RobotState start;
-  start.q = model.neutral_configuration();
-  reset(start);
+    : RampedGains(model, checked(model, allocation, base_actuated)) {
+  begin();
 }
 
 BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, double) noexcept {
@@ -63,14 +60,6 @@ BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, dou
   motion.attitude = base().pose().topLeftCorner<3, 3>();
   motion.turning = body.rotation.transpose() * (motion.attitude * base().twist().tail<3>());
   return motion;
-}
-
-void AttitudeControl::follow_gains(const double* dt) noexcept {
-  if (dt) {
-    ramp_.follow(gains_, *dt);
-  } else {
-    ramp_.restart(gains_);
-  }
 }
 
 }  // namespace vms_ph

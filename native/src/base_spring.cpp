@@ -32,15 +32,16 @@ void BaseSpring::restart(Evaluation& d) noexcept {
   inertia_ = diagonal.tail(b_ - linear).mean();
 }
 
-void BaseSpring::compute(const Pose& pose, double frequency, double share) noexcept {
+void BaseSpring::compute(const Pose& pose, double frequency, double share,
+                         double turning) noexcept {
   energy = 0.0;
   force.setZero();
   stiffness.setZero();
-  if (share == 0.0) return;
+  if (share == 0.0 && turning == 0.0) return;
   const Pose error = se3::inverse(home_) * pose;
   potential_.follow(error);
-  const double squared = share * (frequency * frequency);
-  const double k_position = squared * mass_, k_rotation = squared * inertia_;
+  const double squared = frequency * frequency;
+  const double k_position = share * squared * mass_, k_rotation = turning * squared * inertia_;
   Twist both;
   both << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   energy = potential_.value(error, k_position, k_rotation);

@@ -68,71 +68,39 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
 DecoupledVMSController::DecoupledVMSController(const Model& model,
                                                std::optional<Allocation> allocation,
                                                bool base_actuated)
-    : model_(checked(model)),
-      b_(model.b()),
-      n_(model.n()),
-      d_(model),
-      output_(model, std::move(allocation), base_actuated),
-      joint_limits_(model),
+    : RampedGains(checked(model),
+                  std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       joints_(model.n()),
       integral_(model.n()),
       active_(output_.base_is_actuated() ? 1.0 : 0.0),
       continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
-      positions_(VectorV::Zero(n_)),
-      away_(positions_),
-      rest_(VectorV::Zero(model.nv())),
-      effort_(model),
-      reason_(2048) {
-  command_.wrench_base.setZero(b_);
-  command_.torque.setZero(n_);
-  DecoupledVmsGains::table();  // constructed here, so that setting a gain later does not allocate
-  set_minimum(model.neutral_configuration());
+      positions_(shape_inertia_),
+      away_(shape_inertia_),
+      effort_(model) {
+  begin();
 }
 
-bool DecoupledVMSController::set_minimum(const Eigen::VectorXd& q) noexcept {
-  if (!hold(q)) return false;
-  output_.restart(d_);
-  return true;
-}
-
-bool DecoupledVMSController::resume(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.resume(d_);
-  return true;
-}
-
-bool DecoupledVMSController::hold(const Eigen::VectorXd& q) noexcept {
-  if (!model_.is_configuration(q)) return false;
-  d_.set(q, rest_);
+void DecoupledVMSController::hold() noexcept {
   const int linear = b_ == 6 ? 3 : 2;
   const auto diagonal = d_.M_b().diagonal();
   mass_ = diagonal.head(linear).mean();
   inertia_ = diagonal.tail(b_ - linear).mean();
   shape_inertia_ = d_.M_hat_m().diagonal();
-  base_.restart(model_.base_pose(q).toHomogeneousMatrix());
-  model_.joint_positions(q, positions_);
+  base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
+  model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  is_limited_ = false;
-  ramp_.restart(gains_);
   begun_ = false;
-  return true;
 }
 
-const Command& DecoupledVMSController::update(const RobotState& state, const Reference& reference,
-                                              double dt) noexcept {
-  if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
-    return output_.safe();
-  }
-  d_.set(state);
-  const DecoupledVmsGains& gains = ramp_.follow(gains_, dt);
+const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
+  const DecoupledVmsGains& gains = gains_now();
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
-  const Pose pose = model_.base_pose(state.q).toHomogeneousMatrix();
+  const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
   const Eigen::Vector3d astray = pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
-  model_.joint_positions(state.q, positions_);
+  model_.joint_positions(d_.q(), positions_);
   integrate(pose, astray, dt);
   Pose minimum = base_.pose();
   minimum.topLeftCorner<3, 3>() *= integral_.turn();
@@ -146,8 +114,8 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   demand.h = h;
   effort_.compute(d_);
-  if (!effort_.wanted.allFinite()) return output_.refuse(d_);
-  const VectorV& force = output_.apply(d_, effort_.sent, gains, dt);
+  if (!effort_.wanted.allFinite()) return refuse();
+  const VectorV& force = pass(effort_.sent, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.kinetic_base = effort_.kinetic_base;
@@ -158,21 +126,9 @@ const Command& DecoupledVMSController::update(const RobotState& state, const Ref
   energy.damping_shape = effort_.damping_shape;
   energy.reference_power = -displacing(pose, error);
   energy.clipped_power = (force - effort_.wanted).dot(effort_.error);
-  energy.tank_level = output_.tank_level();
-  command_.wrench_base = force.head(b_);
-  command_.torque = force.tail(n_);
-  is_limited_ = !output_.reason().empty();
-  command_.status = is_limited_ ? Status::saturated : Status::ok;
-  reason_.clear();
-  const auto add = [this](const char* part) {
-    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
-  };
-  add(output_.reason().text());
-  add(effort_.reason());
-  if (turned) add("attitude error past half a turn: its correction is reversed");
-  command_.reason = reason_.text();
   command_.task_error = astray.norm();
-  return command_;
+  return told(force, {effort_.reason(),
+                      turned ? "attitude error past half a turn: its correction is reversed" : ""});
 }
 
 bool DecoupledVMSController::switched(const Pose& error) noexcept {
@@ -183,11 +139,10 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
   return potential_.follow(error);
 }
 
-/// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
 /// Advance the integral action; write how far the joints are from the minimum.
 void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& astray,
                                        double dt) noexcept {
-  const DecoupledVmsGains& gains = ramp_.now();
+  const DecoupledVmsGains& gains = gains_now();
   const Eigen::Matrix3d turned =
       base_.pose().topLeftCorner<3, 3>().transpose() * pose.topLeftCorner<3, 3>();
   away_ = positions_ - joints_.positions();
@@ -209,14 +164,15 @@ double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) c
   Twist twist;
   twist.head<3>() = pose.topLeftCorner<3, 3>().transpose() * integral_.place_rate();
   twist.tail<3>() = error.topLeftCorner<3, 3>().transpose() * integral_.turn_rate();
-  const double frequency = ramp_.now().frequency_shape;
+  const double frequency = gains_now().frequency_shape;
   const VectorV spring = shape_inertia_.cwiseProduct(away_);
   return effort_.demand.gradient.head(b_).dot(components(twist)) +
          frequency * frequency * spring.dot(integral_.joint_rates());
 }
 
+/// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
 double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
-  const DecoupledVmsGains& gains = ramp_.now();
+  const DecoupledVmsGains& gains = gains_now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
   const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
@@ -246,7 +202,7 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
     joints_.go_to(reference.joints);
   }
   const bool moving = reference.twist && reference.twist->allFinite();
-  const DecoupledVmsGains& gains = ramp_.now();
+  const DecoupledVmsGains& gains = gains_now();
   base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
                 gains.frequency_base, dt);
   joints_.advance(gains.joint_speed, gains.frequency_shape, dt);

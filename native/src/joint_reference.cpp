@@ -38,7 +38,7 @@ void JointReference::go_to(const ConstVector& target) noexcept {
   is_resting_ = false;
 }
 
-void JointReference::advance(double speed, double bandwidth, double dt) noexcept {
+void JointReference::advance(const VectorV& speed, double bandwidth, double dt) noexcept {
   if (is_resting_) return;
   const double quickness = std::min(bandwidth, 1.0 / dt);
   positions_ += dt * rates_;

@@ -16,6 +16,9 @@
 
 #include "vms_ph_native/attitude_control.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
+#include "vms_ph_native/differential_drive.hpp"
+#include "vms_ph_native/end_effector_impedance.hpp"
+#include "vms_ph_native/mobile_manipulation.hpp"
 #include "vms_ph_native/pose_ida_pbc.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 #include "vms_ph_native/underactuated_flight.hpp"
@@ -23,15 +26,16 @@
 namespace vms_ph {
 
 const std::vector<std::string>& law_names() {
-  static const std::vector<std::string> names{"AttitudeControl", "DecoupledVMSController",
-                                              "PoseIDAPBC", "TaskSpaceIDAPBC",
-                                              "UnderactuatedFlight"};
+  static const std::vector<std::string> names{"AttitudeControl",    "DecoupledVMSController",
+                                              "DifferentialDrive",  "EndEffectorImpedance",
+                                              "MobileManipulation", "PoseIDAPBC",
+                                              "TaskSpaceIDAPBC",    "UnderactuatedFlight"};
   return names;
 }
 
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
-                                     bool base_actuated) {
+                                     bool base_actuated, const std::vector<Wheel>& wheels) {
   if (name.empty()) {
     const char* usual = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
     return make_law(usual, model, allocation, base_actuated);
@@ -41,6 +45,13 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   }
   if (name == "DecoupledVMSController") {
     return std::make_unique<DecoupledVMSController>(model, allocation, base_actuated);
+  }
+  if (name == "DifferentialDrive") return std::make_unique<DifferentialDrive>(model, wheels);
+  if (name == "EndEffectorImpedance") {
+    return std::make_unique<EndEffectorImpedance>(model, allocation, base_actuated);
+  }
+  if (name == "MobileManipulation") {
+    return std::make_unique<MobileManipulation>(model, allocation, base_actuated);
   }
   if (name == "PoseIDAPBC") {
     return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);

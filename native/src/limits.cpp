@@ -29,6 +29,18 @@ std::size_t longest_reason(const Model& model) {
 
 }  // namespace
 
+const GainTable<LimitGains>& LimitGains::table() {
+  using G = LimitGains;
+  static const GainTable<G> gains{
+      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &G::torque_rate,
+       0.0, 1e6, true},
+      {"power", "largest power into the joints, W; 0: no limit", &G::power, 0.0, 1e6, true},
+      {"delay", "largest delay from measurement to effort at which damping is stable, samples",
+       &G::delay, 0.0, 3.0},
+  };
+  return gains;
+}
+
 TorqueLimits::TorqueLimits(const Model& model)
     : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
 

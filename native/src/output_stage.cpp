@@ -21,19 +21,16 @@ namespace vms_ph {
 const GainTable<OutputGains>& OutputGains::table() {
   using G = OutputGains;
   static const GainTable<G> gains{
-      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &G::torque_rate,
-       0.0, 1e6, true},
-      {"power", "largest power into the joints, W; 0: no limit", &G::power, 0.0, 1e6, true},
-      {"delay", "largest delay from measurement to effort at which damping is stable, samples",
-       &G::delay, 0.0, 3.0},
-      {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
-       &G::limit_margin, 0.0, 1.0},
-      {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
-       &G::limit_frequency, 0.0, 100.0},
-      {"tank_capacity", "capacity of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0, 1e6,
-       true},
-      {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6, true},
-  };
+      LimitGains::table(),
+      {
+          {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
+           &G::limit_margin, 0.0, 1.0},
+          {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
+           &G::limit_frequency, 0.0, 100.0},
+          {"tank_capacity", "capacity of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0,
+           1e6, true},
+          {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6, true},
+      }};
   return gains;
 }
 

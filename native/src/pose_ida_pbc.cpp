@@ -25,20 +25,9 @@ namespace {
 // left as it is: what cancels it grows there without bound.
 constexpr double kSingular = 0.03;
 
-// Singular values below this share of the largest count as zero.
-constexpr double kRank = 1e-9;
-
-bool spans_every_wrench(const Allocation& allocation) {
-  const Eigen::MatrixXd& B = allocation.matrix();
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
-  decompose_symmetric(Eigen::MatrixXd(B.lazyProduct(B.transpose())), squares);
-  const Eigen::VectorXd& sizes = squares.eigenvalues();
-  return sizes[0] > kRank * sizes[sizes.size() - 1];
-}
-
 const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
                      bool base_actuated) {
-  const bool able = base_actuated && (!allocation || spans_every_wrench(*allocation));
+  const bool able = base_actuated && (!allocation || allocation->is_fully_actuated());
   if (model.b() > 0 && !able) {
     throw ModelError(
         "PoseIDAPBC shapes the energy of every motion, which the matching equation allows only "
@@ -81,16 +70,11 @@ const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
 }
 
 PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation, bool base_actuated)
-    : model_(checked(model, allocation, base_actuated)),
-      b_(model.b()),
-      n_(model.n()),
-      d_(model),
-      output_(model, std::move(allocation), base_actuated),
-      joint_limits_(model),
+    : RampedGains(checked(model, allocation, base_actuated),
+                  std::make_unique<BaseActuation>(model, allocation, base_actuated)),
       spring_(model),
       motion_(model),
       held_(model),
-      rest_(VectorV::Zero(model.nv())),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       gyroscopic_(rest_),
@@ -105,52 +89,25 @@ PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation,
       rest_stiffness_(rest_),
       damping_(MatrixV::Zero(model.nv(), model.nv())),
       null_damping_(damping_),
-      stiffness_(damping_),
-      reason_(2048) {
-  command_.wrench_base.setZero(b_);
-  command_.torque.setZero(n_);
-  PoseIdaPbcGains::table();  // constructed here, so that setting a gain later does not allocate
-  RobotState start;
-  start.q = model.neutral_configuration();
-  reset(start);
+      stiffness_(damping_) {
+  begin();
 }
 
-bool PoseIDAPBC::reset(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.restart(d_);
-  return true;
-}
-
-bool PoseIDAPBC::resume(const RobotState& state) noexcept {
-  if (!hold(state.q)) return false;
-  output_.resume(d_);
-  return true;
-}
-
-bool PoseIDAPBC::hold(const Eigen::VectorXd& q) noexcept {
-  if (!model_.is_configuration(q)) return false;
-  d_.set(q, rest_);
+void PoseIDAPBC::hold() noexcept {
   tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
   potential_.restart(Pose::Identity());
   spring_.restart(d_);
-  posture_ = q;
+  posture_ = d_.q();
   shape_inertia_ = d_.M_hat_m().diagonal();
-  ramp_.restart(gains_);
   holding_.restart();
   cancelling_.restart();
-  return true;
 }
 
-const Command& PoseIDAPBC::update(const RobotState& state, const Reference& reference,
-                                  double dt) noexcept {
-  if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
-    return output_.safe();
-  }
-  const PoseIdaPbcGains& gains = ramp_.follow(gains_, dt);
-  d_.set(state);
+const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexcept {
+  const PoseIdaPbcGains& gains = gains_now();
   const double h = horizon(dt, gains.delay);
-  follow(reference, dt);
+  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
   const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
   const Pose error = se3::inverse(tool_.pose()) * placement;
   potential_.follow(error);
@@ -193,12 +150,12 @@ const Command& PoseIDAPBC::update(const RobotState& state, const Reference& refe
   gyroscopic_ *= share;
   wanted_ = d_.g() + gyroscopic_ - rest_force_ - on_null;
   wanted_.noalias() -= J.transpose().lazyProduct(force);
-  if (!wanted_.allFinite()) return output_.refuse(d_);
+  if (!wanted_.allFinite()) return refuse();
   sent_ = d_.g() + gyroscopic_ - held_.spring - on_null;
   sent_.noalias() -= J.transpose().lazyProduct(on_task);
   const bool turns = (gyroscopic_.array() != 0.0).any();
   sent_ += held_.brake(d_, h, turns ? &gyroscopic_ : nullptr);
-  const VectorV& given = output_.apply(d_, sent_, gains, dt);
+  const VectorV& given = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
   const double potential = potential_.value(error, k_position, k_rotation) + rest_energy_;
@@ -212,24 +169,13 @@ const Command& PoseIDAPBC::update(const RobotState& state, const Reference& refe
   energy.clipped_power = (given - wanted_).dot(d_.v());
   energy.routing_power = gyroscopic_.dot(d_.v());
   energy.null_to_task = exchanged;
-  energy.tank_level = output_.tank_level();
-  command_.wrench_base = given.head(b_);
-  command_.torque = given.tail(n_);
   command_.task_error = error.topRightCorner<3, 1>().norm();
   command_.smallest_singular_value = smallest;
-  command_.status = output_.reason().empty() ? Status::ok : Status::saturated;
-  reason_.clear();
+  told(given, {held_.reason()});
   if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
     command_.status = Status::degraded;
     reason_.set("near a singularity: smallest singular value %.3g", smallest);
-  } else {
-    const auto add = [this](const char* part) {
-      if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
-    };
-    add(output_.reason().text());
-    add(held_.reason());
   }
-  command_.reason = reason_.text();
   return command_;
 }
 
@@ -237,14 +183,15 @@ const Command& PoseIDAPBC::update(const RobotState& state, const Reference& refe
 void PoseIDAPBC::damping() noexcept {
   const MatrixV momentum = d_.M().lazyProduct(motion_.projector);
   null_damping_ = motion_.projector.transpose().lazyProduct(momentum);
-  null_damping_ *= ramp_.now().damping_null;
+  null_damping_ *= gains_now().damping_null;
 }
 
 /// Compute the springs that hold the base, the posture and the joints within their limits.
 void PoseIDAPBC::springs(double h, double dt) noexcept {
-  const PoseIdaPbcGains& gains = ramp_.now();
+  const PoseIdaPbcGains& gains = gains_now();
   const double share = holding_.follow(gains.hold_base, dt);
-  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share);
+  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share,
+                  share);
   model_.joint_positions(d_.q(), positions_);
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   const VectorV soon = positions_ + h * d_.v().tail(n_);
@@ -263,25 +210,6 @@ void PoseIDAPBC::springs(double h, double dt) noexcept {
     // Springs at limits that are about to act count as well.
     if (depth[i] != 0.0 || ahead[i] != 0.0) rest_stiffness_[b_ + i] += wall[i];
   }
-}
-
-/// Advance the reference; a target or velocity that is not finite is ignored.
-void PoseIDAPBC::follow(const Reference& reference, double dt) noexcept {
-  const PoseIdaPbcGains& gains = ramp_.now();
-  if (reference.pose) {
-    if (reference.pose->allFinite()) tool_.go_to(*reference.pose);
-  } else if (reference.position && reference.position->allFinite()) {
-    Pose target = tool_.pose();
-    target.topRightCorner<3, 1>() = *reference.position;
-    tool_.go_to(target);
-  }
-  Twist twist = Twist::Zero();
-  const bool moving = reference.velocity && reference.velocity->allFinite();
-  if (moving) {
-    twist.head<3>() = tool_.pose().topLeftCorner<3, 3>().transpose() * *reference.velocity;
-  }
-  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_.advance(moving ? &twist : nullptr, gains.speed, gains.turn, bandwidth, dt);
 }
 
 }  // namespace vms_ph

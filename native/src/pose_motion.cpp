@@ -29,6 +29,18 @@ constexpr double kLeastMobility = 1e-4;
 
 }  // namespace
 
+VMS_PH_WIDE double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+                                           SymmetricEigen& eigen) noexcept {
+  // Of the fewer of rows and columns.
+  if (jacobian.cols() < 6) {
+    square = jacobian.transpose().lazyProduct(jacobian);
+  } else {
+    square = jacobian.lazyProduct(jacobian.transpose());
+  }
+  decompose_symmetric(square, eigen);
+  return std::sqrt(std::max(eigen.eigenvalues()[0], 0.0));
+}
+
 PoseMotion::PoseMotion(const Model& model)
     : J(Matrix6V::Zero(6, model.nv())),
       J_rate(J),
@@ -55,14 +67,7 @@ VMS_PH_WIDE void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame)
   const Matrix6V momentum = inertia.lazyProduct(J);
   projector = -inverse_.lazyProduct(momentum);
   projector.diagonal().array() += 1.0;
-  // Of the fewer of rows and columns.
-  if (nv_ < 6) {
-    square_ = J.transpose().lazyProduct(J);
-  } else {
-    square_ = J.lazyProduct(J.transpose());
-  }
-  decompose_symmetric(square_, eigen_);
-  smallest = std::sqrt(std::max(eigen_.eigenvalues()[0], 0.0));
+  smallest = smallest_singular_value(J, square_, eigen_);
 }
 
 VMS_PH_WIDE void PoseMotion::decouple(Evaluation& d) noexcept {

@@ -33,6 +33,23 @@ void PoseReference::go_to(const Pose& target) noexcept {
   is_resting_ = false;
 }
 
+void PoseReference::follow(const Reference& reference, const std::optional<Pose>& target,
+                           double speed, double turn, double bandwidth, double dt) noexcept {
+  if (target) {
+    if (target->allFinite()) go_to(*target);
+  } else if (reference.position && reference.position->allFinite()) {
+    Pose there = pose_;
+    there.topRightCorner<3, 1>() = *reference.position;
+    go_to(there);
+  }
+  Twist twist = Twist::Zero();
+  const bool moving = reference.velocity && reference.velocity->allFinite();
+  if (moving) {
+    twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
+  }
+  advance(moving ? &twist : nullptr, speed, turn, bandwidth, dt);
+}
+
 void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
                             double dt) noexcept {
   if (twist == nullptr && is_resting_) return;

@@ -60,20 +60,17 @@ const GainTable<UnderactuatedFlightGains>& UnderactuatedFlightGains::table() {
 UnderactuatedFlight::UnderactuatedFlight(const Model& model,
                                          const std::optional<Allocation>& allocation,
                                          bool base_actuated)
-    : AttitudeAndShape(model, checked(model, allocation, base_actuated)),
+    : RampedGains(model, checked(model, allocation, base_actuated)),
       thrust_(single_axis(*allocation, model.name())),
       direction_(thrust_.axis),
       strength_(model.pinocchio().gravity.linear().norm()),
       up_(-model.pinocchio().gravity.linear() / std::max(strength_, 1e-12)) {
-  UnderactuatedFlightGains::table();  // constructed here, so that setting a gain does not allocate
-  RobotState start;
-  start.q = model.neutral_configuration();
-  reset(start);
+  begin();
 }
 
 BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& body,
                                             double h) noexcept {
-  const UnderactuatedFlightGains& gains = ramp_.now();
+  const UnderactuatedFlightGains& gains = gains_now();
   const Matrix3d& rotation = body.rotation;
   const PoseReference& reference = base();
   const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
@@ -83,7 +80,7 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Vector3d arm = level * body.centre;
   const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().place();
   const Vector3d place = body.position + rotation * body.centre - (minimum + arm);
-  const auto rates = d.v().tail(model().n());
+  const auto rates = d.v().tail(n_);
   const Vector3d swung = d.M_bm().topRows<3>().lazyProduct(rates);
   const Vector3d sway = level * swung / body.mass + turn.cross(arm);
   const Vector3d momentum = d.momentum().head<3>();
@@ -130,14 +127,6 @@ Twist UnderactuatedFlight::twist_of(const Twist& twist) const noexcept {
   Twist level = twist;
   level.tail<3>() = up * up.dot(twist.tail<3>());
   return level;
-}
-
-void UnderactuatedFlight::follow_gains(const double* dt) noexcept {
-  if (dt) {
-    ramp_.follow(gains_, *dt);
-  } else {
-    ramp_.restart(gains_);
-  }
 }
 
 }  // namespace vms_ph

@@ -99,7 +99,9 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     if (line.key == "lower") lower = line.numbers();
     if (line.key == "upper") upper = line.numbers();
   }
-  const Base base = robot.at(1) == "planar" ? Base::planar : Base::floating;
+  const Base base = robot.at(1) == "fixed"    ? Base::fixed
+                    : robot.at(1) == "planar" ? Base::planar
+                                              : Base::floating;
   model_ = std::make_unique<Model>(
       Model::from_urdf(file_text(folder + "/" + robot.at(0)), base, robot.at(2), {}, gravity));
   std::optional<Allocation> allocation;

@@ -123,6 +123,7 @@ RANGES = {
     "damping_rotation": (0.0, 5.0),
     "damping_null": (0.0, 5.0),
     "frequency_posture": (0.0, 4.0),
+    "base_share": (0.0, 1.0),
     "integral": (0.0, 1.0),
 }
 
@@ -142,7 +143,15 @@ CASES = (
     Case("satellite_panda", law="PoseIDAPBC"),
     Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
     Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
+    Case("panda", law="EndEffectorImpedance"),
+    Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
+    Case("satellite_panda", base_actuated=False, law="EndEffectorImpedance"),
+    Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
+    Case("hextilt", law="MobileManipulation"),
 )
+
+# Laws whose reference of a pose is that of the end effector.
+OF_END_EFFECTOR = ("PoseIDAPBC", "EndEffectorImpedance")
 
 
 class Drive:
@@ -202,7 +211,7 @@ class Drive:
     def elsewhere(self, far: float, rng: Rng) -> Reference:
         q = self.model.integrate(self.home, far * rng.uniform(-1, 1, self.model.nv))
         pose = self.model.base_pose(q)
-        if self.case.law == "PoseIDAPBC":
+        if self.case.law in OF_END_EFFECTOR:
             pose = self.model.evaluate(q, 0 * self.v).placement(self.model.end_effector)
         return Reference(pose=pose, joints=self.model.joint_positions(q))
 
@@ -234,8 +243,25 @@ def coupling(drive: Drive, rng: Rng, steps: int) -> None:
         drive.step(parts[k // 10 % 3])
 
 
+def switches(drive: Drive, rng: Rng, steps: int) -> None:
+    """What is held, and in which frame, for laws that can change it."""
+    if not hasattr(drive.law.gains, "relative_to_base"):
+        return
+    drive.begin(0.1, 0.3, rng)
+    dt, q = 4.0 / steps, drive.q
+    for k in range(steps):
+        if k % (steps // 4) == 1:
+            drive.set(relative_to_base=k < steps // 2, hold_base=k > steps // 4)
+            drive.set(hold_attitude=k < steps // 2)
+        v = 0.3 * rng.uniform(-1, 1, drive.model.nv)
+        reference = drive.elsewhere(0.5, rng) if k % 3 == 0 else HOLD
+        drive.update(drive.model.integrate(q, 0.1 * v), v, reference, dt)
+
+
 def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
     """Attitudes on both sides of half a turn, where the sense of the turn is kept or changed."""
+    if not drive.model.b:
+        return
     drive.begin(0.0, 0.0, rng)
     axis = rng.normal(size=3)
     axis = axis / np.linalg.norm(axis) if drive.model.b == 6 else np.array([0.0, 0.0, 1.0])
@@ -333,4 +359,5 @@ SCRIPTS = (
     anywhere,
     faults,
     coupling,
+    switches,
 )

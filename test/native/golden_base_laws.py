@@ -36,6 +36,9 @@ CASES = (
     Case("borinot", rotors="weak", law="UnderactuatedFlight"),
     Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
     Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
+    Case("panda", law="EndEffectorImpedance"),
+    Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
+    Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
 )
 
 # Of a reference.

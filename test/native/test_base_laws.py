@@ -27,7 +27,18 @@ from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
-from .base_law_runs import CASES, ENERGIES, HOLD, SCRIPTS, Case, Drive, empty_tank, wheels
+from .base_law_runs import (
+    CASES,
+    ENERGIES,
+    HOLD,
+    SCRIPTS,
+    Case,
+    Drive,
+    empty_tank,
+    half_turns,
+    switches,
+    wheels,
+)
 from .conftest import native_model
 
 # Of the size of the quantity: what the two languages may differ by.
@@ -114,12 +125,15 @@ class OnTheSameTerms(Twins):
 
 # Laws that search for the nearest wrench come to what an empty tank covers, a root of a level that
 # is rounding, with other last digits; the tank itself is compared behind DecoupledVMSController.
-RUNS = [
-    (case, script)
-    for case in CASES
-    for script in SCRIPTS
-    if script is not empty_tank or case.law == "DecoupledVMSController"
-]
+def _is_for(script: object, case: Case) -> bool:
+    if script is empty_tank:
+        return case.law == "DecoupledVMSController"
+    if script is switches:
+        return case.law in ("EndEffectorImpedance", "MobileManipulation")
+    return script is not half_turns or case.robot != "panda"
+
+
+RUNS = [(case, script) for case in CASES for script in SCRIPTS if _is_for(script, case)]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +205,8 @@ def test_a_long_way_of_the_reference_stays_the_same(
         (Case("borinot", rotors="upright", law="UnderactuatedFlight"), "largest_tilt"),
         (Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"), "base_turn"),
         (Case("hextilt", rotors="hextilt", law="PoseIDAPBC"), "frequency_posture"),
+        (Case("hextilt", law="EndEffectorImpedance"), "frequency_base"),
+        (Case("hextilt", law="MobileManipulation"), "base_speed"),
     ],
     ids=lambda x: getattr(x, "law", ""),
 )
@@ -271,6 +287,8 @@ def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> 
         ("AttitudeControl", "borinot", "upright", "float freely in space"),
         ("AttitudeControl", "satellite_panda", "", "needs what turns"),
         ("PoseIDAPBC", "borinot", "upright", "the base can apply every wrench"),
+        ("MobileManipulation", "borinot", "upright", "moves a base that can apply every wrench"),
+        ("MobileManipulation", "panda", "", "moves a base that can apply every wrench"),
         ("NoSuchLaw", "borinot", "", "there is no law 'NoSuchLaw' in the C\\+\\+ core; there are"),
     ],
 )

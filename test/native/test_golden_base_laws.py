@@ -105,6 +105,6 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
     assert updates > 50
 
 
-def test_there_are_golden_files_of_planar_and_floating_bases() -> None:
+def test_there_are_golden_files_of_all_bases() -> None:
     bases = {read(file)[0].text.split()[1] for file in FILES}
-    assert bases == {"planar", "floating"}
+    assert bases == {"fixed", "planar", "floating"}

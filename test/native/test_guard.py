@@ -99,11 +99,13 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
     [
         ("panda", "TaskSpaceIDAPBC"),
         ("panda", "PoseIDAPBC"),
+        ("panda", "EndEffectorImpedance"),
         ("hextilt", "DecoupledVMSController"),
         ("satellite_panda", "DecoupledVMSController"),
         ("omnidirectional_panda", "DecoupledVMSController"),
         ("borinot", "UnderactuatedFlight"),
         ("satellite_panda", "AttitudeControl"),
+        ("omnidirectional_panda", "MobileManipulation"),
     ],
 )
 def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind: str) -> None:
@@ -158,13 +160,13 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
 
 def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
     panda, submarine = robots.load("panda"), robots.load("bluerov2_alpha5")
-    impedance = vms_ph_controllers.EndEffectorImpedance(panda)
+    pushing = vms_ph_controllers.PushingImpedance(panda)
     decoupled = vms_ph_controllers.DecoupledVMSController(submarine)
     stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
     free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
     place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
     for law, why in (
-        (impedance, "EndEffectorImpedance"),
+        (pushing, "PushingImpedance"),
         (decoupled, "a fluid"),
         (stiff, "was made with task_stiffness, which C"),
         (free, "was made with routing, which C"),

@@ -25,10 +25,14 @@ from vms_ph_dynamics import StateError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
+from vms_ph_dynamics.nonholonomic import WheelConstraint
 
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from ..laws.attitude_control import AttitudeControl
 from ..laws.decoupled_vms import DecoupledVMSController
+from ..laws.differential_drive import DifferentialDrive
+from ..laws.end_effector_impedance import EndEffectorImpedance
+from ..laws.mobile_manipulation import MobileManipulation
 from ..laws.pose_ida_pbc import PoseIDAPBC
 from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from ..laws.underactuated_flight import UnderactuatedFlight
@@ -36,8 +40,16 @@ from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
 
 # The laws that C++ has, on fixed and on moving bases.
-_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC)
-_LAWS_MOVING = (DecoupledVMSController, PoseIDAPBC, UnderactuatedFlight, AttitudeControl)
+_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance)
+_LAWS_MOVING = (
+    DecoupledVMSController,
+    PoseIDAPBC,
+    UnderactuatedFlight,
+    AttitudeControl,
+    EndEffectorImpedance,
+    MobileManipulation,
+    DifferentialDrive,
+)
 
 _OTHER_SOURCES = "it was built from other sources, ./vms native builds it anew"
 
@@ -77,7 +89,12 @@ class NativeGuard:
         if name not in getattr(module, "laws", ()):
             raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
         self._guard = module.Guard(
-            self._model, asdict(bounds or PlausibilityBounds()), rotors, base_actuated, name
+            self._model,
+            asdict(bounds or PlausibilityBounds()),
+            rotors,
+            base_actuated,
+            name,
+            _wheels(law) or {},
         )
         self._gains: Any = None
         self._check = model.evaluate
@@ -205,6 +222,17 @@ def make_guard(
     return guard if found is None else found
 
 
+def _wheels(law: Controller) -> dict[str, float] | None:
+    """Return the radii of the wheels of a law by their joints; None for constraints of others."""
+    form = getattr(law, "form", None)
+    wheels = {}
+    for each in () if form is None else form.constraints:
+        if not isinstance(each, WheelConstraint) or each.has_rollers:
+            return None
+        wheels[each.wheel] = each.radius
+    return wheels
+
+
 def _obstacle(law: Controller) -> str | None:
     kinds = _LAWS_MOVING if law.model.b else _LAWS_FIXED
     if type(law) not in kinds:
@@ -215,6 +243,8 @@ def _obstacle(law: Controller) -> str | None:
             f"this {type(law).__name__} was made with {' and '.join(law.options)}, which C++ does "
             "not take"
         )
+    if _wheels(law) is None:
+        return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
     if not law.model.is_plain:
         return (
             f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"

@@ -87,6 +87,7 @@ class DifferentialDrive(Controller):
         )
 
     gains: Gains
+    form: NonholonomicForm
 
     def __init__(self, form: NonholonomicForm, gains: Gains | None = None) -> None:
         """Control base and joints of a robot on two wheels.
@@ -100,7 +101,7 @@ class DifferentialDrive(Controller):
         """
         super().__init__(form.model)
         model = form.model
-        self._form, self.gains = form, self._checked_gains(gains)
+        self.form, self.gains = form, self._checked_gains(gains)
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
         others = [i for i, name in enumerate(model.joint_names) if name not in wheels]
         # Speed, turn and the joints that are no wheels.
@@ -142,23 +143,23 @@ class DifferentialDrive(Controller):
         if not (state.is_usable(model) and is_usable_step(dt)):
             return self.safe_output(model.neutral_configuration())
         try:
-            t = self._form.terms(state.q, state.v[self._form.independent])
+            t = self.form.terms(state.q, state.v[self.form.independent])
             self._follow(reference, dt)
             wanted, slope = self._wanted(t, state.q)
             rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
             error = t.nu - wanted
             inertial = t.mass @ (slope - rate * error) + t.coriolis @ wanted
             force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
-            drives = t.basis[model.b :]
-            torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
         except (StateError, np.linalg.LinAlgError) as posture:
             return replace(self.safe_output(state.q), reason=str(posture))
-        if not isfinite(float(torque.sum())):
+        if not isfinite(float(force.sum())):
             return replace(
                 self.safe_output(state.q),
                 reason="the effort of the law is not finite, because its reference is too large; "
                 "holding against gravity until the next reset",
             )
+        drives = t.basis[model.b :]
+        torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
         resting, rates = t.d.g[model.b :], t.d.v[model.b :]
         limited = self._limits.apply(torque, resting, rates, gains.torque_rate, gains.power, dt)
         stored = 0.5 * float(error @ t.mass @ error)

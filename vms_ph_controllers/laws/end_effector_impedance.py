@@ -119,6 +119,7 @@ class EndEffectorImpedance(StagedController):
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
         self._upright = SwitchRamp()
+        self._base_power = 0.0  # with which the base's reference moves the minimum, W
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
@@ -130,6 +131,7 @@ class EndEffectorImpedance(StagedController):
         self._spring.restart(d)
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._sent = np.array(d.g)
+        self._base_power = 0.0
         self._ramp.restart(self.gains)
         self._holding.restart()
         self._upright.restart()
@@ -150,12 +152,13 @@ class EndEffectorImpedance(StagedController):
             self._tool.restart(self._tool_pose(d))
         attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
+        self._tool.follow(self._of_tool(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         j = d.J_end_effector
-        if self._relative and b:
+        moving = j[:, b:] if self._relative and model.n else j
+        if self._relative:
             j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
         wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
         error_rate = j @ d.v - wanted_twist
@@ -215,7 +218,9 @@ class EndEffectorImpedance(StagedController):
             kinetic_null=d.kinetic_energy - kinetic_task,
             damping_task=float(error_rate @ (task_damping - drift)),
             damping_null=float(d.v @ null_damping),
-            reference_power=float(pushing @ d.v) - float(force @ wanted_twist),
+            reference_power=self._base_power
+            + float(pushing @ d.v)
+            - float(force @ wanted_twist),
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -225,9 +230,13 @@ class EndEffectorImpedance(StagedController):
             held.reason,
             "" if push is None else push.reason,
             task_error=float(np.linalg.norm(error[:3, 3])),
-            smallest_singular_value=float(np.linalg.svd(j, compute_uv=False)[-1]),
+            smallest_singular_value=float(np.linalg.svd(moving, compute_uv=False)[-1]),
             authority=1.0 if push is None else push.authority,
         )
+
+    def _of_tool(self, reference: Reference) -> Reference:
+        """Return the reference of the end effector."""
+        return reference
 
     def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
         """Return what replaces the impedance along one direction; None where nothing does."""

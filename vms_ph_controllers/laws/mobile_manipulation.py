@@ -95,13 +95,12 @@ class MobileManipulation(EndEffectorImpedance):
                 f"'{model.name}' cannot"
             )
         self._vehicle = PoseReference()
-        self._base_power = 0.0
         super().__init__(model, gains, allocation, base_actuated)
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = super()._hold(state)
         self._vehicle.restart(self.model.base_pose(d.q))
-        self._wanted, self._carried = self._vehicle.pose, np.zeros(3)
+        self._wanted = self._vehicle.pose
         self._tool_home = self._tool.pose[:3, 3].copy()
         return d
 
@@ -110,11 +109,11 @@ class MobileManipulation(EndEffectorImpedance):
         pose = usable(reference.pose, (4, 4))
         if pose is not None:
             self._wanted = pose.copy()
-        self._base_power = 0.0
-        command = super().update(state, replace(reference, pose=None, twist=None), dt)
-        energy = command.energy
-        power = energy.reference_power + self._base_power
-        return replace(command, energy=replace(energy, reference_power=power))
+        return super().update(state, reference, dt)
+
+    def _of_tool(self, reference: Reference) -> Reference:
+        """Return the reference of the end effector: its position and velocity."""
+        return replace(reference, pose=None)
 
     def _base(self, d: Evaluation, dt: float) -> Held:
         """Return the potential of the base about its reference, which moves."""

@@ -38,6 +38,11 @@ class WheelConstraint(Task):
 
     The axle is the axis of the joint that moves the wheel, and stays parallel to the plane: steered
     wheels and casters turn about the normal of the plane.
+
+    Attributes:
+        wheel: the joint that turns it.
+        radius: m.
+        has_rollers: whether it has rollers.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class WheelConstraint(Task):
         self.wheel, self.radius = wheel, radius
         self.dimension = 2 if roller_angle is None else 1
         self._rollers = roller_angle
+        self.has_rollers = roller_angle is not None
         joint = tree.getJointId(wheel)
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
         unit = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]

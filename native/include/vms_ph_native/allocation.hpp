@@ -53,6 +53,9 @@ class Allocation {
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
 
+  /// Whether every wrench can be produced, apart from limits.
+  bool is_fully_actuated() const;
+
  private:
   Eigen::MatrixXd matrix_;
   Eigen::VectorXd lower_, upper_;

@@ -15,19 +15,13 @@
 // The attitude of a base and the joints of its arm, in the inertially decoupled coordinates.
 #pragma once
 
-#include <memory>
-
 #include "vms_ph_native/allocation.hpp"
-#include "vms_ph_native/controller.hpp"
-#include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/held_impedance.hpp"
 #include "vms_ph_native/integral_action.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/joint_reference.hpp"
-#include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
 
@@ -65,14 +59,7 @@ struct LockedBody {
 /// Energy shaping of the attitude of a base and of the shape, with a force on the base given; the
 /// law is described in vms_ph_controllers/laws/attitude_and_shape.py. What the force on the base
 /// is, and which attitude is wanted, a law derived from this one says.
-class AttitudeAndShape : public Controller {
- public:
-  bool reset(const RobotState& state) noexcept override;
-  bool resume(const RobotState& state) noexcept override;
-  const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept override;
-  void missed_updates() noexcept override { output_.missed_updates(); }
-
+class AttitudeAndShape : public StagedController {
  protected:
   AttitudeAndShape(const Model& model, const Allocation& allocation);
 
@@ -84,22 +71,19 @@ class AttitudeAndShape : public Controller {
   /// The twist of the reference for a wanted one.
   virtual Twist twist_of(const Twist& twist) const noexcept = 0;
 
-  /// The bandwidth of the reference of the base, 1/s, and gains in force.
+  /// The bandwidth of the reference of the base, 1/s.
   virtual double bandwidth() const noexcept = 0;
-  virtual const AttitudeGains& gains_now() const noexcept = 0;
+  const AttitudeGains& gains_now() const noexcept override = 0;
 
   /// The natural frequency of the place of the base, rad/s; 0 if it is not held.
   virtual double place_frequency() const noexcept { return 0.0; }
 
-  /// Move the gains in force towards those set, for a time step in s; null: take them at once.
-  virtual void follow_gains(const double* dt) noexcept = 0;
-
   const PoseReference& base() const noexcept { return base_; }
   const IntegralAction& integral() const noexcept { return integral_; }
-  const Model& model() const noexcept { return model_; }
 
  private:
-  bool hold(const Eigen::VectorXd& q) noexcept;
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
   void follow(const Reference& reference, double dt) noexcept;
   LockedBody locked_body() noexcept;
   bool switched(const Pose& error) noexcept;
@@ -107,26 +91,18 @@ class AttitudeAndShape : public Controller {
   double displacing(const AttitudeGains& gains) const noexcept;
   void demand(const BaseMotion& base, const LockedBody& body, double h) noexcept;
 
-  const Model& model_;
-  const int n_;
-  Evaluation d_;
-  OutputStage output_;
-  JointLimitPotential joint_limits_;
   PosePotential potential_;
   PoseReference base_;
   JointReference joints_;
   IntegralAction integral_;
   HeldImpedance held_;
   double inertia_ = 0.0;
-  bool begun_ = false, is_limited_ = false;  // the latter: the effort of the last update
-  const VectorV rest_;
+  bool begun_ = false;
   VectorV shape_inertia_, positions_, offset_, error_, gradient_, wanted_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
   Eigen::Vector3d turn_lost_;
   VectorV shape_lost_;
-  Reason reason_;
-  Command command_;
 };
 
 }  // namespace vms_ph

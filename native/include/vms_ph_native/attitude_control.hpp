@@ -33,7 +33,7 @@ struct AttitudeControlGains : AttitudeGains {
 
 /// Holds the attitude of a base by moments alone, and its joints; the position is free. The law is
 /// described in vms_ph_controllers/laws/attitude_control.py.
-class AttitudeControl final : public AttitudeAndShape {
+class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeControlGains> {
  public:
   /// Control attitude and joints of a robot, which must outlive the controller.
   ///
@@ -42,11 +42,6 @@ class AttitudeControl final : public AttitudeAndShape {
   AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
                   bool base_actuated = true);
 
-  std::vector<Gain> gains() const override { return AttitudeControlGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return AttitudeControlGains::table().set(gains_, name, value);
-  }
-
  private:
   BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override;
   Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
@@ -54,11 +49,6 @@ class AttitudeControl final : public AttitudeAndShape {
   }
   Twist twist_of(const Twist& twist) const noexcept override { return twist; }
   double bandwidth() const noexcept override { return gains_now().frequency_attitude; }
-  const AttitudeGains& gains_now() const noexcept override { return ramp_.now(); }
-  void follow_gains(const double* dt) noexcept override;
-
-  AttitudeControlGains gains_;
-  GainRamp<AttitudeControlGains> ramp_;
 };
 
 }  // namespace vms_ph

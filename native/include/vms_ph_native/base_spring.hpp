@@ -33,11 +33,15 @@ class BaseSpring {
   /// Hold the base where it is in a state.
   void restart(Evaluation& d) noexcept;
 
+  /// Hold the base at another pose from now on.
+  void move(const Pose& pose) noexcept { home_ = pose; }
+
   /// Compute the spring at a pose of the base.
   ///
   /// @param frequency  rad/s.
-  /// @param share      of the spring that is in force, in [0, 1].
-  void compute(const Pose& pose, double frequency, double share) noexcept;
+  /// @param share      of the spring of its place that is in force, in [0, 1].
+  /// @param turning    of the spring of its attitude.
+  void compute(const Pose& pose, double frequency, double share, double turning) noexcept;
 
   double energy = 0.0;       ///< J
   VectorB force, stiffness;  ///< gradient of the potential and stiffnesses, (b,)

@@ -16,20 +16,15 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "vms_ph_native/allocation.hpp"
-#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/decoupled_effort.hpp"
-#include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/integral_action.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/joint_reference.hpp"
-#include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
 
@@ -46,7 +41,7 @@ struct DecoupledVmsGains : OutputGains {
 /// The storage function H_cl = 1/2 e^T M e + V_b(h) + V_m(q) with the velocity error e decreases by
 /// the damping of the locked velocity error e_b + A e_m and of the shape part e_m. The law is
 /// described in vms_ph_controllers/laws/decoupled_vms.py.
-class DecoupledVMSController final : public Controller {
+class DecoupledVMSController final : public RampedGains<StagedController, DecoupledVmsGains> {
  public:
   /// Control the pose of the base and the joints of a robot, which must outlive the controller.
   ///
@@ -56,25 +51,9 @@ class DecoupledVMSController final : public Controller {
   explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
                                   bool base_actuated = true);
 
-  /// Hold the present pose; only the configuration of the state is used.
-  bool reset(const RobotState& state) noexcept override { return set_minimum(state.q); }
-  bool resume(const RobotState& state) noexcept override;
-
-  /// Set the minimum of the shaped energy to a configuration (nq,) at once; false, without any
-  /// change, if it is not a configuration of the robot.
-  bool set_minimum(const Eigen::VectorXd& q) noexcept;
-
-  const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept override;
-  void missed_updates() noexcept override { output_.missed_updates(); }
-
-  std::vector<Gain> gains() const override { return DecoupledVmsGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return DecoupledVmsGains::table().set(gains_, name, value);
-  }
-
  private:
-  bool hold(const Eigen::VectorXd& q) noexcept;
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
   bool switched(const Pose& error) noexcept;
@@ -84,13 +63,6 @@ class DecoupledVMSController final : public Controller {
   void reference_motion(const Pose& error) noexcept;
   VectorB components(const Twist& twist) const noexcept;
 
-  const Model& model_;
-  const int b_, n_;
-  DecoupledVmsGains gains_;
-  GainRamp<DecoupledVmsGains> ramp_;
-  Evaluation d_;
-  OutputStage output_;
-  JointLimitPotential joint_limits_;
   PosePotential potential_;
   PoseReference base_;
   JointReference joints_;
@@ -99,11 +71,8 @@ class DecoupledVMSController final : public Controller {
   std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_, away_;
-  bool begun_ = false, is_limited_ = false;  // the latter: the effort of the last update
-  const VectorV rest_;
+  bool begun_ = false;
   DecoupledEffort effort_;
-  Reason reason_;
-  Command command_;
 };
 
 }  // namespace vms_ph

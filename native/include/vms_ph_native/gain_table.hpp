@@ -76,11 +76,21 @@ class GainTable {
  public:
   GainTable(std::initializer_list<GainField<Record>> fields) : fields_(fields) {}
 
-  /// The table of a record derived from another: the fields of that one and further ones.
+  /// The table of a record derived from another: the fields of that one, in place of which those
+  /// of the same name stand, and further ones.
   template <class Base>
   GainTable(const GainTable<Base>& base, std::initializer_list<GainField<Record>> fields)
       : fields_(base.fields().begin(), base.fields().end()) {
-    fields_.insert(fields_.end(), fields);
+    for (const GainField<Record>& field : fields) {
+      const std::string name = field.name;
+      const auto same = std::find_if(fields_.begin(), fields_.end(),
+                                     [&](const auto& given) { return name == given.name; });
+      if (same == fields_.end()) {
+        fields_.push_back(field);
+      } else {
+        *same = field;
+      }
+    }
   }
 
   const std::vector<GainField<Record>>& fields() const { return fields_; }

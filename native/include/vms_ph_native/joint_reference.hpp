@@ -31,7 +31,12 @@ class JointReference {
   void go_to(const ConstVector& target) noexcept;
 
   /// Advance by one time step; see PoseReference::advance.
-  void advance(double speed, double quickness, double dt) noexcept;
+  void advance(double speed, double quickness, double dt) noexcept {
+    advance(VectorV(VectorV::Constant(positions_.size(), speed)), quickness, dt);
+  }
+
+  /// The same with a largest speed for each joint, (n,).
+  void advance(const VectorV& speed, double quickness, double dt) noexcept;
 
   const VectorV& positions() const { return positions_; }          ///< (n,)
   const VectorV& rates() const { return rates_; }                  ///< (n,)

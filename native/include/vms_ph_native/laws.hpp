@@ -22,6 +22,7 @@
 
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
 
@@ -34,9 +35,10 @@ const std::vector<std::string>& law_names();
 ///                       DecoupledVMSController.
 /// @param allocation     the actuators of the base; not used on a fixed one.
 /// @param base_actuated  whether the base has actuators.
+/// @param wheels         that the robot rolls on without slip; for laws of robots on wheels.
 /// @throws ModelError    an unknown name, or a robot that the law is not for.
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
-                                     bool base_actuated);
+                                     bool base_actuated, const std::vector<Wheel>& wheels = {});
 
 }  // namespace vms_ph

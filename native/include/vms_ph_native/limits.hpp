@@ -15,11 +15,19 @@
 // Limits of joint torques: effort, rate of effort, and power.
 #pragma once
 
+#include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// The limits that a user sets, for all laws.
+struct LimitGains {
+  double torque_rate = 0.0, power = 0.0, delay = 1.0;
+
+  static const GainTable<LimitGains>& table();
+};
 
 /// Applies the effort limits of a robot's joints and those set by its user. The model must outlive
 /// it.

@@ -21,16 +21,14 @@
 #include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/tank_layer.hpp"
 
 namespace vms_ph {
 
 /// The gains of the output stage.
-struct OutputGains {
+struct OutputGains : LimitGains {
   double limit_margin = 0.05, limit_frequency = 10.0;
-  double torque_rate = 0.0, power = 0.0, delay = 1.0;
   double tank_capacity = 0.0, tank_initial = 1.0;
 
   static const GainTable<OutputGains>& table();

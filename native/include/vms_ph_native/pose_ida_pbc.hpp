@@ -16,18 +16,13 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/base_spring.hpp"
-#include "vms_ph_native/controller.hpp"
-#include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/held_impedance.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
-#include "vms_ph_native/output_stage.hpp"
 #include "vms_ph_native/pose_motion.hpp"
 #include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
 
@@ -43,7 +38,7 @@ struct PoseIdaPbcGains : OutputGains {
 
 /// Interconnection and damping assignment for a pose on SE(3) [D (37)], with the options of
 /// vms_ph_controllers/laws/pose_ida_pbc.py at their defaults.
-class PoseIDAPBC final : public Controller {
+class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
  public:
   /// Control the end effector of a robot, which must outlive the controller.
   ///
@@ -53,45 +48,24 @@ class PoseIDAPBC final : public Controller {
   explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
                       bool base_actuated = true);
 
-  bool reset(const RobotState& state) noexcept override;
-  bool resume(const RobotState& state) noexcept override;
-  const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept override;
-  void missed_updates() noexcept override { output_.missed_updates(); }
-
-  std::vector<Gain> gains() const override { return PoseIdaPbcGains::table().list(gains_); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return PoseIdaPbcGains::table().set(gains_, name, value);
-  }
-
  private:
-  bool hold(const Eigen::VectorXd& q) noexcept;
-  void follow(const Reference& reference, double dt) noexcept;
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
   void springs(double h, double dt) noexcept;
   void damping() noexcept;
 
-  const Model& model_;
-  const int b_, n_;
-  PoseIdaPbcGains gains_;
-  GainRamp<PoseIdaPbcGains> ramp_;
   SwitchRamp holding_, cancelling_;
-  Evaluation d_;
-  OutputStage output_;
-  JointLimitPotential joint_limits_;
   PosePotential potential_;
   BaseSpring spring_;
   PoseReference tool_;
   PoseMotion motion_;
   HeldImpedance held_;
-  const VectorV rest_;
   VectorV shape_inertia_, positions_, gyroscopic_, wanted_, gradient_, drift_, force_, sent_;
   Eigen::VectorXd posture_, offset_;
   // Of base and joints: energy, J, gradient and stiffness, (nv,).
   double rest_energy_ = 0.0;
   VectorV rest_force_, rest_stiffness_;
   MatrixV damping_, null_damping_, stiffness_;
-  Reason reason_;
-  Command command_;
 };
 
 }  // namespace vms_ph

@@ -20,6 +20,11 @@
 
 namespace vms_ph {
 
+/// The smallest singular value of a Jacobian, of as many as it has rows or columns, whatever is
+/// less; `square` and `eigen` are workspaces.
+double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+                               SymmetricEigen& eigen) noexcept;
+
 /// The pose of a frame as a task, in its own axes; see vms_ph_controllers/laws/task_motion.py.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.

@@ -15,6 +15,9 @@
 // A pose that moves smoothly to a target, with its velocity and acceleration.
 #pragma once
 
+#include <optional>
+
+#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
@@ -27,6 +30,11 @@ class PoseReference {
 
   /// Set the target pose.
   void go_to(const Pose& target) noexcept;
+
+  /// Advance towards a target pose, else towards the position of a reference, or with its velocity;
+  /// what is not finite is ignored. The other arguments are those of advance().
+  void follow(const Reference& reference, const std::optional<Pose>& target, double speed,
+              double turn, double quickness, double dt) noexcept;
 
   /// Advance by one time step.
   ///

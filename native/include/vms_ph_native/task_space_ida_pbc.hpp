@@ -34,12 +34,11 @@
 namespace vms_ph {
 
 /// Gains of the law; their table describes each.
-struct TaskSpaceGains {
+struct TaskSpaceGains : LimitGains {
   double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, reference_speed = 0.2;
   double task_stiffness = 0.0, null_stiffness = 10.0;
   double limit_stiffness = 100.0, limit_margin = 0.05;
   bool cancel_coupling = false;
-  double torque_rate = 0.0, power = 0.0, delay = 1.0;
   double tank_capacity = 0.0, tank_initial = 0.5;
 
   static const GainTable<TaskSpaceGains>& table();

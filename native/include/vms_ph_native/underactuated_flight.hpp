@@ -31,7 +31,7 @@ struct UnderactuatedFlightGains : AttitudeGains {
 
 /// Geometric flight with a thrust along one axis, in the inertially decoupled coordinates of
 /// [A (59)]. The law is described in vms_ph_controllers/laws/underactuated_flight.py.
-class UnderactuatedFlight final : public AttitudeAndShape {
+class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, UnderactuatedFlightGains> {
  public:
   /// Control position and heading of the base and the joints of a robot, which must outlive the
   /// controller.
@@ -42,30 +42,19 @@ class UnderactuatedFlight final : public AttitudeAndShape {
   UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
                       bool base_actuated = true);
 
-  std::vector<Gain> gains() const override {
-    return UnderactuatedFlightGains::table().list(gains_);
-  }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return UnderactuatedFlightGains::table().set(gains_, name, value);
-  }
-
  private:
   BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override;
   Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
     return direction_.attitude(up_, rotation);
   }
   Twist twist_of(const Twist& twist) const noexcept override;
-  double bandwidth() const noexcept override { return ramp_.now().frequency_position; }
-  double place_frequency() const noexcept override { return ramp_.now().frequency_position; }
-  const AttitudeGains& gains_now() const noexcept override { return ramp_.now(); }
-  void follow_gains(const double* dt) noexcept override;
+  double bandwidth() const noexcept override { return gains_now().frequency_position; }
+  double place_frequency() const noexcept override { return gains_now().frequency_position; }
 
   const SingleAxis thrust_;
   const ThrustDirection direction_;
   const double strength_;     // of gravity, m/s^2
   const Eigen::Vector3d up_;  // length one
-  UnderactuatedFlightGains gains_;
-  GainRamp<UnderactuatedFlightGains> ramp_;
 };
 
 }  // namespace vms_ph

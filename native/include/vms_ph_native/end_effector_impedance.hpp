@@ -1,0 +1,92 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Impedance of the end effector on any base, with damping or holding of the remaining motion.
+#pragma once
+
+#include <optional>
+
+#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/base_spring.hpp"
+#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/staged_controller.hpp"
+
+namespace vms_ph {
+
+/// Gains of the impedance.
+struct ImpedanceGains : OutputGains {
+  double stiffness = 200.0, stiffness_rotation = 10.0, damping = 40.0, damping_rotation = 2.0;
+  double damping_null = 2.0, frequency_base = 3.0;
+  bool hold_base = true, hold_attitude = false, relative_to_base = false;
+  double speed = 0.2, turn = 0.5;
+
+  static const GainTable<ImpedanceGains>& table();
+};
+
+/// The impedance of an end effector, for laws that differ in what they do with the base; it is
+/// described in vms_ph_controllers/laws/end_effector_impedance.py.
+class PoseImpedance : public StagedController {
+ protected:
+  PoseImpedance(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
+
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
+  const ImpedanceGains& gains_now() const noexcept override = 0;
+
+  /// Advance the reference of the end effector.
+  virtual void follow(const Reference& reference, double dt) noexcept;
+
+  /// Compute the spring of the base.
+  virtual void hold_base(double dt) noexcept;
+
+  PoseReference tool_;
+  BaseSpring spring_;
+  double base_power_ = 0.0;  // with which the base's reference moves the minimum, W
+
+ private:
+  Pose tool_pose() noexcept;
+  void jacobian() noexcept;
+  void null_inertia() noexcept;
+  void rest(double h, double dt) noexcept;
+
+  PosePotential potential_;
+  HeldImpedance held_;
+  SwitchRamp holding_, attached_, upright_;
+  bool relative_ = false;         // whether the end effector is held in the frame of the base
+  Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
+  VectorV shape_inertia_, positions_, wanted_, sent_, gradient_, drift_;
+  // Of base and joints: energy, J, gradient and stiffness, (nv,).
+  double rest_energy_ = 0.0, smallest_ = 0.0;
+  VectorV rest_force_, rest_stiffness_;
+  MatrixV damping_, rest_damping_, stiffness_, small_;
+  SymmetricEigen eigen_;
+};
+
+/// The shaped energy and split damping of source D for the robots of source A.
+class EndEffectorImpedance final : public RampedGains<PoseImpedance, ImpedanceGains> {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  false for a base without actuators; it is then not held.
+  /// @throws ModelError    the allocation is for another base.
+  explicit EndEffectorImpedance(const Model& model, std::optional<Allocation> allocation = {},
+                                bool base_actuated = true)
+      : RampedGains(model, std::move(allocation), base_actuated) {
+    begin();
+  }
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,121 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// What laws have in common whose efforts pass the output stage.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/gain_ramp.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/output_stage.hpp"
+
+namespace vms_ph {
+
+/// A law behind an OutputStage, with springs at the joint limits. The output stage has the safe
+/// output, the limits and the energy tank. A law says what it holds from a configuration on, and
+/// what it does at a state; its gains are those of RampedGains.
+class StagedController : public Controller {
+ public:
+  bool reset(const RobotState& state) noexcept final;
+  bool resume(const RobotState& state) noexcept final;
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  void missed_updates() noexcept override { output_.missed_updates(); }
+
+ protected:
+  StagedController(const Model& model, std::unique_ptr<Actuation> actuation);
+
+  /// Hold what is present at the configuration of `d_`, at rest.
+  virtual void hold() noexcept = 0;
+
+  /// The command at the state of `d_`, for a usable time step; the gains have been followed.
+  virtual const Command& control(const Reference& reference, double dt) noexcept = 0;
+
+  /// The gains in force.
+  virtual const OutputGains& gains_now() const noexcept = 0;
+
+  /// Move the gains in force towards those set, for a time step in s; null: take them at once.
+  virtual void follow_gains(const double* dt) noexcept = 0;
+
+  /// The effort (nv,) that the output stage passes of a wanted one.
+  const VectorV& pass(const VectorV& wanted, double dt) noexcept {
+    return output_.apply(d_, wanted, gains_now(), dt);
+  }
+
+  /// The safe output at a state for which the law computed no finite effort.
+  const Command& refuse() noexcept { return output_.refuse(d_); }
+
+  /// Complete the command with the effort that was passed, and with further reasons.
+  const Command& told(const VectorV& force, std::initializer_list<const char*> reasons) noexcept;
+
+  const Model& model_;
+  const int b_, n_;
+  const VectorV rest_;  // (nv,) zeros
+  Evaluation d_;
+  OutputStage output_;
+  JointLimitPotential joint_limits_;
+  Reason reason_;
+  Command command_;
+  bool is_limited_ = false;  // the effort of the last update
+
+ private:
+  bool hold_at(const Eigen::VectorXd& q) noexcept;
+};
+
+/// A law with its gains: those set, and those in force, which follow them.
+template <class Law, class Record>
+class RampedGains : public Law {
+ public:
+  std::vector<Gain> gains() const override { return Record::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return Record::table().set(gains_, name, value);
+  }
+
+ protected:
+  template <class... Arguments>
+  explicit RampedGains(const Model& model, Arguments&&... arguments)
+      : Law(model, std::forward<Arguments>(arguments)...) {
+    Record::table();  // constructed here, so that setting a gain later does not allocate
+  }
+
+  const Record& gains_now() const noexcept override { return ramp_.now(); }
+
+  void follow_gains(const double* dt) noexcept override {
+    if (dt) {
+      ramp_.follow(gains_, *dt);
+    } else {
+      ramp_.restart(gains_);
+    }
+  }
+
+  /// Hold the neutral configuration; for the end of constructors.
+  void begin() noexcept {
+    RobotState start;
+    start.q = this->model_.neutral_configuration();
+    this->reset(start);
+  }
+
+ private:
+  Record gains_;
+  GainRamp<Record> ramp_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,84 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// A robot on wheels that do not slip, in the velocities that they allow.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/evaluation.hpp"
+
+namespace vms_ph {
+
+/// A wheel without rollers: the joint that turns it, and its radius, m.
+struct Wheel {
+  std::string joint;
+  double radius;
+};
+
+/// The terms of the reduced equations M_nu nudot + C_nu nu = S^T f with v = S nu; see
+/// vms_ph_dynamics/nonholonomic.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class WheeledTerms {
+ public:
+  /// @throws ModelError  no wheels, a base that is not planar, a joint that does not exist or turns
+  ///                     no wheel, a radius that is not positive, or no motion that is left.
+  WheeledTerms(const Model& model, const std::vector<Wheel>& wheels);
+
+  /// Compute the terms at a state, of which the independent velocities are taken; false where these
+  /// do not determine the others.
+  bool compute(const RobotState& state) noexcept;
+
+  int dimension() const { return m_; }  ///< m
+  Evaluation& d() { return d_; }        ///< at the velocity S nu
+
+  VectorV nu;          ///< (m,) independent velocities
+  MatrixV basis;       ///< S, (nv,m)
+  MatrixV basis_rate;  ///< its derivative along the motion
+  MatrixV mass;        ///< S^T M S, (m,m)
+  MatrixV coriolis;    ///< S^T (C S + M Sdot), (m,m)
+
+  /// Why compute() was false.
+  const char* reason() const { return reason_.c_str(); }
+
+ private:
+  struct Rolling {
+    pinocchio::FrameIndex frame;
+    Eigen::Index turned_by;
+    double length, radius;
+  };
+
+  Rolling rolling(const Wheel& wheel);
+  void partition();
+  Eigen::MatrixXd rows_at(const Eigen::VectorXd& q);
+  void constrain(bool moving) noexcept;
+  bool eliminate(const MatrixV& rows, MatrixV& result) noexcept;
+
+  const Model& model_;
+  Evaluation d_;
+  std::vector<Rolling> wheels_;
+  std::vector<Eigen::Index> rows_, dependent_, independent_;
+  int m_ = 0;
+  MatrixV all_, all_rates_, inner_, right_;
+  VectorV velocity_;
+  std::string reason_;
+};
+
+/// Replace B (n,k) by the solution of A X = B, destroying A (n,n); false where a pivot is smaller
+/// than `least`.
+bool solve_square(MatrixV& A, MatrixV& B, double least) noexcept;
+
+}  // namespace vms_ph

@@ -1,0 +1,97 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/mobile_manipulation.hpp"
+
+#include <algorithm>
+
+namespace vms_ph {
+namespace {
+
+// Entries of poses that differ by less are the same.
+constexpr double kSame = 1e-12;
+
+const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
+                     bool base_actuated) {
+  if (!(model.b() > 0 && base_actuated && (!allocation || allocation->is_fully_actuated()))) {
+    throw ModelError("MobileManipulation moves a base that can apply every wrench; that of '" +
+                     model.name() + "' cannot");
+  }
+  return model;
+}
+
+}  // namespace
+
+const GainTable<MobileGains>& MobileGains::table() {
+  using G = MobileGains;
+  static const GainTable<G> gains{
+      ImpedanceGains::table(),
+      {
+          {"frequency_base", "natural frequency of the base about its reference, rad/s",
+           &G::frequency_base, 0.0, 50.0},
+          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
+           20.0},
+          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
+           20.0},
+          {"base_share", "share of the end effector's reference motion that the base takes over",
+           &G::base_share, 0.0, 1.0},
+      }};
+  return gains;
+}
+
+MobileManipulation::MobileManipulation(const Model& model,
+                                       const std::optional<Allocation>& allocation,
+                                       bool base_actuated)
+    : RampedGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
+  begin();
+}
+
+void MobileManipulation::hold() noexcept {
+  PoseImpedance::hold();
+  goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
+  vehicle_.restart(goal_);
+  tool_home_ = tool_.pose().topRightCorner<3, 1>();
+}
+
+const Command& MobileManipulation::update(const RobotState& state, const Reference& reference,
+                                          double dt) noexcept {
+  if (reference.pose && reference.pose->allFinite()) goal_ = *reference.pose;
+  return RampedGains::update(state, reference, dt);
+}
+
+void MobileManipulation::follow(const Reference& reference, double dt) noexcept {
+  const MobileGains& gains = gains_now();
+  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  tool_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
+}
+
+/// Move the spring of the base with its reference.
+void MobileManipulation::hold_base(double dt) noexcept {
+  const MobileGains& gains = gains_now();
+  Eigen::Vector3d carried = gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
+  if (model_.base() == Base::planar) carried[2] = 0.0;
+  Pose goal = goal_;
+  goal.topRightCorner<3, 1>() += carried;
+  if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kSame) {
+    vehicle_.go_to(goal);
+  }
+  vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
+  spring_.move(vehicle_.pose());
+  PoseImpedance::hold_base(dt);
+  const Pose error = se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
+  const Twist moving = se3::Ad(se3::inverse(error)) * vehicle_.twist();
+  base_power_ = -spring_.force.dot(base_components(moving, b_));
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,79 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/staged_controller.hpp"
+
+namespace vms_ph {
+
+StagedController::StagedController(const Model& model, std::unique_ptr<Actuation> actuation)
+    : model_(model),
+      b_(model.b()),
+      n_(model.n()),
+      rest_(VectorV::Zero(model.nv())),
+      d_(model),
+      output_(model, std::move(actuation)),
+      joint_limits_(model),
+      reason_(2048) {
+  command_.wrench_base.setZero(b_);
+  command_.torque.setZero(n_);
+}
+
+bool StagedController::reset(const RobotState& state) noexcept {
+  if (!hold_at(state.q)) return false;
+  output_.restart(d_);
+  return true;
+}
+
+bool StagedController::resume(const RobotState& state) noexcept {
+  if (!hold_at(state.q)) return false;
+  output_.resume(d_);
+  return true;
+}
+
+bool StagedController::hold_at(const Eigen::VectorXd& q) noexcept {
+  if (!model_.is_configuration(q)) return false;
+  d_.set(q, rest_);
+  follow_gains(nullptr);
+  is_limited_ = false;
+  hold();
+  return true;
+}
+
+const Command& StagedController::update(const RobotState& state, const Reference& reference,
+                                        double dt) noexcept {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
+    missed_updates();
+    return output_.safe();
+  }
+  d_.set(state);
+  follow_gains(&dt);
+  return control(reference, dt);
+}
+
+const Command& StagedController::told(const VectorV& force,
+                                      std::initializer_list<const char*> reasons) noexcept {
+  command_.wrench_base = force.head(b_);
+  command_.torque = force.tail(n_);
+  command_.energy.tank_level = output_.tank_level();
+  is_limited_ = !output_.reason().empty();
+  command_.status = is_limited_ ? Status::saturated : Status::ok;
+  reason_.set("%s", output_.reason().text());
+  for (const char* part : reasons) {
+    if (*part != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", part);
+  }
+  command_.reason = reason_.text();
+  return command_;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,266 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/wheels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <Eigen/Geometry>
+
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Vector3d;
+
+// Sizes below which a row or column depends on others.
+constexpr double kRank = 1e-9;
+
+/// The indices of rows that are independent, by pivoted Gram-Schmidt, as many as there are up to
+/// `most`.
+std::vector<Eigen::Index> pivots(Eigen::MatrixXd left, Eigen::Index most) {
+  std::vector<Eigen::Index> chosen;
+  while (static_cast<Eigen::Index>(chosen.size()) < most) {
+    Eigen::Index best = -1;
+    double largest = kRank;
+    for (Eigen::Index i = 0; i < left.rows(); ++i) {
+      const bool taken = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
+      const double size = std::nearbyint(left.row(i).norm() * 1e9) / 1e9;
+      if (taken || !(size > largest)) continue;
+      largest = size;
+      best = i;
+    }
+    if (best < 0) break;
+    chosen.push_back(best);
+    const Eigen::VectorXd unit = left.row(best).normalized();
+    for (Eigen::Index i = 0; i < left.rows(); ++i) {
+      left.row(i) -= left.row(i).dot(unit) * unit.transpose();
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+bool solve_square(MatrixV& A, MatrixV& B, double least) noexcept {
+  const Eigen::Index n = A.rows(), k = B.cols();
+  for (Eigen::Index j = 0; j < n; ++j) {
+    Eigen::Index best = j;
+    for (Eigen::Index i = j + 1; i < n; ++i) {
+      if (std::abs(A(i, j)) > std::abs(A(best, j))) best = i;
+    }
+    if (!(std::abs(A(best, j)) > least)) return false;
+    for (Eigen::Index c = j; c < n; ++c) std::swap(A(j, c), A(best, c));
+    for (Eigen::Index c = 0; c < k; ++c) std::swap(B(j, c), B(best, c));
+    const double over = 1.0 / A(j, j);
+    for (Eigen::Index i = j + 1; i < n; ++i) {
+      const double factor = A(i, j) * over;
+      if (factor == 0.0) continue;
+      for (Eigen::Index c = j + 1; c < n; ++c) A(i, c) -= factor * A(j, c);
+      for (Eigen::Index c = 0; c < k; ++c) B(i, c) -= factor * B(j, c);
+    }
+  }
+  for (Eigen::Index j = n; j-- > 0;) {
+    const double over = 1.0 / A(j, j);
+    for (Eigen::Index c = 0; c < k; ++c) {
+      double sum = B(j, c);
+      for (Eigen::Index i = j + 1; i < n; ++i) sum -= A(j, i) * B(i, c);
+      B(j, c) = sum * over;
+    }
+  }
+  return true;
+}
+
+WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
+    : model_(model), d_(model), velocity_(VectorV::Zero(model.nv())) {
+  if (wheels.empty()) throw ModelError("a robot on wheels needs its wheels");
+  if (model.base() != Base::planar) {
+    throw ModelError("wheels roll on the plane of a planar base; '" + model.name() +
+                     "' has another one: load it with base=planar");
+  }
+  if (2 * static_cast<int>(wheels.size()) > kMaxVelocities) throw ModelError("too many wheels");
+  d_.set(model.neutral_configuration(), velocity_);
+  for (const Wheel& wheel : wheels) wheels_.push_back(rolling(wheel));
+  const auto rows = 2 * static_cast<Eigen::Index>(wheels.size());
+  all_.setZero(rows, model.nv());
+  all_rates_ = all_;
+  partition();
+  nu.setZero(m_);
+  basis.setZero(model.nv(), m_);
+  basis_rate = basis;
+  mass.setZero(m_, m_);
+  coriolis = mass;
+}
+
+WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
+  const pinocchio::Model& tree = model_.pinocchio();
+  if (!(wheel.radius > 0.0)) {
+    throw ModelError("the radius of wheel '" + wheel.joint +
+                     "' must be positive; given: " + std::to_string(wheel.radius));
+  }
+  if (!tree.existJointName(wheel.joint)) {
+    throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
+  }
+  const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
+  const auto turned_by = tree.idx_vs[tree.getJointId(wheel.joint)];
+  const Vector3d axle =
+      d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(turned_by).tail<3>();
+  const double length = axle.norm();
+  if (length < 1e-9 || std::abs(axle.z()) > 1e-6 * length) {
+    throw ModelError("'" + wheel.joint +
+                     "' must turn a wheel about an axis that is parallel to the plane of the base; "
+                     "its axis has a component along the normal, or it does not turn");
+  }
+  return {frame, turned_by, length, wheel.radius};
+}
+
+Eigen::MatrixXd WheeledTerms::rows_at(const Eigen::VectorXd& q) {
+  d_.set(q, velocity_);
+  constrain(false);
+  return all_;
+}
+
+/// Choose independent rows of the constraints, and dependent and independent velocities, from what
+/// they are at several configurations.
+void WheeledTerms::partition() {
+  const int nv = model_.nv(), count = 5;
+  const Eigen::Index all = all_.rows();
+  Eigen::MatrixXd beside(all, count * nv);
+  std::vector<Eigen::MatrixXd> seen;
+  Eigen::Index rank = 0;
+  for (int k = 0; k < count; ++k) {
+    Eigen::VectorXd q = model_.neutral_configuration(), way(nv);
+    for (int i = 0; i < nv; ++i) way[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
+    model_.integrate(model_.neutral_configuration(), way, q);
+    seen.push_back(rows_at(q));
+    rank = std::max(rank, static_cast<Eigen::Index>(pivots(seen.back(), all).size()));
+    const double size = std::max(1e-300, seen.back().cwiseAbs().maxCoeff());
+    beside.middleCols(k * nv, nv) = seen.back() / size;
+  }
+  if (rank == nv) {
+    throw ModelError("the constraints leave the robot no motion; take away those too many");
+  }
+  rows_ = pivots(beside, rank);
+  Eigen::MatrixXd below(nv, count * rank);
+  for (int k = 0; k < count; ++k) {
+    for (Eigen::Index r = 0; r < rank; ++r) {
+      below.col(k * rank + r) =
+          seen[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
+    }
+  }
+  dependent_ = pivots(below, rank);
+  std::sort(rows_.begin(), rows_.end());
+  std::sort(dependent_.begin(), dependent_.end());
+  std::string names;
+  for (Eigen::Index i = 0; i < nv; ++i) {
+    if (std::find(dependent_.begin(), dependent_.end(), i) != dependent_.end()) continue;
+    independent_.push_back(i);
+    const char* base[] = {"base x", "base y", "base yaw"};
+    const std::string name =
+        i < 3 ? base[i] : model_.joint_names()[static_cast<std::size_t>(i - 3)];
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  m_ = static_cast<int>(independent_.size());
+  reason_ = "the velocities " + names +
+            " do not determine the others at this posture: a wheel stands across the motion that "
+            "they describe";
+}
+
+/// Write the rows of the velocities of all points of contact, and their derivatives.
+VMS_PH_WIDE void WheeledTerms::constrain(bool moving) noexcept {
+  Eigen::Index row = 0;
+  const auto contact = [](const auto& jacobian, double radius, Eigen::Index i) {
+    const Vector3d turn = jacobian.col(i).template tail<3>();
+    return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-turn.y(), turn.x(), 0));
+  };
+  const auto along = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
+  for (const Rolling& wheel : wheels_) {
+    const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
+    const Vector3d axle = jacobian.col(wheel.turned_by).tail<3>() / wheel.length;
+    Vector3d turning = Vector3d::Zero();
+    for (Eigen::Index i = 0; i < all_.cols(); ++i) {
+      const Vector3d point = contact(jacobian, wheel.radius, i);
+      all_(row, i) = along(axle).dot(point);
+      all_(row + 1, i) = axle.dot(point);
+      turning += jacobian.col(i).tail<3>() * d_.v()[i];
+    }
+    if (moving) {
+      const Vector3d turned = turning.cross(axle);
+      const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
+      for (Eigen::Index i = 0; i < all_.cols(); ++i) {
+        const Vector3d point = contact(jacobian, wheel.radius, i);
+        const Vector3d change = contact(rate, wheel.radius, i);
+        all_rates_(row, i) = along(axle).dot(change) + along(turned).dot(point);
+        all_rates_(row + 1, i) = axle.dot(change) + turned.dot(point);
+      }
+    }
+    row += 2;
+  }
+}
+
+/// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
+bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
+  const auto count = static_cast<Eigen::Index>(rows_.size());
+  inner_.resize(count, count);
+  right_ = -rows;
+  double squares = 0.0;
+  for (Eigen::Index r = 0; r < count; ++r) {
+    const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
+    squares += all_.row(row).squaredNorm();
+    for (Eigen::Index c = 0; c < count; ++c) {
+      inner_(r, c) = all_(row, dependent_[static_cast<std::size_t>(c)]);
+    }
+  }
+  if (!solve_square(inner_, right_, kRank * std::sqrt(squares))) return false;
+  for (Eigen::Index r = 0; r < count; ++r) {
+    result.row(dependent_[static_cast<std::size_t>(r)]) = right_.row(r);
+  }
+  return true;
+}
+
+bool WheeledTerms::compute(const RobotState& state) noexcept {
+  const auto count = static_cast<Eigen::Index>(rows_.size());
+  d_.set(state);
+  constrain(false);
+  MatrixV rows(count, m_);
+  basis.setZero();
+  for (Eigen::Index c = 0; c < m_; ++c) {
+    const Eigen::Index column = independent_[static_cast<std::size_t>(c)];
+    nu[c] = state.v[column];
+    basis(column, c) = 1.0;
+    for (Eigen::Index r = 0; r < count; ++r) {
+      rows(r, c) = all_(rows_[static_cast<std::size_t>(r)], column);
+    }
+  }
+  if (!eliminate(rows, basis)) return false;
+  velocity_ = basis.lazyProduct(nu);
+  d_.set(state.q, velocity_);
+  constrain(true);
+  for (Eigen::Index r = 0; r < count; ++r) {
+    rows.row(r) = all_rates_.row(rows_[static_cast<std::size_t>(r)]).lazyProduct(basis);
+  }
+  basis_rate.setZero();
+  if (!eliminate(rows, basis_rate)) return false;
+  right_ = d_.M().lazyProduct(basis);
+  mass = basis.transpose().lazyProduct(right_);
+  right_ = d_.C().lazyProduct(basis);
+  right_ += d_.M().lazyProduct(basis_rate);
+  coriolis = basis.transpose().lazyProduct(right_);
+  return true;
+}
+
+}  // namespace vms_ph
