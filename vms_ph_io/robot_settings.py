@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.arrays import Array
     from vms_ph_dynamics.effects import Actuators
+    from vms_ph_dynamics.nonholonomic import NonholonomicForm
+    from vms_ph_dynamics.simulation import WaterCurrent
 
     from .mjcf import MjcfNotes
     from .robots import Robot
@@ -62,6 +64,9 @@ class RobotSettings:
             those in config/actuators, with which the base is then simulated; ``ideal`` for a base
             that applies any wrench. Empty: laws know the limits of the robot's own actuators where
             it has them by default, and the simulated base applies what they command.
+        current: velocity of the water around the robot, three numbers, m/s, in the inertial frame.
+        wheels: radii of the wheels of a planar base that do not slip, by the joints that turn them,
+            ``name=radius``, m.
     """
 
     robot: str = ""
@@ -75,6 +80,8 @@ class RobotSettings:
     initial_positions: str = ""
     friction: str = ""
     actuators: str = ""
+    current: str = ""
+    wheels: str = ""
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -144,7 +151,10 @@ class RobotSettings:
         base = "" if self.base == "auto" else self.base
         # The topic robot_description may have the friction of the URDF.
         description = self._with_friction(description)
-        gravity, locked = _three(self.gravity), _positions(self.locked_joints, "locked_joints")
+        gravity, locked = (
+            _three(self.gravity, "gravity"),
+            _positions(self.locked_joints, "locked_joints"),
+        )
         end_effector, inertia = self.end_effector or None, self.inertia or "auto"
         tools: Iterable[str] = _words(self.tools)
         if self.srdf:
@@ -220,6 +230,48 @@ class RobotSettings:
             return None
         return robots.get(self.robot).allocation()
 
+    def water_current(self, model: "VMSModel") -> "WaterCurrent | None":
+        """Return the current of the water around the robot, or None for water at rest.
+
+        Raises:
+            OptionError: it is not three finite numbers, or not horizontal, or the robot is not in
+                water.
+        """
+        given = _three(self.current, "current")
+        if given is None or not any(given):
+            return None
+        import numpy as np
+
+        from vms_ph_dynamics.simulation import WaterCurrent
+
+        velocity = np.array(given)
+        # The energies of nodes have the height over ground, that over the water being the same.
+        if not np.isfinite(velocity).all() or velocity @ model.gravity != 0.0:
+            raise OptionError(
+                f"current must be horizontal, three numbers in m/s; given: '{self.current}'"
+            )
+        current = WaterCurrent(velocity)
+        current.check(model)
+        return current
+
+    def wheel_form(self, model: "VMSModel") -> "NonholonomicForm | None":
+        """Return the robot on its wheels that do not slip, or None without any.
+
+        Raises:
+            VmsPhError: the base is not planar, a joint turns no wheel, or a radius is not positive.
+        """
+        radii = _positions(self.wheels, "wheels", True)
+        if not radii:
+            return None
+        from vms_ph_dynamics.nonholonomic import on_wheels
+
+        if self.actuators not in ("", "ideal"):
+            raise OptionError(
+                f"actuators:={self.actuators} drive a base that can move in every direction; one "
+                f"on wheels:={self.wheels} is driven by their joints, leave actuators empty"
+            )
+        return on_wheels(model, radii)
+
     def chosen_actuators(self) -> "Actuators | None":
         """Return the actuators with which the base is simulated, or None for an ideal base.
 
@@ -266,14 +318,15 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _three(text: str) -> tuple[float, float, float] | None:
+def _three(text: str, what: str) -> tuple[float, float, float] | None:
     if not text:
         return None
+    unit, example = ("m/s^2", "0 0 -9.81") if what == "gravity" else ("m/s", "0.2 0.1 0")
     try:
         x, y, z = (float(word) for word in _words(text.strip("[]()")))
     except ValueError:
         raise OptionError(
-            f"gravity must be three numbers in m/s^2, like 0 0 -9.81; given: '{text}'"
+            f"{what} must be three numbers in {unit}, like {example}; given: '{text}'"
         ) from None
     return x, y, z
 

@@ -24,6 +24,7 @@ from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
 
 from .bundled_yaml import bundled_names, load_named
+from .robot_settings import RobotSettings
 from .yaml_items import check_keys, items, moderate, number
 
 _FOLDER = "config/tasks"
@@ -48,6 +49,22 @@ def load(name: str, hint: str = "") -> RobotTask:
         ModelError: the file does not have the format of those in config/tasks.
     """
     return load_named(name, _FOLDER, "task", _task, hint)
+
+
+def settings_of(task: RobotTask) -> RobotSettings:
+    """Return the settings of the robot of a task, with what surrounds and carries it."""
+    return RobotSettings(
+        task.robot,
+        task.base,
+        task.end_effector,
+        inertia=task.inertia,
+        gravity=_three_words(task.gravity),
+        locked_joints=_named(task.locked_joints),
+        initial_positions=_named(task.initial_positions),
+        actuators=task.actuators,
+        current=_three_words(task.current if task.current.any() else None),
+        wheels=_named(task.wheels),
+    )
 
 
 def _task(name: str, content: Any) -> RobotTask:
@@ -127,3 +144,11 @@ def _positive(value: Any, what: str) -> float:
     if found <= 0.0:
         raise ModelError(f"{what} must be above zero; given: {found:g}")
     return found
+
+
+def _named(positions: Mapping[str, float]) -> str:
+    return " ".join(f"{name}={value!r}" for name, value in positions.items())
+
+
+def _three_words(values: Array | None) -> str:
+    return "" if values is None else " ".join(map(repr, values.tolist()))

@@ -48,12 +48,13 @@ def check(arguments: dict[str, str]) -> list[str]:
         model = settings.model(settings.description(told.append))
     told += [str(warning.message) for warning in caught]
     settings.initial_configuration(model)
+    settings.water_current(model)
     if config and not kind:
         kind = _law_of(Path(config))
     if kind:
         from vms_ph_controllers.hosting.loading import make_controller
 
-        make_controller(kind, model, settings.allocation())
+        make_controller(kind, model, settings.allocation(), form=settings.wheel_form(model))
     return told
 
 

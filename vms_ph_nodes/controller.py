@@ -74,7 +74,7 @@ class ControllerNode(ManagedNode):
         """
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
-        self._allocation = robot.allocation()
+        self._allocation, self._robot = robot.allocation(), robot
         kind = robot.arguments.get("controller") or declare(self, "controller")
         timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
@@ -189,8 +189,13 @@ class ControllerNode(ManagedNode):
         self._model = model
         self._health.declare_robot(model, CONTROLLER)
         self._root = LinkTree(model.tree).root
-        self._references.serve(model, self._root)
-        self.controller = make_controller(kind, model, self._allocation, self._base_actuated)
+        wheels = self._robot.settings.wheel_form(model)
+        # A base on wheels that do not slip is driven by their joints.
+        self._base_actuated = self._base_actuated and wheels is None
+        self.controller = make_controller(
+            kind, model, self._allocation, self._base_actuated, wheels
+        )
+        self._references.serve(model, self._root, self.controller.LEADS_BOTH)
         if self._compensates:
             self.controller = held = PayloadCompensation(self.controller)
             self.create_subscription(

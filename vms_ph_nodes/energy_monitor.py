@@ -47,7 +47,7 @@ class EnergyMonitor(Node):
 
     def __init__(self) -> None:
         super().__init__("energy_monitor")
-        robot = RobotParameters(self)
+        self._robot = robot = RobotParameters(self)
         self._friction: bool = declare(self, "joint_friction")
         self._tolerance: float = declare(self, "unaccounted_tolerance")
         self._prefix: str = declare(self, "frame_prefix")
@@ -79,7 +79,11 @@ class EnergyMonitor(Node):
         self._joints = model.joint_names
         self._identifier.begin(model)
         self._listener = MotionListener(
-            self, model, self._account, lambda why: self._health.report(WARN, why)
+            self,
+            model,
+            self._account,
+            lambda why: self._health.report(WARN, why),
+            self._robot.settings.water_current(model),
         )
 
     def _account(self, motion: RobotMotion) -> None:

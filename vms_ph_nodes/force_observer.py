@@ -57,7 +57,7 @@ class ForceObserver(Node):
 
     def __init__(self) -> None:
         super().__init__("force_observer")
-        robot = RobotParameters(self)
+        self._robot = robot = RobotParameters(self)
         self._noise = NoiseModel(
             velocity=declare(self, "velocity_noise"),
             position=declare(self, "position_noise"),
@@ -111,7 +111,11 @@ class ForceObserver(Node):
         self._last: tuple[int, Array] | None = None
         self._count = 0
         self._listener = MotionListener(
-            self, model, self._observe, lambda why: self._health.report(WARN, why)
+            self,
+            model,
+            self._observe,
+            lambda why: self._health.report(WARN, why),
+            self._robot.settings.water_current(model),
         )
 
     def _observe(self, motion: RobotMotion) -> None:

@@ -45,7 +45,7 @@ class MarkerPublisher(Node):
 
     def __init__(self) -> None:
         super().__init__("marker_publisher")
-        robot = RobotParameters(self)
+        self._robot = robot = RobotParameters(self)
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
         self._prefix: str = declare(self, "frame_prefix")
@@ -75,7 +75,11 @@ class MarkerPublisher(Node):
 
         self.create_subscription(Exergy, "vms_ph/exergy", received, 10)
         self._listener = MotionListener(
-            self, model, self._show, lambda why: self._health.report(WARN, why)
+            self,
+            model,
+            self._show,
+            lambda why: self._health.report(WARN, why),
+            self._robot.settings.water_current(model),
         )
 
     def _show(self, motion: RobotMotion) -> None:

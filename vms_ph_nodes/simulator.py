@@ -30,7 +30,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
-from vms_ph_dynamics.simulation import Control, Simulation
+from vms_ph_dynamics.simulation import Control, Sample, Simulation
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
@@ -200,9 +200,9 @@ class Simulator(ManagedNode):
         simulation = self.simulation
         external = self._external.acting(simulation.time + steps * self.step)
         if self._external.is_abandoned and self._loop is None and not self._floor:
-            now, base = simulation.sample(), self._external.drives_base
+            now, base = self._sample(), self._external.drives_base
             external = self._brake.acting(now.q, now.v, steps * self.step, external, base)
-        simulation.advance(steps, external)
+        self._engine.medium.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused
@@ -216,6 +216,9 @@ class Simulator(ManagedNode):
         self._end_steps(self._failure)
         self.get_logger().error(self._failure)
         self._health.report(ERROR, self._failure, self._values())
+
+    def _sample(self) -> Sample:
+        return self._engine.medium.sample(self.simulation)
 
     def _going(self) -> str:
         return PAUSED if self._paused else "running"
@@ -248,7 +251,7 @@ class Simulator(ManagedNode):
         if self._exergy is not None:
             self._exergy.publish(self.simulation, stamp)
         self._actuators.publish(self.simulation, stamp)
-        self._topics.publish(self.simulation.sample(), stamp, self.simulation.resets)
+        self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
             self._loop.published(stamp)
@@ -297,7 +300,7 @@ class Simulator(ManagedNode):
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
         if request.steps == 0:  # for those who join while time stands
-            self._topics.publish_transforms(self.simulation.sample(), self.stamp())
+            self._topics.publish_transforms(self._sample(), self.stamp())
             response.success, response.stamp = True, self.stamp()
             response.message = f"at {self.simulation.time:.6g} s"
             return response

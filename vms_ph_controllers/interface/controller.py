@@ -42,6 +42,8 @@ class Controller(ABC):
             hosts expose them as parameters.
         gains: the present values; replace the whole record to change one.
         FOLLOWS_JOINTS: whether the law follows ``Reference.joints``; hosts then take trajectories.
+        LEADS_BOTH: whether ``Reference.pose`` is that of the base while ``Reference.position``
+            leads the end effector; hosts then take no position from a pose.
 
     Args:
         model: the robot.
@@ -49,6 +51,7 @@ class Controller(ABC):
 
     Gains: "ClassVar[type[DataclassInstance]]"
     FOLLOWS_JOINTS: ClassVar[bool] = False
+    LEADS_BOTH: ClassVar[bool] = False
     gains: "DataclassInstance"
 
     def __init__(self, model: VMSModel) -> None:

@@ -69,6 +69,7 @@ class MobileManipulation(EndEffectorImpedance):
         )
 
     gains: Gains
+    LEADS_BOTH = True
 
     def __init__(
         self,

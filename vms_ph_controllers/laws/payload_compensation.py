@@ -54,6 +54,7 @@ class PayloadCompensation(Controller):
         self.payload: Payload | None = None
         self.Gains = law.Gains  # type: ignore[misc]
         self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
+        self.LEADS_BOTH = law.LEADS_BOTH  # type: ignore[misc]
         self._rate = rate
         self._held = np.zeros(4)
 

@@ -16,6 +16,7 @@
 
 from .constraint import SidewaysConstraint, WheelConstraint
 from .form import NonholonomicForm, NonholonomicTerms
+from .on_wheels import on_wheels
 from .stepper import NonholonomicRK4
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "NonholonomicTerms",
     "SidewaysConstraint",
     "WheelConstraint",
+    "on_wheels",
 ]

@@ -17,6 +17,7 @@
 from .actuated import ActuatedSimulation
 from .efforts import Actuation, Control, External, ToolWrench
 from .simulation import Sample, Simulation
+from .water_current import WaterCurrent
 
 __all__ = [
     "ActuatedSimulation",
@@ -26,4 +27,5 @@ __all__ = [
     "Sample",
     "Simulation",
     "ToolWrench",
+    "WaterCurrent",
 ]

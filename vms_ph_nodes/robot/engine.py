@@ -27,6 +27,7 @@ from vms_ph_io import drives_file, scenes
 from vms_ph_io.scenes import SceneFile
 
 from ..node.parameters import declare
+from .medium import Medium
 from .robot_parameters import RobotParameters
 
 
@@ -36,6 +37,7 @@ class Engine:
     Attributes:
         scene: the scene, or None.
         actuators: those of the base, or None for an ideal base.
+        medium: what flows around the robot.
     """
 
     def __init__(self, node: Node, robot: RobotParameters) -> None:
@@ -51,6 +53,7 @@ class Engine:
         self._friction: bool = declare(node, "joint_friction")
         self._stops: bool = declare(node, "joint_stops")
         engine: str = declare(node, "engine")
+        self._engine, self._is_own = engine, engine == "vms_ph"
         self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
         self._drives: str = declare(node, "drives")
         name: str = declare(node, "scene")
@@ -73,6 +76,7 @@ class Engine:
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
+        self.medium = Medium(node, robot)
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
 
@@ -94,6 +98,12 @@ class Engine:
         That of the scene's task where it is for this robot and none is set.
         """
         self._model, self._description = model, description
+        self.medium.surround(model)
+        if not self._is_own and not (self.medium.is_at_rest and not self._robot.settings.wheels):
+            raise OptionError(
+                "current, wind and wheels that do not slip are simulated by engine:=vms_ph alone; "
+                f"the engine is {self._engine}"
+            )
         settings, task = self._robot.settings, self.scene and self.scene.task
         if task is None or task.robot != settings.robot or settings.initial_positions:
             return self._robot.initial_configuration(model)
@@ -111,22 +121,7 @@ class Engine:
         if self.is_ephs:
             return self._with_drives(home, step, control)
         if not self._is_mujoco:
-            form = StandardForm(self._model)
-            if self.actuators is not None:
-                return ActuatedSimulation(
-                    form,
-                    home,
-                    step,
-                    control,
-                    self.actuators,
-                    self._friction,
-                    self._scheme,
-                    self._native,
-                    self._stops,
-                )
-            return Simulation(
-                form, home, step, control, self._friction, self._scheme, self._native, self._stops
-            )
+            return self._of_a_form(home, step, control)
         # Imported here: only this engine needs MuJoCo.
         from vms_ph_dynamics.contact import MujocoSimulation
         from vms_ph_io.robot_shapes import robot_shapes
@@ -141,6 +136,28 @@ class Engine:
             robot_shapes(self._model, self._description) if self.scene else (),
             self._stops,
         )
+
+    def _of_a_form(self, home: Array, step: float, control: Control | None) -> Simulation:
+        made: list[Simulation] = []
+        if control is not None:
+            # Law and simulation begin together, at zero.
+            control = self.medium.told(control, lambda: made[0].time if made else 0.0)
+        options = (
+            self._friction,
+            self._scheme,
+            self._native,
+            self._stops,
+            self.medium.start_velocity(home),
+        )
+        wheels = self._robot.settings.wheel_form(self._model)
+        if wheels is not None:
+            made.append(Simulation(wheels, home, step, control, *options))
+        elif self.actuators is None:
+            made.append(Simulation(StandardForm(self._model), home, step, control, *options))
+        else:
+            form = StandardForm(self._model)
+            made.append(ActuatedSimulation(form, home, step, control, self.actuators, *options))
+        return made[0]
 
     def _with_drives(self, home: Array, step: float, control: Control | None) -> Simulation:
         # Imported here: only this engine needs the language of systems.

@@ -16,7 +16,7 @@
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -31,12 +31,13 @@ from ..node.input_diagnostics import InputDiagnostics
 
 
 class ReferenceTopics:
-    """Subscribes to ~/reference_pose, ~/reference_twist, ~/reference_joints, ~/reference_wrench.
+    """Subscribes to ~/reference_pose, _position, _twist, _joints and _wrench.
 
     On a fixed base, pose and twist are those of the end effector. On a moving base they are those
     of the frame that the law controls, the base or the end effector; a twist with the frame_id of
-    the base is in base axes, as from a joystick. A wrench is what the end effector is to exert; it
-    ends like a twist, with the timeout.
+    the base is in base axes, as from a joystick. A position is that of the end effector, whose
+    orientation is then left as it is, also with laws that lead the base by the pose. A wrench
+    is what the end effector is to exert; it ends like a twist, with the timeout.
     """
 
     def __init__(self, node: Node, timeout: float, frame_prefix: str = "") -> None:
@@ -50,20 +51,30 @@ class ReferenceTopics:
         self._node, self._timeout, self._prefix = node, timeout, frame_prefix
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._model: VMSModel | None = None
+        self._leads_both = False
         self._input_diagnostics = InputDiagnostics(node)
         self.forget()
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, 10)
         node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
         node.create_subscription(JointState, "~/reference_joints", self._on_joints, 10)
         node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, 10)
 
-    def serve(self, model: VMSModel, root: str) -> None:
-        """Set the robot, with the name of its root link."""
+    def serve(self, model: VMSModel, root: str, leads_both: bool = False) -> None:
+        """Set the robot, with the name of its root link.
+
+        Args:
+            model: the robot.
+            root: name of its root link.
+            leads_both: whether a pose is that of the base alone, see :class:`.Controller`.
+        """
         self._model, self._root, self._inertial = model, root, inertial_frame(model, root)
+        self._leads_both = leads_both
 
     def forget(self) -> None:
         """Discard all received references."""
         self._pose: Array | None = None
+        self._position: Array | None = None
         self._joints: Array | None = None
         self._twist: tuple[int, Array, bool] | None = None
         self._wrench: tuple[int, Array] | None = None
@@ -79,10 +90,13 @@ class ReferenceTopics:
             q: (nq,) configuration, for twists in base axes.
         """
         pose, self._pose = self._pose, None
+        position, self._position = self._position, None
         joints, self._joints = self._joints, None
+        if position is None and pose is not None and not self._leads_both:
+            position = pose[:3, 3]
         velocity, base_twist = self._velocities(q)
         return Reference(
-            position=None if pose is None else pose[:3, 3],
+            position=position,
             velocity=velocity,
             pose=pose,
             twist=base_twist,
@@ -129,6 +143,15 @@ class ReferenceTopics:
         rotation = pin.Quaternion(quaternion / length).toRotationMatrix()
         self._pose = np.eye(4)
         self._pose[:3, :3], self._pose[:3, 3] = rotation, (p.x, p.y, p.z)
+
+    def _on_position(self, message: PointStamped) -> None:
+        place = np.array([message.point.x, message.point.y, message.point.z])
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, place, moving=False)
+        if problem is not None:
+            self._ignore("position", problem)
+            return
+        self._position = place
 
     def _on_twist(self, message: TwistStamped) -> None:
         v, w = message.twist.linear, message.twist.angular

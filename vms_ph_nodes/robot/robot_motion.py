@@ -30,6 +30,7 @@ from vms_ph_dynamics import Evaluation, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.energy.audit import PortEnergies
+from vms_ph_dynamics.simulation import WaterCurrent
 from vms_ph_dynamics.structure import Ports
 
 from ..messages.base_motion import from_odometry
@@ -52,7 +53,7 @@ class RobotMotion:
 
     Attributes:
         stamp: stamp of all the messages.
-        d: the dynamics at the configuration and velocity.
+        d: the dynamics at the configuration and velocity; in a current relative to the water.
         torque: (n,) joint torques, N m or N.
         wrench: (6,) end-effector wrench in its own axes; None without a publisher.
         wrench_base: (b,) base wrench in base axes; None without a publisher.
@@ -88,8 +89,18 @@ class MotionListener:
         model: VMSModel,
         use: Callable[[RobotMotion], None],
         refuse: Callable[[str], None],
+        current: WaterCurrent | None = None,
     ) -> None:
-        """Subscribe to joint_states, the port efforts and, on a moving base, odom."""
+        """Subscribe to joint_states, the port efforts and, on a moving base, odom.
+
+        Args:
+            node: which receives them.
+            model: the robot.
+            use: called with every motion.
+            refuse: called with the reason why one is not used.
+            current: of the water around the robot; velocities are then relative to it.
+        """
+        self._current = current
         self._node, self._model, self._use, self._refuse = node, model, use, refuse
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
@@ -158,6 +169,8 @@ class MotionListener:
                 if held is not None
             }
             totals = None if energies is None else from_port_energy(energies)
+            if self._current is not None:
+                v = self._current.relative(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
             self._refuse(f"ignored: {error}")

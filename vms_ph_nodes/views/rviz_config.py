@@ -19,9 +19,7 @@ configuration file and prints its path; the launch files pass it to RViz.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +34,7 @@ from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.yaml_text import read_yaml
 
+from ..node.user_files import write_user_file
 from .shapes import bar_offsets, body_ellipsoids, locked_ellipsoid, reach, up_axes
 
 # Tangents of half the angles of the view: 45 degrees vertically, and horizontally for the window of
@@ -128,19 +127,6 @@ def named(content: dict[str, Any], prefix: str, namespace: str) -> dict[str, Any
     return content
 
 
-def write(content: dict[str, Any], name: str) -> Path:
-    """Write a configuration into the folder of ROS in the home of the user; return its path."""
-    home = Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "vms_ph"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        file = home / f"{name}.rviz"
-        file.write_text(yaml.safe_dump(content, sort_keys=False))
-    except OSError:  # no home, or one that is not writable
-        file = Path(tempfile.mkdtemp()) / f"{name}.rviz"
-        file.write_text(yaml.safe_dump(content, sort_keys=False))
-    return file
-
-
 def main() -> None:
     """Print the path of a fitted configuration, or of the template where there is no robot."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -160,7 +146,8 @@ def main() -> None:
         print(given.template, end="")
         return
     label = "_".join(filter(str.isidentifier, [given.namespace.strip("/"), model.name])) or "robot"
-    print(write(content, label), end="")  # a launch file takes the output as it is
+    file = write_user_file(f"{label}.rviz", yaml.safe_dump(content, sort_keys=False))
+    print(file, end="")  # a launch file takes the output as it is
 
 
 if __name__ == "__main__":

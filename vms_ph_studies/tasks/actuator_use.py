@@ -41,13 +41,17 @@ class ActuatorUse:
         if a is None or not isinstance(simulation, ActuatedSimulation):
             return
         actuation = simulation.actuation
+        self.take(actuation.held.inputs, actuation.shaft_rates(simulation.twist))
+
+    def take(self, inputs: Array, rates: Array) -> None:
+        """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""
+        a = self._actuators
+        assert a is not None
         middle, half = 0.5 * (a.upper + a.lower), 0.5 * (a.upper - a.lower)
-        inputs = actuation.held.inputs
         # A rotor below its least thrust has failed, or its shaft begins to turn.
         share = np.abs(inputs - middle) / np.where(half > 0.0, half, np.inf)
         self._inputs = max(self._inputs, float(share.max()))
-        rates = np.abs(actuation.shaft_rates(simulation.twist)) / a.largest_rate
-        self._rates = max(self._rates, float(rates.max()))
+        self._rates = max(self._rates, float((np.abs(rates) / a.largest_rate).max()))
 
     def command(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""

@@ -28,16 +28,24 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
-from vms_ph_dynamics.simulation import ActuatedSimulation, External, Simulation, ToolWrench
-from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
+from vms_ph_dynamics.nonholonomic import on_wheels
+from vms_ph_dynamics.simulation import (
+    ActuatedSimulation,
+    External,
+    Simulation,
+    ToolWrench,
+    WaterCurrent,
+)
+from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robot_tasks
 from vms_ph_io.robot_settings import RobotSettings
 
 from .actuator_use import ActuatorUse
+from .judge import Judge
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
-from .wheels import WheelUse, on_wheels
+from .wheels import WheelUse
 
 # Steps between two samples of the errors.
 _SAMPLE = 5
@@ -116,23 +124,14 @@ class TaskRun:
                 or a wind on one that does not float.
         """
         self._task, self._time, self._given = task, 0.0, -1.0
-        settings = RobotSettings(
-            task.robot,
-            task.base,
-            task.end_effector,
-            inertia=task.inertia,
-            gravity="" if task.gravity is None else " ".join(map(repr, task.gravity.tolist())),
-            locked_joints=_named(task.locked_joints),
-            initial_positions=_named(task.initial_positions),
-            actuators=task.actuators,
-        )
+        settings = robot_tasks.settings_of(task)
         description = settings.description()
         self.model = model = _model(settings, description)
         home = settings.initial_configuration(model, description)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
-        self._drifts = bool(task.current.any())
-        if self._drifts and (model.fluid is None or model.base != "floating"):
-            raise OptionError(f"'{task.robot}' is not in water; a current does nothing to it")
+        self._current = WaterCurrent(task.current) if task.current.any() else None
+        if self._current is not None:
+            self._current.check(model)
         wheels = on_wheels(model, task.wheels)
         if wheels is None:
             law = make_law(task.controller, model, allocation)
@@ -159,9 +158,8 @@ class TaskRun:
             self._blown = model.link_names[0]
             plant = plant.with_tools((*plant.tools, self._blown))
         self._plant = plant
-        velocity = np.zeros(model.nv)
-        if self._drifts:
-            velocity[:3] = -task.current @ model.base_pose(start)[:3, :3]
+        current = self._current
+        velocity = np.zeros(model.nv) if current is None else current.start(model, start)
         form = on_wheels(plant, task.wheels) or StandardForm(plant)
         options: dict[str, Any] = {"native": native, "start_velocity": velocity}
         self.simulation: Simulation
@@ -175,7 +173,7 @@ class TaskRun:
                 form, start, task.step, self._control, actuators, task.joint_friction, **options
             )
         self._begun = self._mechanical()
-        self._worst: dict[str, float] = {}
+        self._judge = Judge(task, self._reference)
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
@@ -185,10 +183,10 @@ class TaskRun:
             self._advance(min(_SAMPLE, left))
             if not simulation.is_finite():
                 break
-            self._judge()
+            self._judge.see(simulation.time, self.state)
         took = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
-        goals = {**self._errors(), **self._use.goals()}
+        goals = {**self._judge.goals(), **self._use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
         goals["unaccounted"] = self._energy_balance()
         return {
@@ -239,31 +237,8 @@ class TaskRun:
         return command
 
     def _in_ground(self, q: Array, v: Array, time: float) -> tuple[Array, Array]:
-        if not self._drifts:
-            return q, v
-        q, v = q.copy(), v.copy()
-        v[:3] += self._task.current @ self.model.base_pose(q)[:3, :3]
-        q[:3] += time * self._task.current
-        return q, v
-
-    def _judge(self) -> None:
-        time, errors = self.simulation.time, None
-        for name, goal in self._task.goals.items():
-            if self._task.counts(goal, time):
-                errors = errors or self._reference.errors(*self.state(), time)
-                self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
-
-    def _errors(self) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for name, goal in self._task.goals.items():
-            obtained = self._worst.get(name)
-            found[name] = {
-                "what": ERRORS[goal.of],
-                "wanted": goal.within,
-                "obtained": obtained,
-                "met": obtained is not None and obtained <= goal.within,
-            }
-        return found
+        current = self._current
+        return (q, v) if current is None else current.over_ground(self.model, q, v, time)
 
     def _mechanical(self) -> float:
         now = self.simulation.sample()
@@ -300,10 +275,6 @@ class TaskRun:
             name = f"lost in {place.rpartition('/')[2]}"
             found[name] = found.get(name, 0.0) + energy
         return found
-
-
-def _named(positions: Mapping[str, float]) -> str:
-    return " ".join(f"{name}={value!r}" for name, value in positions.items())
 
 
 def _model(settings: RobotSettings, description: str) -> VMSModel:

@@ -12,31 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots of tasks on wheels that do not slip, and how far they use them."""
+"""How far robots on wheels that do not slip use them."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 # Velocity of a point of contact that is rounding, m/s.
 _NO_SLIP = 1e-12
-
-
-def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm | None:
-    """Return a robot on wheels, radii by the names of their joints (m); None without any.
-
-    Raises:
-        ModelError: the base is not planar, a joint is unknown or turns no wheel, or a radius is not
-            positive.
-    """
-    if not wheels:
-        return None
-    return NonholonomicForm(model, [WheelConstraint(model, n, r) for n, r in wheels.items()])
 
 
 class WheelUse:

@@ -1,0 +1,62 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Conversion of the progress of a task to a message."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from std_msgs.msg import Header
+from vms_ph.msg import TaskProgress
+
+
+def are_met(goals: Mapping[str, Mapping[str, Any]], ended: bool) -> bool:
+    """Return whether goals are met; until the end, those that were not judged yet do not count."""
+    judged = [goal for goal in goals.values() if goal["obtained"] is not None]
+    return all(goal["met"] for goal in judged) and (len(judged) == len(goals) or not ended)
+
+
+def to_task_progress(
+    header: Header,
+    task: str,
+    times: tuple[float, float],
+    targets: tuple[int, int],
+    goals: Mapping[str, Mapping[str, Any]],
+) -> TaskProgress:
+    """Return the message.
+
+    Args:
+        header: with the stamp of the state judged last.
+        task: name of the task.
+        times: now, and at the end of the task, s.
+        targets: number given so far, and number of all.
+        goals: by name, with what, wanted, obtained (None before it was judged) and met.
+    """
+    ended = times[0] >= times[1]
+    obtained = [goal["obtained"] for goal in goals.values()]
+    return TaskProgress(
+        header=header,
+        task=task,
+        time=times[0],
+        end=times[1],
+        given=targets[0],
+        targets=targets[1],
+        ended=ended,
+        met=are_met(goals, ended),
+        goals=list(goals),
+        what=[goal["what"] for goal in goals.values()],
+        wanted=[float(goal["wanted"]) for goal in goals.values()],
+        obtained=[float("nan") if value is None else float(value) for value in obtained],
+        judged=[value is not None for value in obtained],
+    )

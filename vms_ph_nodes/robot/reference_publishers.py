@@ -1,0 +1,96 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The references of a controller, published on the topics on which it takes them."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pinocchio as pin
+from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from vms_ph_controllers import Reference
+from vms_ph_dynamics import VMSModel
+
+
+class ReferencePublishers:
+    """Publishes references, and the last of each again for a controller that comes later."""
+
+    def __init__(
+        self, node: Node, controller: str, model: VMSModel, frame: str, kinds: Collection[str]
+    ) -> None:
+        """Create publishers.
+
+        Args:
+            node: of the publishers.
+            controller: name of the controller's node.
+            model: the robot.
+            frame: the inertial frame, with its prefix.
+            kinds: of ``pose``, ``position`` and ``joints`` those that will be published.
+        """
+        self._node, self._joint_names, self._frame = node, list(model.joint_names), frame
+        types = {"pose": PoseStamped, "position": PointStamped, "joints": JointState}
+        self._publishers = {
+            kind: node.create_publisher(types[kind], f"{controller}/reference_{kind}", 10)
+            for kind in types
+            if kind in kinds
+        }
+        self._heard = dict.fromkeys(self._publishers, 0)
+        self._last: dict[str, Any] = {}
+
+    @property
+    def are_heard(self) -> bool:
+        """Whether somebody listens to each of them."""
+        return all(p.get_subscription_count() > 0 for p in self._publishers.values())
+
+    def publish(self, reference: Reference) -> None:
+        """Publish the fields of a reference that are not None."""
+        header = Header(stamp=self._node.get_clock().now().to_msg(), frame_id=self._frame)
+        if reference.pose is not None:
+            x, y, z, w = pin.Quaternion(reference.pose[:3, :3]).coeffs().tolist()
+            pose = Pose(
+                position=_point(reference.pose[:3, 3]), orientation=Quaternion(x=x, y=y, z=z, w=w)
+            )
+            self._send("pose", PoseStamped(header=header, pose=pose))
+        if reference.position is not None:
+            point = _point(reference.position)
+            self._send("position", PointStamped(header=header, point=point))
+        if reference.joints is not None:
+            at = Header(stamp=header.stamp)
+            names, positions = self._joint_names, reference.joints.tolist()
+            self._send("joints", JointState(header=at, name=names, position=positions))
+
+    def repeat_for_newcomers(self) -> None:
+        """Publish the last references again where the number of listeners has grown."""
+        for kind, publisher in self._publishers.items():
+            count, before = publisher.get_subscription_count(), self._heard[kind]
+            self._heard[kind] = count
+            if count > before and kind in self._last:
+                publisher.publish(self._last[kind])
+
+    def forget(self) -> None:
+        """Discard what was published; nothing of it is repeated."""
+        self._last.clear()
+
+    def _send(self, kind: str, message: Any) -> None:
+        self._last[kind] = message
+        self._publishers[kind].publish(message)
+
+
+def _point(place: Any) -> Point:
+    x, y, z = map(float, place)
+    return Point(x=x, y=y, z=z)

@@ -1,0 +1,109 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The goals of a task, judged by what nodes measure and publish."""
+
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from vms_ph.msg import Exergy, Power
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_studies.tasks.actuator_use import ActuatorUse
+from vms_ph_studies.tasks.judge import Judge
+from vms_ph_studies.tasks.task_reference import TaskReference
+from vms_ph_studies.tasks.wheels import WheelUse
+
+from .robot_motion import RobotMotion
+
+
+class TaskScore:
+    """The errors of the robot, and what its actuators, joints, wheels and energies were.
+
+    In a simulation also ``vms_ph/actuator_states`` and the unaccounted energy are judged: the
+    residual of ``vms_ph/exergy`` where the base has actuators, else that of ``vms_ph/power``.
+    """
+
+    def __init__(
+        self, node: Node, task: RobotTask, settings: RobotSettings, model: VMSModel, simulated: bool
+    ) -> None:
+        """Subscribe to what is judged besides the motion.
+
+        Raises:
+            VmsPhError: the actuators or wheels of the settings are not valid.
+        """
+        self._task, self._model, self._simulated = task, model, simulated
+        self._actuators = settings.chosen_actuators() if simulated else None
+        self._rolling = settings.wheel_form(model)
+        if self._actuators is not None:
+            node.create_subscription(JointState, "vms_ph/actuator_states", self._on_actuators, 10)
+            node.create_subscription(Exergy, "vms_ph/exergy", self._on_exergy, 10)
+        elif simulated:
+            node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
+        self._restart_uses()
+
+    def begin(self, reference: TaskReference) -> None:
+        """Begin anew; ``reference`` is what the law is given."""
+        self._judge = Judge(self._task, reference)
+        self._restart_uses()
+
+    def see(self, time: float, motion: RobotMotion) -> None:
+        """Take a motion at a time of the task, s."""
+        self._judge.see(time, lambda: (motion.d.q, motion.d.v))
+        self._use.command(motion.torque)
+        if self._wheels is not None:
+            self._wheels.see(motion.d.q, motion.d.v)
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained; None where nothing was received yet."""
+        found = {**self._judge.goals(), **self._use.goals()}
+        if self._wheels is not None:
+            found |= self._wheels.goals()
+        if not self._simulated:
+            return found
+        for name in ("actuators", "rates"):
+            if self._actuators is not None and name in found and not self._heard:
+                found[name] |= {"obtained": None, "met": False}
+        residual, most = self._residual, self._task.unaccounted
+        found["unaccounted"] = {
+            "what": "residual of the energy balance (J)",
+            "wanted": most,
+            "obtained": residual,
+            "met": residual is not None and abs(residual) <= most,
+        }
+        return found
+
+    def _restart_uses(self) -> None:
+        self._use = ActuatorUse(self._model, self._actuators)
+        self._wheels = None
+        if self._rolling is not None:
+            self._wheels = WheelUse(self._rolling, self._task.wheels)
+        self._heard, self._residual = False, None
+
+    def _on_actuators(self, message: JointState) -> None:
+        actuators = self._actuators
+        if actuators is None or list(message.name) != list(actuators.names):
+            return
+        self._heard = True
+        self._use.take(np.array(message.effort), np.array(message.velocity))
+
+    def _on_exergy(self, message: Exergy) -> None:
+        self._residual = message.residual
+
+    def _on_power(self, message: Power) -> None:
+        self._residual = message.unaccounted_energy

@@ -1,0 +1,269 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Gives a robot the references of a task at their times, and judges its goals."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from std_msgs.msg import Header
+from std_srvs.srv import SetBool, Trigger
+from vms_ph.msg import TaskProgress
+
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation.robot_task import Target
+from vms_ph_io.robot_settings import from_arguments
+from vms_ph_studies.tasks.task_reference import TaskReference
+
+from .cli.goals import goal_lines
+from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.frames import inertial_frame, with_prefix
+from .messages.task_progress import to_task_progress
+from .node.health import OK, WARN, Health
+from .node.parameters import declare
+from .node.process import run
+from .robot.reference_publishers import ReferencePublishers
+from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.task_score import TaskScore
+from .task_settings import load_for_nodes, node_settings
+
+# Time without states after which a task that runs once is given up, s.
+_PATIENCE = 60.0
+
+# Time for the last messages to reach others before the process ends, s.
+_LINGER = 0.5
+
+_POLL = 0.1
+
+
+class TaskRunner(Node):
+    """Runs the task of its parameters on the topics of the robot.
+
+    It waits for simulator and controller, resets the simulation and then goes by the stamps of the
+    states, so that a task takes its simulated time however fast that passes. A reset begins the
+    task anew.
+    """
+
+    PARAMETERS = "task_runner"
+
+    def __init__(self) -> None:
+        """Take the task.
+
+        Raises:
+            VmsPhError: there is no such task, or nodes cannot run it.
+        """
+        super().__init__("task_runner")
+        self.failed = False
+        self._task = task = load_for_nodes(declare(self, "task"))
+        self._end: float = declare(self, "seconds") or task.shortest
+        self._once: bool = declare(self, "once")
+        self._period: float = declare(self, "period")
+        simulator: str = declare(self, "simulator")
+        controller: str = declare(self, "controller")
+        prefix: str = declare(self, "frame_prefix")
+        arguments = from_arguments(declare(self, "launch_arguments", file="robot"))
+        settings, model = node_settings(task)
+        chosen = settings.updated(arguments)
+        if chosen != settings:
+            settings, model = chosen, chosen.model(chosen.description())
+        self._model, self._simulated = model, bool(simulator)
+        self._home = settings.initial_configuration(model, settings.description())
+        self._score = TaskScore(self, task, settings, model, self._simulated)
+        frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
+        kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
+        self._references = ReferencePublishers(
+            self,
+            controller,
+            model,
+            frame,
+            [kind for kind, errors in kinds.items() if any(map(self._leads, errors))],
+        )
+        self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
+        self._health = Health(self, input_name="joint states")
+        self._health.declare_robot(model)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._seen = self._steady.now().nanoseconds
+        self._stage, self._ended_at = "waiting", 0
+        # Resets of the simulation: at the last state, before the task, and in it.
+        self._resets, self._before, self._run = -1, -1, None
+        if self._simulated:
+            self._pause = self.create_client(SetBool, f"{simulator}/pause")
+            self._reset = self.create_client(Trigger, f"{simulator}/reset")
+        self._listener = MotionListener(
+            self, model, self._on_motion, lambda why: self._health.report(WARN, why)
+        )
+        self._health.report(WARN, "waits for the states of the robot")
+        self.create_timer(_POLL, self._poll, clock=self._steady)
+
+    def destroy_node(self) -> None:
+        """Announce the shutdown to the other nodes, then end."""
+        self._health.announce_shutdown()
+        super().destroy_node()
+
+    def _leads(self, error: str) -> bool:
+        """Whether the task has references for one of the errors."""
+        task = self._task
+        return any(goal.of == error for goal in task.goals.values()) or any(
+            target.concerns(error) for target in task.targets
+        )
+
+    def _poll(self) -> None:
+        now = self._steady.now().nanoseconds
+        if self._ended_at and self._once and now - self._ended_at > _LINGER * NANOSECONDS:
+            raise ExternalShutdownException
+        if self._stage == "running":
+            self._references.repeat_for_newcomers()
+        elif self._stage == "ready":
+            self._start()
+        silent = (now - self._seen) / NANOSECONDS
+        if self._once and not self._ended_at and silent > _PATIENCE:
+            self.failed = True
+            self.get_logger().error(
+                f"task {self._task.name}: no state of the robot for {silent:.0f} s; given up"
+            )
+            raise ExternalShutdownException
+
+    def _start(self) -> None:
+        """Let the task begin: on a simulator from its start, while time stands."""
+        if not self._references.are_heard:
+            self._health.report(WARN, "waits for the controller")
+            return
+        if not self._simulated:
+            self._begin()
+            return
+        if not (self._pause.service_is_ready() and self._reset.service_is_ready()):
+            self._health.report(WARN, "waits for the services of the simulator")
+            return
+        self._stage = "starting"
+
+        def then(client: Any, request: Any, what: Callable[[], None]) -> None:
+            client.call_async(request).add_done_callback(lambda _: what())
+
+        def go() -> None:
+            self._begin()
+            then(self._pause, SetBool.Request(data=False), lambda: None)
+
+        def reset() -> None:
+            # A state of the new run may arrive before the answer.
+            self._before = self._resets
+            then(self._reset, Trigger.Request(), go)
+
+        then(self._pause, SetBool.Request(data=True), reset)
+
+    def _begin(self) -> None:
+        """Begin at the start."""
+        self._stage, self._run = "running", None
+        self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
+        self._given, self._count, self._told, self._ended_at = -1.0, 0, -1.0, 0
+        self._reference = TaskReference(self._task, self._model, self._home)
+        self._score.begin(self._reference)
+        self._references.forget()
+        self.get_logger().info(f"task {self._task.name}: {self._task.title}")
+        self._give(0.0)
+
+    def _give(self, time: float) -> None:
+        """Publish what is due at a time of the task, s."""
+        until = time + 0.5 * self._task.step
+        due = list(self._task.due(max(self._given, 0.0), until))
+        self._references.publish(self._reference.since(self._given, until))
+        self._given = until
+        for target in due:
+            self._count += 1
+            self.get_logger().info(f"at {time:.3f} s: {_words(target)}")
+
+    def _on_motion(self, motion: RobotMotion) -> None:
+        self._seen = self._steady.now().nanoseconds
+        self._health.tick()
+        energies = motion.port_energies
+        resets = self._resets if energies is None else energies.resets
+        if self._stage != "running":
+            self._resets = resets
+            if self._stage == "waiting":
+                self._stage = "ready"
+                if not self._simulated:
+                    self._home = motion.d.q
+            return
+        if self._run is None:
+            if self._simulated and resets == self._before:
+                return
+            self._run = resets
+        elif resets != self._run:
+            self.get_logger().info("the simulation was reset; the task begins anew")
+            self._begin()
+            self._run = resets
+        stamp = from_stamp(motion.stamp)
+        if self._origin is None:
+            self._origin = stamp
+        if not self._ended_at:
+            self._see((stamp - self._origin) / NANOSECONDS, motion)
+
+    def _see(self, time: float, motion: RobotMotion) -> None:
+        self._give(time)
+        self._score.see(time, motion)
+        if time - self._told < self._period and time < self._end:
+            return
+        self._told = time
+        goals = self._score.goals()
+        message = to_task_progress(
+            Header(stamp=motion.stamp),
+            self._task.name,
+            (time, self._end),
+            (self._count, len(self._task.targets)),
+            goals,
+        )
+        self._progress.publish(message)
+        missed = [
+            name
+            for name, judged in zip(message.goals, message.judged, strict=True)
+            if not goals[name]["met"] and (judged or message.ended)
+        ]
+        said = f"{time:.1f} of {self._end:g} s" if not message.ended else f"ended at {time:.1f} s"
+        said += f"; not met: {', '.join(missed)}" if missed else ""
+        values = {name: goal["obtained"] for name, goal in goals.items()}
+        self._health.report(WARN if missed else OK, said, values)
+        if message.ended:
+            self._sum_up(time, goals, message.met)
+
+    def _sum_up(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
+        self._ended_at = self._steady.now().nanoseconds
+        self.failed = self._once and not met
+        say = self.get_logger().info if met else self.get_logger().warning
+        say(f"task {self._task.name} after {time:.2f} s: goals {'met' if met else 'NOT MET'}")
+        for line in goal_lines(goals, self._task.shortest):
+            say(line)
+
+
+def _words(target: Target) -> str:
+    """Return what a target changes, in words."""
+    parts = []
+    for what, unit in (("base", "m"), ("turn", "rad"), ("end_effector", "m")):
+        value = getattr(target, what)
+        if value is not None:
+            parts.append(f"{what} {' '.join(f'{x:g}' for x in value)} {unit}")
+    if target.joints is not None:
+        moved = ", ".join(f"{name} {change:+g}" for name, change in target.joints.items())
+        parts.append(f"joints {moved or 'as at the start'}")
+    return "; ".join(parts)
+
+
+def main() -> None:
+    """Run the node."""
+    run(TaskRunner)
+
+
+if __name__ == "__main__":
+    main()

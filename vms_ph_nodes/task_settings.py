@@ -1,0 +1,190 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Makes the settings of a task for a launch file, after it has checked them.
+
+``task_settings underwater_station`` writes a parameter file for the nodes and prints, with ``;``
+between, the values of the launch arguments in :data:`ARGUMENTS`.
+"""
+
+import os
+import sys
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vms_ph_controllers import Controller
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
+from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_io import hopping_tasks, robot_tasks, share_directory
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_studies.tasks.task_reference import TaskReference
+
+from .node.user_files import write_user_file
+
+ARGUMENTS = (
+    "robot",
+    "base",
+    "end_effector",
+    "tools",
+    "locked_joints",
+    "inertia",
+    "gravity",
+    "actuators",
+    "current",
+    "wheels",
+    "controller",
+    "initial_positions",
+    "config",
+    "fixed_frame",
+    "rviz_config",
+)
+"""Launch arguments that a task determines, in the order in which they are printed."""
+
+# What nodes know of a task; other entries are refused where a task has them.
+_KNOWN = {
+    *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
+    *("end_effector", "gravity", "inertia", "locked_joints", "wheels", "step", "joint_friction"),
+    *("current", "wind", "targets", "goals", "unaccounted", "shortest"),
+}
+
+
+def load_for_nodes(name: str) -> RobotTask:
+    """Return a task that nodes can run.
+
+    Raises:
+        OptionError: there is no such task, or nodes do not simulate all that it has.
+        ModelError: its file is not valid.
+    """
+    if hopping_tasks.is_one(name):
+        raise OptionError(
+            f"'{name}' is a task of a leg, whose law and floor nodes set up by the robot alone; "
+            f"'vms-ph demo {name}' runs it, and 'vms-ph launch {hopping_tasks.load(name).robot}' "
+            "is the leg with nodes"
+        )
+    task = robot_tasks.load(name)
+    for item in fields(task):
+        if item.name not in _KNOWN and _is_set(task, item.name):
+            raise OptionError(
+                f"the task '{name}' has '{item.name}', which nodes do not simulate; "
+                f"'vms-ph demo {name}' runs it"
+            )
+    return task
+
+
+def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
+    """Return the settings of the robot for all nodes, and its model.
+
+    A wind pushes the root link, which is then a tool.
+
+    Raises:
+        VmsPhError: a setting is not valid, or does not fit the robot.
+    """
+    settings = robot_tasks.settings_of(task)
+    with warnings.catch_warnings():
+        if settings.inertia == "repair":
+            warnings.simplefilter("ignore", InertiaWarning)
+        model = settings.model(settings.description())
+    if task.wind is None:
+        return settings, model
+    if model.base != "floating":
+        raise OptionError(f"a wind acts on floating bases; that of '{task.robot}' is {model.base}")
+    root = model.link_names[0]
+    return settings.updated({"tools": root}), model.with_tools([root])
+
+
+def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
+    """Return the content of a parameter file for the nodes of a task.
+
+    Raises:
+        OptionError: the law has not all gains of the task.
+    """
+    missing = [name for name in task.gains if not hasattr(law.gains, name)]
+    if missing:
+        raise OptionError(f"{task.controller} has no gains {', '.join(sorted(missing))}")
+    simulator: dict[str, Any] = {
+        "step": float(task.step),
+        "joint_friction": task.joint_friction,
+        # As in the task alone, whose references stay within the limits.
+        "joint_stops": False,
+    }
+    if task.wind is not None:
+        simulator["wind.velocity"] = [float(value) for value in task.wind.velocity]
+        for name in ("gust", "period", "drag_area", "density"):
+            simulator[f"wind.{name}"] = float(getattr(task.wind, name))
+    monitor = {
+        "joint_friction": task.joint_friction,
+        "unaccounted_tolerance": float(task.unaccounted),
+    }
+    gains = {name: float(value) for name, value in task.gains.items()}
+    nodes = {
+        "simulator": simulator,
+        "controller": {"controller": task.controller, **gains},
+        "energy_monitor": monitor,
+    }
+    return {f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}
+
+
+def arguments(name: str) -> dict[str, str]:
+    """Return the launch arguments of a task, and write its parameter file.
+
+    Raises:
+        VmsPhError: nodes cannot run the task.
+    """
+    task = load_for_nodes(name)
+    settings, model = node_settings(task)
+    settings.water_current(model)
+    form = settings.wheel_form(model)
+    law = make_controller(task.controller, model, settings.allocation(), form=form)
+    # Says what is wrong with a target.
+    TaskReference(task, model, settings.initial_configuration(model, settings.description()))
+    content = parameters(task, law)
+    label = Path(task.name).stem
+    heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
+    file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
+    view = "moving" if model.b else "fixed"
+    found = {item: getattr(settings, item, "") for item in ARGUMENTS}
+    return found | {
+        "config": str(file),
+        "fixed_frame": "odom" if model.b else model.link_names[0],
+        "rviz_config": str(share_directory() / f"rviz/{view}.rviz"),
+    }
+
+
+def _is_set(task: RobotTask, name: str) -> bool:
+    plain = RobotTask(task.name, task.title, task.robot)
+    given, default = getattr(task, name), getattr(plain, name)
+    return bool(given is not default and given != default)
+
+
+def main() -> None:
+    """Print the launch arguments of the task in the first argument."""
+    try:
+        found = arguments(sys.argv[1] if len(sys.argv) > 1 else "")
+        for name, value in found.items():
+            if set(value) & set(";'\"\\"):
+                raise OptionError(f"{name} must not contain quotes, ; or \\; given: {value}")
+    except VmsPhError as error:
+        print(error, file=sys.stderr)
+        sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
+    print(";".join(found[name] for name in ARGUMENTS), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How far a robot was from its references where its goals bound that."""
+
+from collections.abc import Callable
+from typing import Any
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
+
+from .task_reference import TaskReference
+
+
+class Judge:
+    """The largest errors of a run, by the goals of its task that bound them."""
+
+    def __init__(self, task: RobotTask, reference: TaskReference) -> None:
+        """Begin; ``reference`` is where the robot is to be at every time that is seen."""
+        self._task, self._reference = task, reference
+        self._worst: dict[str, float] = {}
+
+    def see(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
+        """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
+        errors = None
+        for name, goal in self._task.goals.items():
+            if self._task.counts(goal, time):
+                errors = errors or self._reference.errors(*motion(), time)
+                self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained of every goal; None was not judged yet."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, goal in self._task.goals.items():
+            obtained = self._worst.get(name)
+            found[name] = {
+                "what": ERRORS[goal.of],
+                "wanted": goal.within,
+                "obtained": obtained,
+                "met": obtained is not None and obtained <= goal.within,
+            }
+        return found
