@@ -59,6 +59,7 @@ def test_a_task_is_read_as_it_is_written() -> None:
 
 HEAD = "title: a\nrobot: panda\n"
 GOALS = "goals: {g: {of: joints, within: 0.1}}\n"
+DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,23 @@ GOALS = "goals: {g: {of: joints, within: 0.1}}\n"
         (HEAD + GOALS + "targets: [{at: 1, joints: [1]}]", "must be a mapping from names"),
         (HEAD + GOALS + "wind: {gust: 1}", "wind lacks 'velocity'"),
         (HEAD + GOALS + "wind: {velocity: [1, 0, 0], period: 0}", "period of the wind must be"),
+        (HEAD + GOALS + DOOR.replace("inertia: 4", "inertia: 0"), "inertia of a mechanism must be"),
+        (HEAD + GOALS + DOOR.replace("axis", "hook"), "mechanism has the unknown key 'hook'"),
+        (HEAD + GOALS + "mechanism: 4", "mechanism must have the keys hinge, axis, inertia, damp"),
+        (HEAD + GOALS.replace("joints", "grip"), "the goal 'g' is of a grip; the task lacks 'mech"),
+        (
+            HEAD + GOALS + "targets: [{at: 1, mechanism: 1}]",
+            "at 1 s turns a mechanism; the task la",
+        ),
+        (HEAD + GOALS + "targets: [{at: 1, over: 1}]", "target 0 needs one of .* mechanism"),
+        (
+            HEAD + GOALS + DOOR + "targets: [{at: 1, mechanism: 1, over: 0}]",
+            "over of target 0 must be above zero",
+        ),
+        (
+            HEAD + GOALS + DOOR + "targets: [{at: 1, mechanism: 1, end_effector: [0, 0, 1]}]",
+            "gives both end_effector and mechanism",
+        ),
         (HEAD + GOALS + "step: -1", "step must be above zero"),
         (HEAD + GOALS + "speed: 1", "the unknown key 'speed'"),
     ],

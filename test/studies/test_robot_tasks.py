@@ -24,6 +24,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.simulation import Mechanism
 from vms_ph_io import robot_tasks
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
@@ -32,12 +33,12 @@ from vms_ph_studies.tasks.monte_carlo import uncertain_task
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
     "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
-    "flight_quadrotor": 0.02,
+    "flight_quadrotor": 0.02, "mobile_door": 0.02,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
 QUICK = (
     "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
-    "flight_quadrotor", "satellite_station",
+    "flight_quadrotor", "satellite_station", "mobile_door", "underwater_valve",
 )  # fmt: skip
 
 
@@ -143,6 +144,7 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
         ({"controller": "DecoupledVMSController"}, "knows nothing of the wheels"),
         ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
         ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
+        ({"mechanism": Mechanism(np.ones(3), np.eye(3)[0], 1.0)}, "without velocity constraints"),
     ],
 )
 def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:

@@ -16,6 +16,8 @@
 
 from .actuated import ActuatedSimulation
 from .efforts import Actuation, Control, External, ToolWrench
+from .held_mechanism import HeldMechanism
+from .mechanism import Mechanism
 from .simulation import Sample, Simulation
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "Actuation",
     "Control",
     "External",
+    "HeldMechanism",
+    "Mechanism",
     "Sample",
     "Simulation",
     "ToolWrench",

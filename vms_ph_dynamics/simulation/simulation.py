@@ -30,6 +30,7 @@ from ..integrators.compiled import CompiledStepper
 from ..structure import PHState, Ports, port_names
 from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
+from .held_mechanism import HeldMechanism
 from .joint_stops import FORESEEN, JointStops
 from .reduced import SimulatedForm, stepper_of
 
@@ -78,6 +79,7 @@ class Simulation:
     """
 
     _start_velocity: Array | None = None
+    _gripped: HeldMechanism | None = None
 
     def __init__(
         self,
@@ -136,8 +138,18 @@ class Simulation:
         self._port_energy = dict.fromkeys(port_names(model), 0.0)
         self._dissipated = 0.0
         self.resets += 1
+        if self._gripped is not None:
+            self._gripped.reset(self._q, self._v)
         self._acting = self._efforts()
         self._before = self._acting
+
+    def hold_mechanism(self, mechanism: HeldMechanism) -> None:
+        """Take hold of a mechanism with the end effector where it is, before the first step.
+
+        The force of the grip is part of the port ``wrench_end_effector``; steps run in Python.
+        """
+        self._gripped = mechanism
+        mechanism.reset(self._q, self._v)
 
     @property
     def time(self) -> float:
@@ -189,6 +201,8 @@ class Simulation:
                 return
             self._solver_state = step.solver_state
             self._q, self._v = self._stepper.motion(step.solver_state)
+            if self._gripped is not None:
+                self._gripped.commit()
             self._steps += 1
             self.failures += len(failures)
             for name, energy in step.supplied.items():
@@ -218,6 +232,7 @@ class Simulation:
             or steps < 2
             or not isinstance(stepper, CompiledStepper)
             or self._held_friction is not None
+            or self._gripped is not None
             or (self._stops is not None and self._stops.near(self._q, self._v, steps * self.dt))
             or self._external.wrench_tools
             or not (wrench is None or self._external.in_tool_axes)
@@ -340,16 +355,26 @@ class Simulation:
         return self._step_with(with_torque(ports, pushing)), pushing
 
     def _step_with(self, ports: Acting) -> RetriedStep:
-        return step_with_retry(
-            self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
-        )
+        def take(acting: Acting) -> RetriedStep:
+            return step_with_retry(
+                self._stepper, self._solver_state, acting, self.time, self.dt, _HALVINGS
+            )
+
+        def motion(step: RetriedStep) -> tuple[Array, Array]:
+            found: tuple[Array, Array] = self._stepper.motion(step.result.solver_state)
+            return found
+
+        if self._gripped is None:
+            return take(ports)
+        return self._gripped.step(take, motion, (self._q, self._v), ports, self.dt)
 
     def _with_held_friction(self, ports: Acting) -> tuple[Array | None, Acting]:
         """Return the torques of held friction and the ports with them; None without it."""
         if self._held_friction is None:
             return None, ports
         start = self._form.state(self._q, self._v)
-        now = ports(self.time, start) if callable(ports) else ports
+        gripped = ports if self._gripped is None else self._gripped.with_last_force(ports)
+        now = gripped(self.time, start) if callable(gripped) else gripped
         braking = self._held_friction.torque(self._q, self._v, now, self.dt)
         return braking, with_torque(ports, braking)
 

@@ -28,7 +28,13 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
-from vms_ph_dynamics.simulation import ActuatedSimulation, External, Simulation, ToolWrench
+from vms_ph_dynamics.simulation import (
+    ActuatedSimulation,
+    External,
+    HeldMechanism,
+    Simulation,
+    ToolWrench,
+)
 from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robot_tasks
@@ -174,6 +180,10 @@ class TaskRun:
             self.simulation = ActuatedSimulation(
                 form, start, task.step, self._control, actuators, task.joint_friction, **options
             )
+        self._held: HeldMechanism | None = None
+        if task.mechanism is not None:
+            self._held = HeldMechanism(task.mechanism, form, -task.current)
+            self.simulation.hold_mechanism(self._held)
         self._begun = self._mechanical()
         self._worst: dict[str, float] = {}
 
@@ -250,8 +260,17 @@ class TaskRun:
         time, errors = self.simulation.time, None
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
-                errors = errors or self._reference.errors(*self.state(), time)
+                errors = errors or {
+                    **self._reference.errors(*self.state(), time),
+                    **self._held_by(),
+                }
                 self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+
+    def _held_by(self) -> dict[str, float]:
+        held = self._held
+        if held is None:
+            return {}
+        return {"mechanism": abs(held.angle - self._reference.angle), "grip": held.stretch}
 
     def _errors(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -271,11 +290,12 @@ class TaskRun:
         return float(d.kinetic_energy + d.potential_energy)
 
     def _residual(self) -> float:
+        beside = 0.0 if self._held is None else self._held.residual
         if isinstance(self.simulation, ActuatedSimulation):
-            return float(self.simulation.exergy_map().residual)
+            return float(self.simulation.exergy_map().residual) + beside
         now = self.simulation.sample()
         supplied = sum(now.port_energy.values())
-        return float(self._mechanical() - self._begun - supplied + now.dissipated)
+        return float(self._mechanical() - self._begun - supplied + now.dissipated) + beside
 
     def _energy_balance(self) -> dict[str, Any]:
         residual = self._residual()
@@ -291,6 +311,12 @@ class TaskRun:
         now, simulation = self.simulation.sample(), self.simulation
         found = {"stored": self._mechanical() - self._begun}
         found |= {f"from {name}": e for name, e in now.port_energy.items() if abs(e) > 1e-12}
+        if self._held is not None:
+            found.pop("from wrench_end_effector", None)
+            found |= {f"stored in {name}": e for name, e in self._held.stored.items()}
+            found |= {f"lost in {name}": e for name, e in self._held.lost.items()}
+            if self._drifts:
+                found["from ground"] = self._held.from_ground
         if not isinstance(simulation, ActuatedSimulation):
             return {**found, "lost in joints_and_drag": now.dissipated}
         found.pop("from wrench_base", None)
