@@ -21,7 +21,7 @@ from typing import Any
 
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.simulation import Mechanism
+from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
 
 from .bundled_yaml import bundled_names, load_named
@@ -68,6 +68,8 @@ def _task(name: str, content: Any) -> RobotTask:
         given["wind"] = _wind(content["wind"])
     if content.get("mechanism") is not None:
         given["mechanism"] = _mechanism(content["mechanism"])
+    if content.get("payload") is not None:
+        given["payload"] = _payload(content["payload"])
     if "targets" in content:
         given["targets"] = _targets(content["targets"])
     goals = content["goals"]
@@ -116,6 +118,19 @@ def _mechanism(item: Any) -> Mechanism:
         key: number(item[key], f"{key} of a mechanism") for key in item if key not in needed[:2]
     }
     return Mechanism(**given)
+
+
+def _payload(item: Any) -> Payload:
+    needed, vectors = ("mass", "moments", "at"), ("moments", "place", "centre", "velocity", "spin")
+    check_keys(item, "payload", needed, [f.name for f in fields(Payload)[2:] if f.name != "at"])
+    given: dict[str, Any] = {
+        key: _three(value, f"{key} of a payload")
+        if key in (*vectors, "to")
+        else number(value, f"{key} of a payload")
+        for key, value in item.items()
+        if key != "told"
+    }
+    return Payload(**given, told=item.get("told") is not False)
 
 
 def _goal(item: Any, what: str) -> ErrorGoal:

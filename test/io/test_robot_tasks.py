@@ -59,6 +59,7 @@ def test_a_task_is_read_as_it_is_written() -> None:
 
 HEAD = "title: a\nrobot: panda\n"
 GOALS = "goals: {g: {of: joints, within: 0.1}}\n"
+CUBE = "payload: {mass: 1, moments: [1, 1, 1], at: 1}\n"
 DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
 
 
@@ -93,6 +94,11 @@ DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
             HEAD + GOALS + DOOR + "targets: [{at: 1, mechanism: 1, end_effector: [0, 0, 1]}]",
             "gives both end_effector and mechanism",
         ),
+        (HEAD + GOALS + "payload: {mass: 1, at: 1}", "payload lacks 'moments'"),
+        (HEAD + GOALS + CUBE.replace("mass: 1", "mass: -1"), "a body has a positive mass"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must come after at=1 s"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, to: 3"), r"to of a payload .* shape \(3,\)"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, weight: 3"), "unknown key 'weight'"),
         (HEAD + GOALS + "step: -1", "step must be above zero"),
         (HEAD + GOALS + "speed: 1", "the unknown key 'speed'"),
     ],
@@ -107,5 +113,5 @@ def test_a_file_that_is_not_valid_is_refused_with_what_is_wrong(
 
 
 def test_an_unknown_task_is_answered_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm_reach"):
+    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm_pick, arm_reach"):
         robot_tasks.load("moon")

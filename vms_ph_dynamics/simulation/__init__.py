@@ -18,7 +18,9 @@ from .actuated import ActuatedSimulation
 from .efforts import Actuation, Control, External, ToolWrench
 from .held_mechanism import HeldMechanism
 from .mechanism import Mechanism
-from .simulation import Sample, Simulation
+from .payload import Payload
+from .sample import Sample
+from .simulation import Simulation
 
 __all__ = [
     "ActuatedSimulation",
@@ -27,6 +29,7 @@ __all__ = [
     "External",
     "HeldMechanism",
     "Mechanism",
+    "Payload",
     "Sample",
     "Simulation",
     "ToolWrench",

@@ -22,6 +22,7 @@ import numpy as np
 from ..arrays import Array, frozen
 from ..errors import ModelError
 from .mechanism import Mechanism
+from .payload import Payload
 
 ERRORS: Mapping[str, str] = {
     "base": "distance of the base from its reference (m)",
@@ -143,6 +144,7 @@ class RobotTask:
         current: (3,) velocity of the water around the robot, in inertial axes, m/s.
         wind: None for still air.
         mechanism: whose handle the end effector holds; None for none.
+        payload: that the end effector takes; None for none.
         targets: by increasing time.
         goals: bounds of errors, by name.
         unaccounted: largest residual of the energy balance, J.
@@ -170,6 +172,7 @@ class RobotTask:
     current: Array = field(default_factory=_three_zeros)
     wind: Wind | None = None
     mechanism: Mechanism | None = None
+    payload: Payload | None = None
     targets: tuple[Target, ...] = ()
     goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
     unaccounted: float = 1e-6
