@@ -21,6 +21,7 @@ from typing import Any
 
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
 
 from .bundled_yaml import bundled_names, load_named
@@ -82,6 +83,10 @@ def _task(name: str, content: Any) -> RobotTask:
             given[key] = _three(content[key], key)
     if content.get("wind") is not None:
         given["wind"] = _wind(content["wind"])
+    if content.get("mechanism") is not None:
+        given["mechanism"] = _mechanism(content["mechanism"])
+    if content.get("payload") is not None:
+        given["payload"] = _payload(content["payload"])
     if "targets" in content:
         given["targets"] = _targets(content["targets"])
     goals = content["goals"]
@@ -101,12 +106,16 @@ def _targets(value: Any) -> tuple[Target, ...]:
 
 def _target(item: Any, what: str) -> Target:
     places = ("base", "turn", "end_effector")
-    check_keys(item, what, ("at",), (*places, "joints"))
-    if len(item) < 2:
-        raise ModelError(f"{what} needs one of {', '.join(places)}, joints")
+    check_keys(item, what, ("at",), (*places, "joints", "mechanism", "over"))
+    if len(item.keys() - {"at", "over"}) < 1:
+        raise ModelError(f"{what} needs one of {', '.join(places)}, joints, mechanism")
     given: dict[str, Any] = {k: _three(item[k], f"{k} of {what}") for k in places if k in item}
     if "joints" in item:
         given["joints"] = _numbers(item["joints"], f"joints of {what}")
+    if "mechanism" in item:
+        given["mechanism"] = number(item["mechanism"], f"mechanism of {what}")
+    if "over" in item:
+        given["over"] = _positive(item["over"], f"over of {what}")
     return Target(number(item["at"], f"at of {what}"), **given)
 
 
@@ -116,6 +125,29 @@ def _wind(item: Any) -> Wind:
     for key in given.keys() - {"gust"}:
         _positive(item[key], f"{key} of the wind")
     return Wind(_three(item["velocity"], "velocity of the wind"), **given)
+
+
+def _mechanism(item: Any) -> Mechanism:
+    needed, numbers = ("hinge", "axis", "inertia"), [f.name for f in fields(Mechanism)[3:]]
+    check_keys(item, "mechanism", needed, numbers)
+    given: dict[str, Any] = {key: _three(item[key], f"{key} of a mechanism") for key in needed[:2]}
+    given |= {
+        key: number(item[key], f"{key} of a mechanism") for key in item if key not in needed[:2]
+    }
+    return Mechanism(**given)
+
+
+def _payload(item: Any) -> Payload:
+    needed, vectors = ("mass", "moments", "at"), ("moments", "place", "centre", "velocity", "spin")
+    check_keys(item, "payload", needed, [f.name for f in fields(Payload)[2:] if f.name != "at"])
+    given: dict[str, Any] = {
+        key: _three(value, f"{key} of a payload")
+        if key in (*vectors, "to")
+        else number(value, f"{key} of a payload")
+        for key, value in item.items()
+        if key != "told"
+    }
+    return Payload(**given, told=item.get("told") is not False)
 
 
 def _goal(item: Any, what: str) -> ErrorGoal:

@@ -59,6 +59,8 @@ def test_a_task_is_read_as_it_is_written() -> None:
 
 HEAD = "title: a\nrobot: panda\n"
 GOALS = "goals: {g: {of: joints, within: 0.1}}\n"
+CUBE = "payload: {mass: 1, moments: [1, 1, 1], at: 1}\n"
+DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,28 @@ GOALS = "goals: {g: {of: joints, within: 0.1}}\n"
         (HEAD + GOALS + "targets: [{at: 1, joints: [1]}]", "must be a mapping from names"),
         (HEAD + GOALS + "wind: {gust: 1}", "wind lacks 'velocity'"),
         (HEAD + GOALS + "wind: {velocity: [1, 0, 0], period: 0}", "period of the wind must be"),
+        (HEAD + GOALS + DOOR.replace("inertia: 4", "inertia: 0"), "inertia of a mechanism must be"),
+        (HEAD + GOALS + DOOR.replace("axis", "hook"), "mechanism has the unknown key 'hook'"),
+        (HEAD + GOALS + "mechanism: 4", "mechanism must have the keys hinge, axis, inertia, damp"),
+        (HEAD + GOALS.replace("joints", "grip"), "the goal 'g' is of a grip; the task lacks 'mech"),
+        (
+            HEAD + GOALS + "targets: [{at: 1, mechanism: 1}]",
+            "at 1 s turns a mechanism; the task la",
+        ),
+        (HEAD + GOALS + "targets: [{at: 1, over: 1}]", "target 0 needs one of .* mechanism"),
+        (
+            HEAD + GOALS + DOOR + "targets: [{at: 1, mechanism: 1, over: 0}]",
+            "over of target 0 must be above zero",
+        ),
+        (
+            HEAD + GOALS + DOOR + "targets: [{at: 1, mechanism: 1, end_effector: [0, 0, 1]}]",
+            "gives both end_effector and mechanism",
+        ),
+        (HEAD + GOALS + "payload: {mass: 1, at: 1}", "payload lacks 'moments'"),
+        (HEAD + GOALS + CUBE.replace("mass: 1", "mass: -1"), "a body has a positive mass"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must come after at=1 s"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, to: 3"), r"to of a payload .* shape \(3,\)"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, weight: 3"), "unknown key 'weight'"),
         (HEAD + GOALS + "step: -1", "step must be above zero"),
         (HEAD + GOALS + "speed: 1", "the unknown key 'speed'"),
     ],
@@ -89,5 +113,5 @@ def test_a_file_that_is_not_valid_is_refused_with_what_is_wrong(
 
 
 def test_an_unknown_task_is_answered_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm_reach"):
+    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm_pick, arm_reach"):
         robot_tasks.load("moon")

@@ -24,6 +24,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.simulation import Mechanism
 from vms_ph_io import robot_tasks
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
@@ -32,12 +33,13 @@ from vms_ph_studies.tasks.monte_carlo import uncertain_task
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
     "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
-    "flight_quadrotor": 0.02,
+    "flight_quadrotor": 0.02, "mobile_door": 0.02, "satellite_catch": 0.05, "arm_pick": 0.01,
 }  # fmt: skip
 # One of every family; that of fixed arms is run by the test of the command below.
 QUICK = (
     "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
-    "flight_quadrotor", "satellite_station",
+    "flight_quadrotor", "satellite_station", "mobile_door", "underwater_valve", "satellite_catch",
+    "arm_pick",
 )  # fmt: skip
 
 
@@ -95,6 +97,42 @@ def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_t
     assert np.arccos(run.model.base_pose(run.state()[0])[2, 2]) < np.radians(6.0)
 
 
+@pytest.mark.parametrize(
+    ("change", "missed", "seconds"),
+    [
+        # An unknown kilogram pulls the spring of the law by 1 cm.
+        ({"told": False}, {"payload", "support"}, 6.1),
+        ({"place": np.array([0.0, 0.13, -0.2])}, {"payload", "taken"}, 1.6),
+    ],
+)
+def test_a_payload_that_is_out_of_reach_or_unknown_is_not_where_it_is_wanted(
+    change: dict[str, Any], missed: set[str], seconds: float
+) -> None:
+    task = robot_tasks.load("arm_pick")
+    payload = replace(task.payload, **change)
+    found = run_task(replace(task, step=0.01, payload=payload), seconds=seconds)
+    goals = found["goals"]
+    assert {name for name, goal in goals.items() if not goal["met"]} - {"place"} == missed
+    # Whether it is taken or not, and set down softly or not, nothing is unaccounted.
+    assert goals["unaccounted"]["met"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("arm_pick", {"spin": np.ones(3)}, "moves before it is taken is for tasks without gravity"),
+        ("underwater_valve", {}, "a payload is for robots in air or space; .* is in water"),
+        ("wheels_drive", {}, "for robots without 'wheels' that do not slip"),
+    ],
+)
+def test_a_payload_that_a_robot_cannot_take_is_refused(
+    name: str, change: dict[str, Any], said: str
+) -> None:
+    payload = replace(robot_tasks.load("arm_pick").payload, **change)
+    with pytest.raises(OptionError, match=said):
+        TaskRun(replace(robot_tasks.load(name), payload=payload))
+
+
 def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured() -> None:
     run = TaskRun(replace(robot_tasks.load("mobile_drive"), targets=()))
     model, home = run.model, run.state()[0]
@@ -143,6 +181,7 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
         ({"controller": "DecoupledVMSController"}, "knows nothing of the wheels"),
         ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
         ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
+        ({"mechanism": Mechanism(np.ones(3), np.eye(3)[0], 1.0)}, "without velocity constraints"),
     ],
 )
 def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:

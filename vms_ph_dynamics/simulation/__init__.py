@@ -16,7 +16,11 @@
 
 from .actuated import ActuatedSimulation
 from .efforts import Actuation, Control, External, ToolWrench
-from .simulation import Sample, Simulation
+from .held_mechanism import HeldMechanism
+from .mechanism import Mechanism
+from .payload import Payload
+from .sample import Sample
+from .simulation import Simulation
 from .water_current import WaterCurrent
 
 __all__ = [
@@ -24,6 +28,9 @@ __all__ = [
     "Actuation",
     "Control",
     "External",
+    "HeldMechanism",
+    "Mechanism",
+    "Payload",
     "Sample",
     "Simulation",
     "ToolWrench",

@@ -20,14 +20,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..errors import ModelError
+from .mechanism import Mechanism
+from .payload import Payload
 
 ERRORS: Mapping[str, str] = {
     "base": "distance of the base from its reference (m)",
     "attitude": "rotation of the base from its reference (rad)",
     "end_effector": "distance of the end effector from its reference (m)",
     "joints": "largest distance of a joint from its reference (rad, m)",
+    "mechanism": "angle of the mechanism from its reference (rad)",
+    "grip": "distance of the end effector from the handle (m)",
 }
 """The errors that goals bound, with their descriptions."""
+
+_OF_MECHANISMS = ("mechanism", "grip")
 
 
 def _three_zeros() -> Array:
@@ -47,6 +54,8 @@ class Target:
             axes, m.
         joints: changes of joint positions from those at the start by name, rad or m; joints that
             are not named return to where they were.
+        mechanism: angle to which the end effector leads the handle on its arc, rad.
+        over: duration of that motion, s.
     """
 
     at: float
@@ -54,11 +63,19 @@ class Target:
     turn: Array | None = None
     end_effector: Array | None = None
     joints: Mapping[str, float] | None = None
+    mechanism: float | None = None
+    over: float = 5.0
 
     def concerns(self, error: str) -> bool:
         """Whether it is a new reference for one of :data:`ERRORS`."""
-        moved = {"base": self.base, "attitude": self.turn, "end_effector": self.end_effector}
-        return (self.joints if error == "joints" else moved[error]) is not None
+        led: Mapping[str, object] = {
+            "base": self.base,
+            "attitude": self.turn,
+            "end_effector": self.end_effector if self.mechanism is None else self.mechanism,
+            "joints": self.joints,
+            "mechanism": self.mechanism,
+        }
+        return led.get(error) is not None
 
 
 @dataclass(frozen=True)
@@ -126,10 +143,15 @@ class RobotTask:
         joint_friction: whether the friction of the description acts.
         current: (3,) velocity of the water around the robot, in inertial axes, m/s.
         wind: None for still air.
+        mechanism: whose handle the end effector holds; None for none.
+        payload: that the end effector takes; None for none.
         targets: by increasing time.
         goals: bounds of errors, by name.
         unaccounted: largest residual of the energy balance, J.
         shortest: duration after which all goals have been judged, s.
+
+    Raises:
+        ModelError: a target or goal needs what the task does not have.
     """
 
     name: str
@@ -149,10 +171,32 @@ class RobotTask:
     joint_friction: bool = True
     current: Array = field(default_factory=_three_zeros)
     wind: Wind | None = None
+    mechanism: Mechanism | None = None
+    payload: Payload | None = None
     targets: tuple[Target, ...] = ()
     goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
     unaccounted: float = 1e-6
     shortest: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Check that targets and goals are those of what there is."""
+        turning = [t for t in self.targets if t.mechanism is not None]
+        of = {g.of: name for name, g in self.goals.items()}
+        wanting = {
+            **{f"the target at {t.at:g} s turns a mechanism": self.mechanism for t in turning},
+            **{
+                f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
+            },
+        }
+        for what, there in wanting.items():
+            if there is None:
+                raise ModelError(f"{what}; the task lacks 'mechanism'")
+        for target in turning:
+            if target.end_effector is not None:
+                raise ModelError(
+                    f"the target at {target.at:g} s gives both end_effector and mechanism; one of "
+                    "them leads the end effector"
+                )
 
     def due(self, since: float, until: float) -> Iterator[Target]:
         """Return the targets of a half-open interval of time, [since, until)."""

@@ -14,8 +14,6 @@
 
 """A simulated robot with a controller in its loop."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -30,41 +28,13 @@ from ..integrators.compiled import CompiledStepper
 from ..structure import PHState, Ports, port_names
 from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
+from .held_mechanism import HeldMechanism
 from .joint_stops import FORESEEN, JointStops
 from .reduced import SimulatedForm, stepper_of
+from .sample import Sample
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 _HALVINGS = 4
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The motion, the efforts and the port energies at one instant.
-
-    Efforts that jump at this instant are given as the mean of both sides: the trapezoidal rule over
-    samples then integrates them without error from the jumps.
-
-    Attributes:
-        time: simulated time, s.
-        q: (nq,) configuration.
-        v: (nv,) velocity.
-        torque: (n,) total joint torques, N m or N.
-        wrench_base: (b,) total wrench at the base in its own axes, N and N m.
-        wrench_end_effector: (6,) wrench at the end effector in its own axes, N and N m.
-        port_energy: supplied through each port since the last reset, J.
-        dissipated: energy dissipated by friction and joint stops since then, J.
-        wrench_tools: (6,) total wrench at each tool in its own axes, by name.
-    """
-
-    time: float
-    q: Array
-    v: Array
-    torque: Array
-    wrench_base: Array
-    wrench_end_effector: Array
-    port_energy: Mapping[str, float]
-    dissipated: float
-    wrench_tools: Mapping[str, Array] = field(default_factory=dict)
 
 
 class Simulation:
@@ -78,6 +48,7 @@ class Simulation:
     """
 
     _start_velocity: Array | None = None
+    _gripped: HeldMechanism | None = None
 
     def __init__(
         self,
@@ -109,20 +80,37 @@ class Simulation:
             OptionError: there is no such scheme.
             ModelError: the scheme does not cover this robot.
         """
-        self._form, self._home, self.dt = form, q, dt
+        self._home, self._q, self.dt = q, q, dt
         self._start_velocity = start_velocity
         self._control = control
+        self._options = (friction, scheme, native, joint_stops)
+        self._take_form(form)
+        self.resets = -1
+        self.reset()
+
+    def _take_form(self, form: SimulatedForm) -> None:
+        friction, scheme, native, joint_stops = self._options
+        self._form = form
         self._stepper: Any = stepper_of(form, scheme, native)
         self._friction = Friction.of(form.model) if friction else None
         self._held_friction: HeldFriction | None = None
-        if self._friction is not None and must_be_held(form, self._friction, q, dt):
+        if self._friction is not None and must_be_held(form, self._friction, self._q, self.dt):
             self._held_friction = HeldFriction(form, self._friction)
             self._friction = None
         stops = JointStops(form)
         self._stops = stops if joint_stops and stops.exist else None
         self._loop: Any = None
-        self.resets = -1
-        self.reset()
+
+    def go_on_with(self, form: SimulatedForm, v: Array) -> None:
+        """Go on with other inertias, as when the robot takes a body, from where it is.
+
+        Args:
+            form: of the robot, in the same coordinates.
+            v: (nv,) velocity now.
+        """
+        self._take_form(form)
+        self._solver_state = self._stepper.begin(form.state(self._q, v), self.time)
+        self._q, self._v = self._stepper.motion(self._solver_state)
 
     def reset(self) -> None:
         """Return to the start, without external efforts; port energies begin at zero."""
@@ -136,8 +124,18 @@ class Simulation:
         self._port_energy = dict.fromkeys(port_names(model), 0.0)
         self._dissipated = 0.0
         self.resets += 1
+        if self._gripped is not None:
+            self._gripped.reset(self._q, self._v)
         self._acting = self._efforts()
         self._before = self._acting
+
+    def hold_mechanism(self, mechanism: HeldMechanism) -> None:
+        """Take hold of a mechanism with the end effector where it is, before the first step.
+
+        The force of the grip is part of the port ``wrench_end_effector``; steps run in Python.
+        """
+        self._gripped = mechanism
+        mechanism.reset(self._q, self._v)
 
     @property
     def time(self) -> float:
@@ -189,6 +187,8 @@ class Simulation:
                 return
             self._solver_state = step.solver_state
             self._q, self._v = self._stepper.motion(step.solver_state)
+            if self._gripped is not None:
+                self._gripped.commit()
             self._steps += 1
             self.failures += len(failures)
             for name, energy in step.supplied.items():
@@ -218,6 +218,7 @@ class Simulation:
             or steps < 2
             or not isinstance(stepper, CompiledStepper)
             or self._held_friction is not None
+            or self._gripped is not None
             or (self._stops is not None and self._stops.near(self._q, self._v, steps * self.dt))
             or self._external.wrench_tools
             or not (wrench is None or self._external.in_tool_axes)
@@ -340,16 +341,26 @@ class Simulation:
         return self._step_with(with_torque(ports, pushing)), pushing
 
     def _step_with(self, ports: Acting) -> RetriedStep:
-        return step_with_retry(
-            self._stepper, self._solver_state, ports, self.time, self.dt, _HALVINGS
-        )
+        def take(acting: Acting) -> RetriedStep:
+            return step_with_retry(
+                self._stepper, self._solver_state, acting, self.time, self.dt, _HALVINGS
+            )
+
+        def motion(step: RetriedStep) -> tuple[Array, Array]:
+            found: tuple[Array, Array] = self._stepper.motion(step.result.solver_state)
+            return found
+
+        if self._gripped is None:
+            return take(ports)
+        return self._gripped.step(take, motion, (self._q, self._v), ports, self.dt)
 
     def _with_held_friction(self, ports: Acting) -> tuple[Array | None, Acting]:
         """Return the torques of held friction and the ports with them; None without it."""
         if self._held_friction is None:
             return None, ports
         start = self._form.state(self._q, self._v)
-        now = ports(self.time, start) if callable(ports) else ports
+        gripped = ports if self._gripped is None else self._gripped.with_last_force(ports)
+        now = gripped(self.time, start) if callable(gripped) else gripped
         braking = self._held_friction.torque(self._q, self._v, now, self.dt)
         return braking, with_torque(ports, braking)
 

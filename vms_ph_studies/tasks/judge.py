@@ -26,9 +26,20 @@ from .task_reference import TaskReference
 class Judge:
     """The largest errors of a run, by the goals of its task that bound them."""
 
-    def __init__(self, task: RobotTask, reference: TaskReference) -> None:
-        """Begin; ``reference`` is where the robot is to be at every time that is seen."""
-        self._task, self._reference = task, reference
+    def __init__(
+        self,
+        task: RobotTask,
+        reference: TaskReference,
+        others: Callable[[], dict[str, float]] = dict,
+    ) -> None:
+        """Begin.
+
+        Args:
+            task: with the goals.
+            reference: where the robot is to be at every time that is seen.
+            others: errors now besides those from it, by their names.
+        """
+        self._task, self._reference, self._others = task, reference, others
         self._worst: dict[str, float] = {}
 
     def see(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
@@ -36,7 +47,7 @@ class Judge:
         errors = None
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
-                errors = errors or self._reference.errors(*motion(), time)
+                errors = errors or {**self._reference.errors(*motion(), time), **self._others()}
                 self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
 
     def goals(self) -> dict[str, dict[str, Any]]:

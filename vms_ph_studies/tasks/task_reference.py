@@ -14,6 +14,8 @@
 
 """The references of a task over time, and how far a robot is from them."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from vms_ph_controllers import Reference
@@ -24,6 +26,32 @@ from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation.robot_task import RobotTask, Target
 
 _SO3 = SO3()
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The angle of a mechanism over time, from rest to rest.
+
+    Attributes:
+        since: start of its motion, s.
+        over: duration, s.
+        start: angle at the start, rad.
+        to: angle at the end, rad.
+    """
+
+    since: float = 0.0
+    over: float = 1.0
+    start: float = 0.0
+    to: float = 0.0
+
+    def at(self, time: float) -> float:
+        """Return the angle at a time (s), rad: a polynomial of degree five."""
+        s = min(max((time - self.since) / self.over, 0.0), 1.0)
+        return self.start + (self.to - self.start) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+
+    def moves(self, time: float) -> bool:
+        """Return whether it has not ended at a time, s."""
+        return time < self.since + self.over and self.start != self.to
 
 
 class TaskReference:
@@ -47,6 +75,7 @@ class TaskReference:
         self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
         self._home_joints = self._joints = model.joint_positions(home)
         # Wheels turn as the base drives, whatever their references.
+        self._arc = Arc()
         self._led = np.array([name not in task.wheels for name in model.joint_names])
         for target in task.targets:
             for name in target.joints or ():
@@ -64,12 +93,18 @@ class TaskReference:
         pose = position = joints = None
         for target in self._task.due(before, until):
             self._go_to(target)
+            if target.mechanism is not None:
+                self._arc = Arc(target.at, target.over, self._arc.at(target.at), target.mechanism)
             if target.base is not None or target.turn is not None:
                 pose = self._base
             if target.end_effector is not None:
                 position = self._tool
             if target.joints is not None:
                 joints = self._joints
+        if self._task.mechanism is not None and self._arc.moves(before):
+            angle = self._arc.at(until)
+            self._tool = self._home_tool + self._task.mechanism.displacement(angle)
+            position = self._tool
         if before < 0.0:
             # The law starts where the robot is, which need not be at home.
             pose = self._base if self._judges("base", "attitude") else pose
@@ -90,6 +125,11 @@ class TaskReference:
             "end_effector": float(np.linalg.norm(place - self._tool)),
             "joints": float(np.abs(joints).max(initial=0.0)),
         }
+
+    @property
+    def angle(self) -> float:
+        """Angle that the mechanism is to reach, rad."""
+        return self._arc.to
 
     def _check_limits(self, target: Target) -> None:
         joints = self._model.joints

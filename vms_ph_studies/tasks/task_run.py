@@ -16,7 +16,7 @@
 
 import time as clock
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,10 +28,11 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
-from vms_ph_dynamics.nonholonomic import on_wheels
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
 from vms_ph_dynamics.simulation import (
     ActuatedSimulation,
     External,
+    HeldMechanism,
     Simulation,
     ToolWrench,
     WaterCurrent,
@@ -43,6 +44,8 @@ from vms_ph_io.robot_settings import RobotSettings
 
 from .actuator_use import ActuatorUse
 from .judge import Judge
+from .payload_use import PayloadUse
+from .task_energy import TaskEnergy
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
 from .wheels import WheelUse
@@ -133,18 +136,14 @@ class TaskRun:
         if self._current is not None:
             self._current.check(model)
         wheels = on_wheels(model, task.wheels)
-        if wheels is None:
-            law = make_law(task.controller, model, allocation)
-        else:
-            law = make_controller(task.controller, model, form=wheels)
+        self._make_law, self._allocation, self._native = make_law, allocation, native
         self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
-        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
-        if task.controller == type(law).__name__ and len(known) < len(task.gains):
-            missing = ", ".join(sorted(set(task.gains) - set(known)))
-            raise OptionError(f"{task.controller} has no gains {missing}")
-        law.gains = replace(law.gains, **known)
-        self.law = law
-        self._guard = make_guard(law, allocation, wheels is None, native=native)
+        self._payload: PayloadUse | None = None
+        if task.payload is not None:
+            if wheels is not None:
+                raise OptionError("a payload is for robots without 'wheels' that do not slip")
+            self._payload = PayloadUse(task.payload, model, home)
+        self._use_law(model, wheels)
         self._reference = TaskReference(task, model, home)
         start = unknown.start(model, home)
         self._guard.reset(RobotState(start, np.zeros(model.nv)))
@@ -157,7 +156,7 @@ class TaskRun:
                 )
             self._blown = model.link_names[0]
             plant = plant.with_tools((*plant.tools, self._blown))
-        self._plant = plant
+        self._plant = self._empty = plant
         current = self._current
         velocity = np.zeros(model.nv) if current is None else current.start(model, start)
         form = on_wheels(plant, task.wheels) or StandardForm(plant)
@@ -172,8 +171,37 @@ class TaskRun:
             self.simulation = ActuatedSimulation(
                 form, start, task.step, self._control, actuators, task.joint_friction, **options
             )
-        self._begun = self._mechanical()
-        self._judge = Judge(task, self._reference)
+        self._held: HeldMechanism | None = None
+        if task.mechanism is not None:
+            self._held = HeldMechanism(task.mechanism, form, -task.current)
+            self.simulation.hold_mechanism(self._held)
+        self._changes = list(self._payload.changes) if self._payload else []
+        ground = current is not None and self._held is not None
+        self._books = TaskEnergy(self.simulation, plant, self._held, self._payload, ground)
+        self._momentum = self._total_momentum()
+        self._judge = Judge(task, self._reference, self._held_by)
+
+    def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
+        """Make the law of the task for a model, and its guard."""
+        task = self._task
+        if wheels is None:
+            law = self._make_law(task.controller, model, self._allocation)
+        else:
+            law = make_controller(task.controller, model, form=wheels)
+        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        if task.controller == type(law).__name__ and len(known) < len(task.gains):
+            missing = ", ".join(sorted(set(task.gains) - set(known)))
+            raise OptionError(f"{task.controller} has no gains {missing}")
+        law.gains = replace(law.gains, **known)
+        self.law = law
+        self._guard = make_guard(law, self._allocation, wheels is None, native=self._native)
+
+    def _tell(self, model: VMSModel) -> None:
+        """Go on with the law for a model with other inertias; it starts where the robot is."""
+        if model is not self.law.model:
+            self._use_law(model)
+            self._guard.reset(RobotState(*self.state()))
+            self._given = -1.0
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
@@ -183,12 +211,18 @@ class TaskRun:
             self._advance(min(_SAMPLE, left))
             if not simulation.is_finite():
                 break
+            if self._payload is not None:
+                self._payload.see(simulation.sample().q)
             self._judge.see(simulation.time, self.state)
         took = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
         goals = {**self._judge.goals(), **self._use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
-        goals["unaccounted"] = self._energy_balance()
+        if self._payload is not None:
+            after = self._total_momentum()
+            kept = None if self._momentum is None or after is None else (self._momentum, after)
+            goals |= self._payload.goals(simulation.sample().q, kept)
+        goals["unaccounted"] = self._books.goal(self._plant, self._task.unaccounted)
         return {
             "task": self._task.name,
             "robot": self._task.robot,
@@ -197,7 +231,7 @@ class TaskRun:
             "goals": goals,
             "met": not failure and all(goal["met"] for goal in goals.values()),
             "failure": failure,
-            "energy": self._energies(),
+            "energy": self._books.energies(self._plant),
             "unaccounted": goals["unaccounted"]["obtained"],
             "real_time_factor": simulation.time / max(took, 1e-9),
         }
@@ -208,6 +242,21 @@ class TaskRun:
         return self._in_ground(now.q, now.v, self.simulation.time)
 
     def _advance(self, steps: int) -> None:
+        """Simulate steps, and what happens to the payload between them."""
+        while self._changes:
+            left = round((self._changes[0] - self.simulation.time) / self._task.step)
+            if left > steps:
+                break
+            self._push_on(left)
+            steps -= left
+            self._changes.pop(0)
+            if self.simulation.is_finite():
+                assert self._payload is not None
+                self._plant = self._payload.change(self.simulation, self._empty)
+                self._tell(self._payload.known(self.model))
+        self._push_on(steps)
+
+    def _push_on(self, steps: int) -> None:
         if self._task.wind is None:
             self.simulation.advance(steps, External())
             return
@@ -240,41 +289,16 @@ class TaskRun:
         current = self._current
         return (q, v) if current is None else current.over_ground(self.model, q, v, time)
 
-    def _mechanical(self) -> float:
-        now = self.simulation.sample()
-        d = self._plant.evaluate(now.q, now.v)
-        return float(d.kinetic_energy + d.potential_energy)
+    def _total_momentum(self) -> Array | None:
+        if self._payload is None:
+            return None
+        return self._payload.momentum(self.simulation, self._plant)
 
-    def _residual(self) -> float:
-        if isinstance(self.simulation, ActuatedSimulation):
-            return float(self.simulation.exergy_map().residual)
-        now = self.simulation.sample()
-        supplied = sum(now.port_energy.values())
-        return float(self._mechanical() - self._begun - supplied + now.dissipated)
-
-    def _energy_balance(self) -> dict[str, Any]:
-        residual = self._residual()
-        return {
-            "what": "residual of the energy balance (J)",
-            "wanted": self._task.unaccounted,
-            "obtained": residual,
-            "met": abs(residual) <= self._task.unaccounted,
-        }
-
-    def _energies(self) -> Mapping[str, float]:
-        """Return what was given, stored and lost since the start, J."""
-        now, simulation = self.simulation.sample(), self.simulation
-        found = {"stored": self._mechanical() - self._begun}
-        found |= {f"from {name}": e for name, e in now.port_energy.items() if abs(e) > 1e-12}
-        if not isinstance(simulation, ActuatedSimulation):
-            return {**found, "lost in joints_and_drag": now.dissipated}
-        found.pop("from wrench_base", None)
-        exergy = simulation.exergy_map()
-        found["from supply"] = -exergy.stored["supply"]
-        for place, energy in exergy.destroyed.items():
-            name = f"lost in {place.rpartition('/')[2]}"
-            found[name] = found.get(name, 0.0) + energy
-        return found
+    def _held_by(self) -> dict[str, float]:
+        held = self._held
+        if held is None:
+            return {}
+        return {"mechanism": abs(held.angle - self._reference.angle), "grip": held.stretch}
 
 
 def _model(settings: RobotSettings, description: str) -> VMSModel:

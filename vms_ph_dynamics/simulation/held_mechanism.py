@@ -1,0 +1,222 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A mechanism in the grip of a simulated robot."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import ModelError
+from ..integrators import IntegrationError, RetriedStep
+from ..nonholonomic import NonholonomicForm
+from ..structure import PHState, Ports
+from .efforts import Acting
+from .mechanism import Mechanism
+from .reduced import SimulatedForm
+
+# Steps of the robot per step of both. They end where the force is wrong by less than a share of it
+# (and of 1 N), and its work on the stretch of the grip by less than an energy, J.
+_ITERATIONS, _SHARE, _LEFT = 12, 1e-4, 1e-10
+
+
+@dataclass(frozen=True)
+class _Now:
+    """Angle (rad) and rate (rad/s), the handle's place without turning, the stretch of the grip."""
+
+    angle: float
+    rate: float
+    carried: Array
+    stretch: Array
+    force: Array
+    velocity: Array
+
+
+class HeldMechanism:
+    """Integrates a mechanism together with the robot that holds it.
+
+    The force of the grip is constant over a step, in inertial axes, and equals the law of the grip
+    at the mean stretch and its mean rate: a discrete gradient. The motions of both depend on it;
+    their steps are repeated until it agrees with both, so that what the robot gives is stored or
+    lost in grip and mechanism, to the tolerance of the iteration and the quadrature of the robot's
+    scheme. The scheme is of second order, and stable for a stiff grip.
+
+    Attributes:
+        mechanism: the mechanism.
+        lost: energy lost since the reset, J, by where.
+        given: energy that the grip gave to the robot since then, J.
+        from_ground: energy that the ground gave since then where it moves, J.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, form: SimulatedForm, ground: Array | None = None
+    ) -> None:
+        """Hold the handle at the origin of the end effector.
+
+        Args:
+            mechanism: at angle zero at the start.
+            form: of the robot.
+            ground: (3,) velocity of the surroundings that the axis is fixed in, in the frame of the
+                motion, m/s; None for surroundings at rest.
+
+        Raises:
+            ModelError: the robot stands on wheels that do not slip.
+        """
+        if isinstance(form, NonholonomicForm):
+            raise ModelError(
+                "a mechanism can be held by robots without velocity constraints; "
+                f"'{form.model.name}' stands on wheels that do not slip"
+            )
+        self.mechanism, self._form = mechanism, form
+        self._ground = np.zeros(3) if ground is None else ground
+
+    def reset(self, q: Array, v: Array) -> None:
+        """Take hold of the handle at angle zero, with q (nq,) and v (nv,)."""
+        place, velocity, *_ = self._handle(q, v)
+        self._now = self._next = _Now(0.0, 0.0, place, np.zeros(3), np.zeros(3), velocity)
+        # The guess of the motion of a step misses about as much as that of the step before.
+        self._before, self._missed, self._missing = velocity, np.zeros(3), np.zeros(3)
+        self.lost = {"hinge": 0.0, "grip": 0.0}
+        self.given = self.from_ground = 0.0
+        self._entry = (0.0, 0.0, 0.0, 0.0)
+
+    @property
+    def angle(self) -> float:
+        """Angle of the mechanism, rad."""
+        return self._now.angle
+
+    @property
+    def stretch(self) -> float:
+        """Distance from the end effector to the handle, m."""
+        return float(np.linalg.norm(self._now.stretch))
+
+    @property
+    def stored(self) -> Mapping[str, float]:
+        """Stored energy, J, by where."""
+        now, m = self._now, self.mechanism
+        in_grip = 0.5 * m.grip_stiffness * float(now.stretch @ now.stretch)
+        return {"mechanism": m.energy(now.angle, now.rate), "grip": in_grip}
+
+    @property
+    def residual(self) -> float:
+        """What grip and mechanism have stored, lost and given beyond what they received, J."""
+        gone = sum(self.lost.values()) + self.given - self.from_ground
+        return sum(self.stored.values()) + gone
+
+    def with_last_force(self, ports: Acting) -> Acting:
+        """Return efforts with the force of the grip over the step before."""
+        return self._with_force(ports, self._now.force)
+
+    def step(
+        self,
+        take: Callable[[Acting], RetriedStep],
+        motion: Callable[[RetriedStep], tuple[Array, Array]],
+        begun: tuple[Array, Array],
+        ports: Acting,
+        dt: float,
+    ) -> RetriedStep:
+        """Return the step of the robot with the grip; the mechanism follows with :meth:`commit`.
+
+        Args:
+            take: from efforts to a step of the robot.
+            motion: from a step to the configuration and velocity after it.
+            begun: (nq,) and (nv,) before it.
+            ports: efforts without that of the grip.
+            dt: the step, s.
+
+        Raises:
+            IntegrationError: a step of the robot fails, or they do not agree.
+        """
+        m, now, (q, v) = self.mechanism, self._now, begun
+        k, c = m.grip_stiffness, m.grip_damping
+        gain = 0.5 * k + c / dt
+        place, velocity, rows, inertia = self._handle(q, v)
+        mobility = 0.5 * dt * dt * (rows @ np.linalg.solve(inertia, rows.T))
+        resisted = np.linalg.inv(np.eye(3) + gain * mobility)
+        drift = dt * self._ground
+        guess = dt * (1.5 * velocity - 0.5 * self._before)
+        force, moved = now.force, guess + self._missed
+        for _ in range(_ITERATIONS):
+            push = k * now.stretch + gain * (drift - moved + mobility @ force)
+            angle, force = m.turned(now.angle, now.rate, dt, resisted @ push, gain * resisted)
+            found = take(self._with_force(ports, force))
+            after = motion(found)
+            moved = self._place(after[0]) - place
+            swept = m.displacement(now.angle + angle) - m.displacement(now.angle)
+            stretched = swept + drift - moved
+            error = force - k * (now.stretch + 0.5 * stretched) - c / dt * stretched
+            small = np.abs(error).max() <= _SHARE * (1.0 + np.abs(force).max())
+            if small and abs(float(error @ stretched)) <= _LEFT:
+                break
+        else:
+            raise IntegrationError(
+                f"robot and mechanism do not agree on the force of the grip, to "
+                f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
+            )
+        rate = angle / dt
+        self._missing = moved - mobility @ (force - now.force) - guess
+        self._next = _Now(
+            now.angle + angle,
+            2.0 * rate - now.rate,
+            now.carried + drift,
+            now.stretch + stretched,
+            force,
+            velocity,
+        )
+        self._entry = (
+            m.braking(rate) * angle,
+            c / dt * float(stretched @ stretched),
+            found.result.supplied["wrench_end_effector"],
+            float(force @ drift),
+        )
+        return found
+
+    def commit(self) -> None:
+        """Accept the last step, as the robot does."""
+        self._before, self._missed = self._next.velocity, self._missing
+        self._now = self._next
+        in_hinge, in_grip, given, from_ground = self._entry
+        self.lost["hinge"] += in_hinge
+        self.lost["grip"] += in_grip
+        self.given += given
+        self.from_ground += from_ground
+
+    def _place(self, q: Array) -> Array:
+        d = self._form.model.evaluate(q, np.zeros(self._form.model.nv))
+        return d.placement(self._form.model.end_effector)[:3, 3].copy()
+
+    def _handle(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """Return place and velocity (3,) of the end effector, its Jacobian (3,nv), and M."""
+        model = self._form.model
+        d = model.evaluate(q, v)
+        placement = d.placement(model.end_effector)
+        rows = placement[:3, :3] @ d.J_end_effector[:3]
+        return placement[:3, 3].copy(), rows @ v, rows, d.M
+
+    def _with_force(self, ports: Acting, force: Array) -> Acting:
+        """Return efforts with a force on the end effector in inertial axes, (3,)."""
+        model = self._form.model
+        rest = np.zeros(model.nv)
+
+        def acting(t: float, x: PHState) -> Ports:
+            now = ports(t, x) if callable(ports) else ports
+            rotation = model.evaluate(x.q, rest).placement(model.end_effector)[:3, :3]
+            wrench = np.concatenate([force @ rotation, np.zeros(3)])
+            if now.wrench_end_effector is not None:
+                wrench += now.wrench_end_effector
+            return replace(now, wrench_end_effector=wrench)
+
+        return acting

@@ -1,0 +1,171 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A door, a lever or a valve: a body that turns about an axis fixed in the surroundings."""
+
+from dataclasses import dataclass
+from math import cos, cosh, sin, tanh
+
+import numpy as np
+
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+
+# Newton iterations of a step, halvings of one of them, and the relative size of the last.
+_ITERATIONS, _HALVINGS, _SMALLEST = 60, 30, 1e-14
+
+# Beyond this argument the square of cosh has no room for its inverse.
+_LARGE = 300.0
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    r"""A body with one degree of freedom, and the grip by which an end effector holds its handle.
+
+    ``H = p^2 / (2 inertia) + closer angle^2 / 2 + stiffness |s|^2 / 2`` with the momentum p and the
+    distance s from the end effector to the handle. The grip transmits the force
+    ``stiffness s + grip_damping ds/dt`` and no moment. The body is balanced about its axis: its
+    weight does no work.
+
+    Attributes:
+        hinge: (3,) a point of the axis, relative to the handle at angle zero, in inertial axes, m.
+        axis: (3,) direction of the axis in inertial axes; its length does not matter.
+        inertia: about the axis, kg m^2.
+        damping: viscous friction, N m s/rad.
+        friction: Coulomb friction, N m, smoothed as that of joints, see :class:`.Friction`.
+        slip: angular velocity over which it is smoothed, rad/s.
+        closer: stiffness of a spring towards angle zero, N m/rad.
+        grip_stiffness: N/m.
+        grip_damping: N s/m.
+
+    Raises:
+        ModelError: a value is not accepted, or the handle lies on the axis.
+    """
+
+    hinge: Array
+    axis: Array
+    inertia: float
+    damping: float = 0.0
+    friction: float = 0.0
+    slip: float = 0.01
+    closer: float = 0.0
+    grip_stiffness: float = 5000.0
+    grip_damping: float = 100.0
+
+    def __post_init__(self) -> None:
+        """Check that it can turn and only loses energy."""
+        for name in ("inertia", "slip", "grip_stiffness"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
+                raise ModelError(
+                    f"{name} of a mechanism must be above zero; given: {getattr(self, name)}"
+                )
+        for name in ("damping", "friction", "closer", "grip_damping"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0.0):
+                raise ModelError(
+                    f"{name} of a mechanism must not be negative; given: {getattr(self, name)}"
+                )
+        try:
+            hinge = vector(self.hinge, 3, "hinge of a mechanism")
+            axis = vector(self.axis, 3, "axis of a mechanism")
+        except StateError as error:
+            raise ModelError(str(error)) from None
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            raise ModelError("axis of a mechanism must be a direction; its length is zero")
+        axis = axis / length
+        across = -(hinge - axis * (axis @ hinge))
+        if np.linalg.norm(across) < 1e-6:
+            raise ModelError(
+                f"the handle of a mechanism must be beside its axis; with hinge={hinge.tolist()} "
+                f"and axis={axis.tolist()} it lies on it"
+            )
+        object.__setattr__(self, "axis", frozen(axis))
+        object.__setattr__(self, "hinge", frozen(np.array(hinge)))
+        object.__setattr__(self, "_arms", (across, np.cross(axis, across)))
+
+    def displacement(self, angle: float) -> Array:
+        """Return how far the handle is from its place at angle zero, (3,), inertial axes, m."""
+        across, ahead = self._arms  # type: ignore[attr-defined]
+        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * ahead)
+
+    def lever(self, angle: float) -> Array:
+        """Return the velocity of the handle per angular velocity, (3,), inertial axes, m/rad."""
+        across, ahead = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * ahead - sin(angle) * across)
+
+    def mean_lever(self, angle: float, turned: float) -> Array:
+        """Return the displacement of the handle from ``angle`` on, over the angle turned, (3,).
+
+        It is the discrete gradient of :meth:`displacement`: a force held meanwhile does the work
+        ``force . mean_lever turned``.
+        """
+        half = 0.5 * turned
+        share = sin(half) / half if abs(half) > 1e-8 else 1.0
+        return share * self.lever(angle + half)
+
+    def energy(self, angle: float, rate: float) -> float:
+        """Return kinetic energy and that of the closer, J."""
+        return 0.5 * (self.inertia * rate * rate + self.closer * angle * angle)
+
+    def braking(self, rate: float) -> float:
+        """Return the moment of friction at an angular velocity, N m; it acts against it."""
+        return self.damping * rate + self.friction * tanh(rate / self.slip)
+
+    def turned(
+        self, angle: float, rate: float, dt: float, push: Array, yielding: Array
+    ) -> tuple[float, Array]:
+        r"""Return the angle by which a step turns, and the force of the grip on the end effector.
+
+        The implicit midpoint rule in the angle, with discrete gradients: kinetic energy, closer and
+        friction account for the work of the grip to rounding.
+
+        Args:
+            angle: at the start of the step, rad.
+            rate: likewise, rad/s.
+            dt: the step, s.
+            push: (3,) force if the handle did not move, N.
+            yielding: (3,3) change of the force with the displacement of the handle, N/m.
+
+        Raises:
+            StateError: there is no finite solution.
+        """
+
+        def unbalanced(x: float) -> tuple[float, Array]:
+            lever = self.mean_lever(angle, x)
+            force = push + yielding @ (x * lever)
+            moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.braking(x / dt)
+            moment += self.closer * (angle + 0.5 * x) + float(force @ lever)
+            return moment, force
+
+        x = dt * rate
+        left, force = unbalanced(x)
+        for _ in range(_ITERATIONS):
+            scaled = x / (dt * self.slip)
+            slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LARGE else 0.0
+            slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
+            slope += float(self.mean_lever(angle, x) @ yielding @ self.lever(angle + x))
+            change = -left / slope
+            for _ in range(_HALVINGS):
+                after, pulling = unbalanced(x + change)
+                if abs(after) <= abs(left):
+                    break
+                change *= 0.5
+            if not abs(after) < np.inf:
+                raise StateError("the motion of the mechanism is not finite")
+            if abs(after) >= abs(left):
+                break
+            x, left, force = x + change, after, pulling
+            if abs(change) <= _SMALLEST * (abs(x) + dt * self.slip):
+                break
+        return x, force

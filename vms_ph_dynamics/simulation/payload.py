@@ -1,0 +1,158 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A body that an end effector takes, at rest or moving, and may set down again."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from ..space.capture import Body
+
+
+def _zeros() -> Array:
+    return frozen(np.zeros(3))
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A rigid body that passes a place, or rests there, at the time at which it is taken.
+
+    All vectors are in inertial axes, and those of the body are as it is at that time.
+
+    Attributes:
+        mass: kg.
+        moments: (3,) of inertia about the centre of mass, about the inertial axes, which are its
+            principal axes at that time, kg m^2.
+        at: time at which it is taken, s.
+        place: (3,) of its handle, relative to the place of the end effector at the start, m.
+        centre: (3,) of mass relative to the handle, m.
+        velocity: (3,) of the handle, m/s.
+        spin: (3,) angular velocity, rad/s.
+        reach: largest distance from the end effector to the handle at which it is taken, m.
+        release: time at which it is set down where it then is, s; None to keep it.
+        to: (3,) place at which it is wanted in the end, relative to where it was taken, m; None
+            for anywhere.
+        within: largest distance from there, and below its support, m.
+        told: whether the law is told mass, centre and inertia while the robot has it.
+
+    Raises:
+        ModelError: a value is not accepted.
+    """
+
+    mass: float
+    moments: Array
+    at: float
+    place: Array = field(default_factory=_zeros)
+    centre: Array = field(default_factory=_zeros)
+    velocity: Array = field(default_factory=_zeros)
+    spin: Array = field(default_factory=_zeros)
+    reach: float = 0.01
+    release: float | None = None
+    to: Array | None = None
+    within: float = 0.01
+    told: bool = True
+
+    def __post_init__(self) -> None:
+        """Check that it is a body, and that times follow each other."""
+        for name in ("moments", "place", "centre", "velocity", "spin"):
+            try:
+                given = vector(getattr(self, name), 3, f"{name} of a payload")
+            except StateError as error:
+                raise ModelError(str(error)) from None
+            object.__setattr__(self, name, frozen(np.array(given)))
+        Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
+        for name in ("at", "reach", "within"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
+                raise ModelError(
+                    f"{name} of a payload must be above zero; given: {getattr(self, name)}"
+                )
+        if self.release is not None and not self.release > self.at:
+            raise ModelError(
+                f"release of a payload must come after at={self.at:g} s; given: {self.release:g} s"
+            )
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves before it is taken."""
+        return bool(self.velocity.any() or self.spin.any())
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Kinetic energy before it is taken, J."""
+        v = self.velocity + np.cross(self.spin, self.centre)
+        return 0.5 * float(self.mass * (v @ v) + self.spin @ (self.moments * self.spin))
+
+    def momentum(self, handle: Array) -> Array:
+        """Return its momentum about the origin with its handle at a place (3,) as it is taken.
+
+        (6,), linear first, N s and N m s; before that it is the same.
+        """
+        linear = self.mass * (self.velocity + np.cross(self.spin, self.centre))
+        angular = self.moments * self.spin + np.cross(handle + self.centre, linear)
+        return np.concatenate([linear, angular])
+
+    def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
+        """Return it in the axes of the end effector, and its twist at the origin of these.
+
+        Args:
+            d: the robot as it takes it.
+            handle: (3,) its place in the inertial frame, m.
+        """
+        pose = d.placement(d.model.end_effector)
+        rotation, away = pose[:3, :3], pose[:3, 3] - handle
+        body = Body(
+            self.mass,
+            (self.centre - away) @ rotation,
+            rotation.T @ np.diag(self.moments) @ rotation,
+        )
+        velocity = self.velocity + np.cross(self.spin, away)
+        return body, np.concatenate([velocity @ rotation, self.spin @ rotation])
+
+
+def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
+    """Return the energy that the capture of a body loses, J.
+
+    That of the relative motion over the combined mobility, ``(J M^-1 J^T + I^-1)^-1``.
+
+    Args:
+        d: the robot before it.
+        body: in the axes of the end effector.
+        twist: (6,) of the body in these.
+    """
+    j = d.J_end_effector
+    apart = twist - j @ d.v
+    mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial())
+    return 0.5 * float(apart @ np.linalg.solve(mobility, apart))
+
+
+def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[float, float]:
+    """Return kinetic and potential energy of a body at the end effector, J.
+
+    Args:
+        model: the robot without it.
+        body: in the axes of the end effector.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+    """
+    d = model.evaluate(q, v)
+    twist = d.J_end_effector @ d.v
+    pose = d.placement(model.end_effector)
+    centre = pose[:3, 3] + pose[:3, :3] @ np.asarray(body.centre, float)
+    kinetic = 0.5 * float(twist @ body.spatial() @ twist)
+    return kinetic, -body.mass * float(model.gravity @ centre)

@@ -1,0 +1,119 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The energy accounting of a task: robot, actuators, and what the end effector holds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.simulation import ActuatedSimulation, HeldMechanism, Simulation
+
+from .payload_use import PayloadUse
+
+# Energies that are rounding are not shown, J.
+_NOTHING = 1e-12
+
+
+class TaskEnergy:
+    """What was given, stored and lost since the start, and what of it is unaccounted."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        plant: VMSModel,
+        held: HeldMechanism | None,
+        payload: PayloadUse | None,
+        ground_moves: bool,
+    ) -> None:
+        """Begin now.
+
+        Args:
+            simulation: of the robot.
+            plant: the robot.
+            held: mechanism in its grip.
+            payload: body that it takes.
+            ground_moves: whether the mechanism is fixed in a ground that moves.
+        """
+        self._simulation, self._held, self._payload = simulation, held, payload
+        self._ground_moves = ground_moves
+        self._begun = self._mechanical(plant)
+
+    def goal(self, plant: VMSModel, most: float) -> dict[str, Any]:
+        """Return the residual as a goal.
+
+        Args:
+            plant: the robot now.
+            most: largest residual, J.
+        """
+        residual = self._residual(plant)
+        return {
+            "what": "residual of the energy balance (J)",
+            "wanted": most,
+            "obtained": residual,
+            "met": abs(residual) <= most,
+        }
+
+    def energies(self, plant: VMSModel) -> Mapping[str, float]:
+        """Return what was given, stored and lost, J.
+
+        Args:
+            plant: the robot now.
+        """
+        now, simulation = self._simulation.sample(), self._simulation
+        found = {"stored": self._mechanical(plant) - self._begun}
+        given = {name: e for name, e in now.port_energy.items() if abs(e) > _NOTHING}
+        if self._held is not None:
+            given.pop("wrench_end_effector", None)
+        found |= {f"from {name}": e for name, e in given.items()}
+        found |= self._of_held() | self._of_payload()
+        if not isinstance(simulation, ActuatedSimulation):
+            return {**found, "lost in joints_and_drag": now.dissipated}
+        found.pop("from wrench_base", None)
+        exergy = simulation.exergy_map()
+        found["from supply"] = -exergy.stored["supply"]
+        for place, energy in exergy.destroyed.items():
+            name = f"lost in {place.rpartition('/')[2]}"
+            found[name] = found.get(name, 0.0) + energy
+        return found
+
+    def _of_held(self) -> dict[str, float]:
+        held = self._held
+        if held is None:
+            return {}
+        found = {f"stored in {name}": e for name, e in held.stored.items()}
+        found |= {f"lost in {name}": e for name, e in held.lost.items()}
+        return found | ({"from ground": held.from_ground} if self._ground_moves else {})
+
+    def _of_payload(self) -> dict[str, float]:
+        payload = self._payload
+        if payload is None:
+            return {}
+        found = {"from payload": payload.brought, "left in payload": payload.left}
+        found |= {f"lost in {name}": energy for name, energy in payload.lost.items()}
+        return {name: energy for name, energy in found.items() if energy}
+
+    def _mechanical(self, plant: VMSModel) -> float:
+        now = self._simulation.sample()
+        d = plant.evaluate(now.q, now.v)
+        return float(d.kinetic_energy + d.potential_energy)
+
+    def _residual(self, plant: VMSModel) -> float:
+        beside = sum(each.residual for each in (self._held, self._payload) if each is not None)
+        if isinstance(self._simulation, ActuatedSimulation):
+            return float(self._simulation.exergy_map().residual) + beside
+        now = self._simulation.sample()
+        supplied = sum(now.port_energy.values())
+        stored = self._mechanical(plant) - self._begun
+        return float(stored - supplied + now.dissipated) + beside
