@@ -190,7 +190,11 @@ def view_of(shown: Chromium) -> Image.Image:
     def seen() -> Image.Image:
         return picture(shown).crop((0, 0, 1280 - _PANEL, 720))
 
-    while (np.asarray(seen().convert("L")) < 250).mean() < 0.01:
+    def drawn() -> float:
+        grey = np.asarray(seen().convert("L"), float)
+        return float((np.abs(grey - grey[0, 0]) > 5.0).mean())
+
+    while drawn() < 0.01:
         pass
     time.sleep(_SHAPES)
     return seen()

@@ -95,7 +95,7 @@ def await_rest(page: Chromium) -> None:
     page.await_true(f"!!{_PLOT}", "there is no plot")
     page.run(f"window.before = {_PLOT}")
     page.await_true(f"{_PLOT} != window.before", "the plot does not move")
-    assert page.run("document.querySelectorAll('svg.ef path').length") >= 6
+    assert page.run("document.querySelectorAll('svg.ef rect').length") >= 7
     page.click("View")
     for marker in _MARKERS:
         if page.run(f"!!{field(marker)}"):

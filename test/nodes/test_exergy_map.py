@@ -29,6 +29,7 @@ from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
 from vms_ph_nodes.views.exergy_view import ExergyFlow, exergy_list
 from vms_ph_nodes.views.heat_shapes import colour_of, heat_shapes
+from vms_ph_nodes.views.sankey import quantity
 from vms_ph_nodes.views.shapes import Ellipsoid
 
 
@@ -60,10 +61,14 @@ def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     assert sources["battery"] > 0.0
     assert sinks["electronics"] == pytest.approx(5.0)
     assert sum(sources.values()) == pytest.approx(sum(sinks.values()), rel=1e-6)
-    assert abs(sources["unaccounted"]) < 1e-6 * sources["battery"]
+    assert abs(sources["unaccounted exergy"]) < 1e-6 * sources["battery"]
     said = exergy_list(message)
     assert "electronics" in said
     assert "°C" in said
+    # The sentence is the balance of the map.
+    given = message.supplied - message.stored[list(message.stores).index("battery")]
+    assert f"{quantity(given, 'J')} given = " in said
+    assert f"{quantity(sum(message.destroyed), 'J')} destroyed" in said
     run.reset()
     assert flows.between(messages.next(stamped(80), run.exergy_map(), run.resets)) is None
 

@@ -106,24 +106,63 @@ def test_the_flow_through_the_closed_loop_adds_up_and_has_the_tank() -> None:
     assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
 
 
+def test_pushes_of_the_closed_loop_are_counted_since_it_is_heard() -> None:
+    flow = LoopFlow()
+    flow.pushed(Power(wrench_end_effector_energy=3.0))
+    flow.add(ControllerState(header=_at(0)))
+    flow.between(TASK)
+    flow.pushed(Power(wrench_end_effector_energy=3.5, tool_names=["left"], tool_energy=[0.25]))
+    flow.add(ControllerState(header=_at(100)))
+    found = flow.between(TASK)
+    assert found is not None
+    pushes = next(each for each in found.sources if each.name == "pushes")
+    assert (pushes.energy, pushes.power) == (pytest.approx(0.75), pytest.approx(7.5))
+
+
 def _flow(watts: float, seconds: float = 0.2) -> Flow:
     return Flow(
         (Stream("torque", watts, 1.0, "port"),), (Stream("a <b>", watts, 2.0, "store"),), seconds
     )
 
 
-def _bands(svg: str) -> list[tuple[float, float]]:
-    """Return of every band its width before and now."""
-    widths = r'stroke-width="([0-9.]+)" style="--b:([0-9.]+)"'
-    return [(float(before), float(now)) for now, before in re.findall(widths, svg)]
+def _bands(svg: str) -> list[float]:
+    """Return the widths of the bands, which nothing else changes."""
+    assert "stroke-width:" not in svg
+    return [float(width) for width in re.findall(r'class="w"[^>]* stroke-width="([0-9.]+)"', svg)]
 
 
-def test_bands_are_as_wide_as_the_power_and_begin_where_they_were() -> None:
+def _full(svg: str) -> str:
+    """Return the power of the full width, as it is printed."""
+    return re.findall("full width ([^,]+),", svg)[0]
+
+
+def test_bands_are_as_wide_as_the_power_beside_them_and_what_flows_is_thick() -> None:
     sankey = Sankey()
-    assert _bands(sankey.draw(_flow(10.0), "robot"))[0][1] == 52.0
-    before, now = _bands(sankey.draw(_flow(5.0), "robot"))[0]
-    assert before == 52.0
-    assert 26.0 <= now < 30.0  # the scale falls slowly
+    assert _bands(sankey.draw(_flow(10.0), "robot")) == [52.0, 52.0]
+    after = sankey.draw(_flow(5.0), "robot")
+    assert "+5 W" in after
+    assert _full(after) == "9.33 W"  # the scale falls slowly
+    assert _bands(after) == [pytest.approx(52.0 * 5.0 / 9.33, abs=0.06)] * 2
+    # Not so slowly that a small power after a large one is a line.
+    small = sankey.draw(_flow(2e-3), "robot")
+    assert _full(small) == "5 mW"
+    assert _bands(small) == [pytest.approx(0.4 * 52.0, abs=0.06)] * 2
+
+
+def test_no_band_is_drawn_where_nothing_flows() -> None:
+    sources = Stream("torque", 2.0, 1.0, "port"), Stream("unaccounted", 0.0, 0.0, "unaccounted")
+    sinks = Stream("potential", 1.999, 2.0, "store"), Stream("friction", 1e-3, 2.0, "loss")
+    svg = Sankey().draw(Flow(sources, sinks, 0.2), "robot")
+    assert len(_bands(svg)) == 2
+    assert _bands(Sankey().draw(Flow(sources[1:], sinks[:0], 0.2), "robot")) == []
+    assert "nothing flows now" in Sankey().draw(_flow(0.0), "robot")
+
+
+def test_the_caption_says_what_the_numbers_are() -> None:
+    flow = Flow((Stream("torque", 2.0, 1.0, "port"),), (), 0.2, "since 0 s")
+    svg = Sankey().draw(flow, "a run at 2.40 s")
+    assert "power now · energy since 0 s" in svg
+    assert "a run at 2.40 s" in svg
 
 
 @pytest.mark.parametrize(("watts", "sign"), [(3.0, -1.0), (-3.0, 1.0)])
@@ -139,7 +178,7 @@ def test_every_flow_is_drawn_as_well_formed_xml(watts: float) -> None:
     for _ in range(3):
         svg = sankey.draw(_flow(watts), "robot & law")
         root = ET.fromstring(svg)
-        assert len([e for e in root.iter() if e.tag == "text"]) == 6
+        assert len([e for e in root.iter() if e.tag == "text"]) == 7
         assert "a <b>" in [e.text for e in root.iter()]
         numbers = re.findall(r'(?:width|y|height)="([^"%]+)"', svg)
         assert all(abs(float(number)) < 1000.0 for number in numbers)
@@ -163,6 +202,7 @@ def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
 ) -> None:
     power = Power(torque_energy=2.0, stored=2.0, unaccounted_energy=unaccounted)
     assert said in verdict(power)
+    assert "<b>robot</b> since the start: 2 J stored = 2 J supplied" in verdict(power)
 
 
 def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:

@@ -109,6 +109,9 @@ def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
     page.step(1.0)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
     assert "torque" in page._picture.content
+    name = next(iter(page._files))
+    assert f"{name} at 0.50 s" in page._picture.content
+    assert f"{name}, all of its 2.0 s" in page._head.content
 
 
 def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> None:
@@ -144,6 +147,13 @@ def test_the_curves_of_the_report_can_be_plotted_beside_those_of_the_ghost(page:
         labels = [str(s["label"]) for drawing in page._drawings for s in drawing.series]
         assert any(label.endswith(", ghost") for label in labels) or "residual" in choice
         assert all(len(d.data) == len(d.series) for d in page._drawings)
+        for drawing in page._drawings:
+            styles = {s["label"]: (s["stroke"], s.get("dash")) for s in drawing.series[1:]}
+            for label, (stroke, dash) in styles.items():
+                own = label.removesuffix(", ghost")
+                if own != label and own in styles:
+                    assert stroke == styles[own][0]
+                    assert dash != styles[own][1]
     page._plotted.value = page._plotted.options[0]
     page._compare("none")
 

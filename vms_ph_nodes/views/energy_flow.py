@@ -65,11 +65,13 @@ class Flow:
         sources: of which energy comes.
         sinks: where it goes.
         seconds: length of the time of which the powers are means, s.
+        since: since when the energies are counted that are not stored.
     """
 
     sources: tuple[Stream, ...]
     sinks: tuple[Stream, ...]
     seconds: float
+    since: str = "since the start"
 
 
 class RobotFlow:
@@ -132,15 +134,16 @@ class LoopFlow:
     """The flow through the closed loop: its energy is the storage function that the law shapes."""
 
     def __init__(self) -> None:
+        # J, since the law was first heard or the energy balance began anew.
         self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
-        self._pushes = 0.0
+        self._pushes: float | None = None
         self._last: ControllerState | None = None
         self._before: tuple[int, dict[str, float]] | None = None
 
     def begin(self) -> None:
         """Begin anew, with a new energy balance."""
         self._works = dict.fromkeys(self._works, 0.0)
-        self._pushes, self._last, self._before = 0.0, None, None
+        self._pushes, self._last, self._before = None, None, None
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
@@ -157,7 +160,10 @@ class LoopFlow:
 
     def pushed(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
-        self._pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
+        pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
+        if self._pushes is not None:
+            self._works["pushes"] += pushes - self._pushes
+        self._pushes = pushes
 
     def between(self, split: EnergySplit) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
@@ -171,7 +177,6 @@ class LoopFlow:
         stores = parts_of_law(value_of, split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
         now, energies = from_stamp(message.header.stamp), {**stores, **tank, **self._works}
-        energies["pushes"] = self._pushes
         before, self._before = self._before, (now, energies)
         if before is None or before[1].keys() != energies.keys():
             before = now, energies
@@ -195,4 +200,4 @@ class LoopFlow:
         # Friction, gravity that is not compensated exactly, sampling and clipping.
         rest = sum(each.power for each in sinks) - sum(each.power for each in sources)
         sources.append(Stream("rest", rest, float("nan"), "unaccounted"))
-        return Flow(tuple(sources), tuple(sinks), seconds)
+        return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")

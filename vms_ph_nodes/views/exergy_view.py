@@ -21,7 +21,7 @@ from vms_ph.msg import Exergy
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import Flow, Stream
 from .heat_shapes import colour_of
-from .sankey import quantity
+from .sankey import COLOURS, quantity
 
 _STORES = {"kinetic": "motion", "potential": "height"}
 _LOSSES = {
@@ -35,7 +35,8 @@ _LOSSES = {
     "joint_stops": "joint stops",
 }
 _CONDUCTION = "heat conduction"
-_MOST = 10  # lines of the list
+_UNACCOUNTED = "unaccounted exergy"
+_MOST = 6  # lines of the list
 _CELSIUS = 273.15
 
 
@@ -56,7 +57,7 @@ class ExergyFlow:
             kind = _LOSSES.get(name.rpartition("/")[2], _CONDUCTION)
             losses[kind] = losses.get(kind, 0.0) + energy
         energies = {"battery": battery, "pushes": message.supplied, **stores, **losses}
-        energies["unaccounted"] = message.residual
+        energies[_UNACCOUNTED] = message.residual
         now = (message.resets, from_stamp(message.header.stamp))
         before, self._before = self._before, (now, energies)
         if before is None or before[0][0] != now[0] or now[1] <= before[0][1]:
@@ -73,7 +74,7 @@ class ExergyFlow:
             (
                 stream("battery", "port"),
                 stream("pushes", "port"),
-                stream("unaccounted", "unaccounted"),
+                stream(_UNACCOUNTED, "unaccounted"),
             ),
             (
                 *(stream(name, "store") for name in stores),
@@ -105,18 +106,26 @@ def exergy_list(message: Exergy) -> str:
             )
         rows.append(
             f'<tr><td style="{_NAME}" title="{escape(name)}">{escape(name)}</td>'
-            f'<td style="width:70px"><div style="height:9px;background:#d55e00;'
+            f'<td style="width:60px"><div style="height:9px;background:{COLOURS["loss"]};'
             f'width:{100.0 * share:.0f}%"></div></td>'
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"
         )
     rest = sum(energy for _, energy, _ in found[_MOST:])
-    others = f"{max(len(found) - _MOST, 0)} others {quantity(rest, 'J')}; "
+    others = f"{max(len(found) - _MOST, 0)} others: {quantity(rest, 'J')}" if rest > 0.0 else ""
+    battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
+    given = message.supplied - battery
+    stored = given - destroyed + message.residual
     return (
         f'<div style="{_TEXT}"><b>battery</b> {message.voltage:.1f} V, {message.current:.1f} A, '
-        f"{100.0 * message.level:.1f} % · <b>exergy destroyed</b> {quantity(destroyed, 'J')}"
-        f'<table style="width:100%;border-spacing:4px 0">{"".join(rows)}</table>'
-        f"{others}unaccounted {quantity(message.residual, 'J')}</div>"
+        f"{100.0 * message.level:.1f} %<br><b>exergy</b> since the start: "
+        f"{quantity(given, 'J')} given = {quantity(stored, 'J')} stored + "
+        f"{quantity(destroyed, 'J')} destroyed; "
+        f"<b>{quantity(message.residual, 'J')} unaccounted</b>"
+        f'<table style="width:100%;border-spacing:4px 0"><tr style="opacity:.7">'
+        "<td align=right>destroyed by</td><td></td><td align=right>now</td>"
+        "<td align=right>since the start</td><td align=right>temperature</td></tr>"
+        f"{''.join(rows)}</table>{others}</div>"
     )
 
 

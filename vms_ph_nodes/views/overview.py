@@ -74,14 +74,14 @@ class Overview:
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
         self._name.content = (
             f'<div style="{_SMALL_TEXT}"><b>{escape(name)}</b>, {_BASES[model.base]}, '
-            f"{bodies}, {model.total_mass:.3g} kg: the robot, and where its energy goes</div>"
+            f"{bodies}, {model.total_mass:.3g} kg: where its energy goes</div>"
         )
 
     def say_what_can_be_done(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
         self._hint.content = (
-            f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it. '
-            "Pause, reference, gains and recording: tab <b>Control</b>.</div>"
+            f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it; '
+            "more: tab <b>Control</b>.</div>"
         )
 
     def on_energy(self, message: Energy) -> None:
@@ -177,6 +177,7 @@ def verdict(power: Power) -> str:
         f"residual {quantity(power.residual, 'W')}"
     )
     sums = (
+        f"<b>robot</b> since the start: "
         f"{quantity(power.stored, 'J')} stored = {quantity(supplied, 'J')} supplied "
         f"− {quantity(power.dissipated_energy, 'J')} dissipated; "
         f"<b>{quantity(power.unaccounted_energy, 'J')} unaccounted</b>"

@@ -44,6 +44,13 @@ _TITLE = b"<title>Viser</title>"
 # Time that a browser has at most to answer that its connection closes, s; a node ends after it.
 _CLOSES = 1.0
 
+# viser has no options for these. A pale robot is seen on a background that is not white, and the
+# letters of labels do not touch. In the dark theme the background is that of viser.
+_STYLE = b"""<style>
+[data-mantine-color-scheme=light] canvas[data-engine] {background: #d3dae2}
+[style*=letter-spacing] {letter-spacing: normal !important}
+</style>"""
+
 # viser connects anew only while its page has the focus: a page beside others, or of a browser
 # without a screen, would stay as it was when its server left. It is loaded anew once the server
 # answers. Only where the panel shows the sign of a lost connection, not where it is folded up, and
@@ -141,7 +148,7 @@ def _titled(response: Any, title: str) -> Any:
     packed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if packed else response.body
     named = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, named + _RELOAD, 1)
+    body = body.replace(_TITLE, named + _STYLE + _RELOAD, 1)
     response.body = gzip.compress(body, 1) if packed else body
     del response.headers["Content-Length"]
     response.headers["Content-Length"] = str(len(response.body))

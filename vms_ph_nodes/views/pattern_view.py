@@ -33,8 +33,8 @@ from .sankey import quantity
 # Temperature of everything, K, and heat capacity of joints, J/K: the powers do not depend on them.
 _THETA_0, _CAPACITY = 298.15, 1000.0
 
-# Of the palette of Okabe and Ito: into a box, out of it, and none.
-_INTO, _OUT, _NONE = (213, 94, 0), (0, 114, 178), (200, 200, 200)
+# Of powers into a box, out of it, and none; colour-blind readers tell them apart.
+_INTO, _OUT, _NONE = (170, 51, 119), (0, 114, 178), (200, 200, 200)
 _THIN, _WIDE = 3.0, 12.0  # wires, pixels
 
 # Share to which the full width falls from one drawing to the next, and its least value, W.

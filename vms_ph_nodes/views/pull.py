@@ -31,7 +31,7 @@ from .robot_scene import RobotScene
 # Stiffness of the spring, N/m, for every kilogram of the robot.
 _STIFFNESS = 4.0
 
-_COLOUR = (213, 94, 0)
+_COLOUR = (0, 114, 178)
 
 
 @dataclass(frozen=True)

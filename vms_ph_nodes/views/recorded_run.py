@@ -105,7 +105,7 @@ class RecordedRun:
         sinks += [stream(name, each, "loss") for name, each in self._losses.items()]
         unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
         sources.append(stream("unaccounted", unaccounted, "unaccounted"))
-        return Flow(tuple(sources), tuple(sinks), _WINDOW)
+        return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
 
     def energies(self, most: int) -> tuple[Array, dict[str, Array]]:
         """Return the times since the first instant, and the energies since then by name, J.

@@ -28,16 +28,17 @@ import viser.uplot
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 
+from .curve_style import GHOSTLY, curve_style
 from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip import COLOURS, PADDING, axes
+from .strip import PADDING, axes
 from .view_tab import theme
 from .viewpoint import viewpoint
 from .world_view import WorldView
 
-_GHOST = (213, 94, 0)
+_GHOST = (170, 51, 119)
 _NONE = "none"
 _BALANCE = "energy balance"
 _GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
@@ -118,7 +119,8 @@ class Replay:
             if now - self._pictured >= 1.0 / _PICTURES_HZ or not self._playing.value:
                 self._pictured = now
                 self._mark()
-                self._picture.content = self._sankey.draw(run.flow(self._time), "robot")
+                title = f"{_label(run.path)} at {self._time:.2f} s"
+                self._picture.content = self._sankey.draw(run.flow(self._time), title)
 
     def _build(self) -> None:
         gui = self._server.gui
@@ -131,15 +133,16 @@ class Replay:
         self._compared = gui.add_dropdown("compare with", (_NONE, *names))
         self._playing = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
-        self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-        self._loop = gui.add_checkbox("loop", initial_value=True)
         self._jump = gui.add_dropdown("jump to", (_NONE,))
         self._picture = gui.add_html("")
         self._plots = gui.add_folder("Energies over the run")
         with self._plots:
             self._plotted = gui.add_dropdown("plot", (_BALANCE, *_GROUPS))
-        with gui.add_folder("Other recordings", expand_by_default=False):
+        with gui.add_folder("Speed, loop, dark", expand_by_default=False):
+            self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+            self._loop = gui.add_checkbox("loop", initial_value=True)
             self._dark = gui.add_checkbox("dark", initial_value=False)
+        with gui.add_folder("Other recordings", expand_by_default=False):
             upload = gui.add_upload_button("open a file (MCAP, SQLite, ROS 1 bag, CSV)")
         self._drawings: list[Any] = []
 
@@ -275,7 +278,7 @@ class Replay:
             gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
             badge = badge or conservation(ledger.unaccounted, gross)
             lines.append(
-                f"<b>{what}</b> {escape(_label(run.path))}, {run.duration:.1f} s: "
+                f"<b>{what}</b> {escape(_label(run.path))}, all of its {run.duration:.1f} s: "
                 f"{quantity(ledger.stored, 'J')} stored = {quantity(ledger.supplied, 'J')} "
                 f"supplied − {quantity(ledger.dissipated, 'J')} dissipated; "
                 f"<b>{quantity(ledger.unaccounted, 'J')} unaccounted</b>"
@@ -299,7 +302,7 @@ class Replay:
         with self._plots:
             for names in ([name for name in curves if name not in alone], alone):
                 shown = {name: curves[name] for name in names}
-                shown |= {f"{name}, ghost": others[name] for name in names if name in others}
+                shown |= {f"{name}{GHOSTLY}": others[name] for name in names if name in others}
                 if shown:
                     self._drawings.append(self._curves(time, shown, label))
 
@@ -323,13 +326,7 @@ class Replay:
 
     def _curves(self, time: Any, curves: dict[str, Any], label: str) -> Any:
         series = [
-            viser.uplot.Series(
-                label=name,
-                stroke=COLOURS[k % len(COLOURS)],
-                width=2,
-                **({} if k < len(COLOURS) else {"dash": (8, 4)}),
-            )
-            for k, name in enumerate(curves)
+            viser.uplot.Series(label=name, width=2, **curve_style(name, curves)) for name in curves
         ]
         return self._server.gui.add_uplot(
             (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
@@ -339,7 +336,7 @@ class Replay:
             axes=axes("time (s)", label, self._dark.value),
             legend=viser.uplot.Legend(show=True, live=False),
             padding=PADDING,
-            aspect=2.1,
+            aspect=2.6,
         )
 
 

@@ -14,8 +14,9 @@
 
 """A flow of energy as a moving picture: an SVG whose bands are as wide as the power in them.
 
-The dashes in a band move by the energy that has passed. The browser moves them between two
-pictures, so that a few pictures a second are enough.
+The width of a band and the number beside it are the same power. The dashes in a band move by the
+energy that has passed. The browser moves them between two pictures, so that a few pictures a second
+are enough.
 """
 
 from html import escape
@@ -23,26 +24,31 @@ from math import isfinite
 
 from .energy_flow import Flow, Stream
 
-_WIDTH, _ROW, _TOP = 380.0, 31.0, 24.0
+_WIDTH, _TOP, _BOTTOM = 380.0, 24.0, 30.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
+
+# Height of a row, and of one of many; distance of rows where there is room, pixels.
+_ROW, _LOW, _MANY, _APART = 31.0, 26.0, 6, 34.0
 
 # Width of all bands of a side at full scale, and least width of a band, pixels.
 _FULL, _LEAST = 52.0, 0.6
 
+# Share of full scale below which no band is drawn.
+_NOTHING = 1e-3
+
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
 _SPEED, _PERIOD = 90.0, 16.0
 
-# Time in which the scale falls to half, s, and the least scale, W.
-_HALF, _SMALLEST = 2.0, 1e-6
+# Time in which the scale falls to half, s; the least share of it that flows; its least value, W.
+_HALF, _FILLED, _SMALLEST = 2.0, 0.4, 1e-6
 
 # Of the palette of Okabe and Ito.
-_COLOURS = {"port": "#0072b2", "store": "#009e73", "loss": "#8c8c8c", "unaccounted": "#d55e00"}
+COLOURS = {"port": "#0072b2", "store": "#009e73", "loss": "#8c8c8c", "unaccounted": "#d55e00"}
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
     ".ef path{fill:none}.ef .d{stroke:#fff;stroke-opacity:.75;stroke-dasharray:4 12}"
-    "@keyframes ef{from{stroke-dashoffset:var(--a);stroke-width:var(--b)}}"
-    ".ef .d,.ef .w{animation:ef var(--t) linear}"
+    "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -64,48 +70,61 @@ class Sankey:
 
     def __init__(self) -> None:
         self._scale = _SMALLEST
-        self._bands: dict[str, tuple[float, float]] = {}  # offset and width, by stream
+        self._offsets: dict[str, float] = {}  # of the dashes, by stream
 
-    def draw(self, flow: Flow, middle: str) -> str:
+    def draw(self, flow: Flow, title: str) -> str:
         """Return the next picture.
 
         Args:
             flow: what flows.
-            middle: what it flows through.
+            title: what it flows through.
         """
-        sides = [sum(map(_size, side)) for side in (flow.sources, flow.sinks)]
+        most = max(sum(map(_size, side)) for side in (flow.sources, flow.sinks))
+        # After a peak the scale falls slowly, but what flows stays thick.
         decayed = self._scale * 0.5 ** (flow.seconds / _HALF)
-        self._scale = max(*sides, decayed, _SMALLEST)
+        self._scale = max(min(max(most, decayed), most / _FILLED), _SMALLEST)
         rows = max(len(flow.sources), len(flow.sinks))
-        height = _TOP + rows * _ROW + 14.0
-        centre = _TOP + rows * _ROW / 2.0
+        inner = rows * (_ROW if rows <= _MANY else _LOW)
+        height = _TOP + inner + _BOTTOM
+        centre = _TOP + inner / 2.0
         parts = [
             f'<svg class="ef" viewBox="0 0 {_WIDTH:g} {height:g}" width="100%" '
             f'style="--t:{min(flow.seconds, 1.0):.2f}s" role="img" '
-            f'aria-label="flow of energy through the {escape(middle)}"><style>{_STYLE}</style>'
+            f'aria-label="flow of energy: {escape(title)}"><style>{_STYLE}</style>'
         ]
-        bands: dict[str, tuple[float, float]] = {}
+        offsets: dict[str, float] = {}
         for side, streams in enumerate((flow.sources, flow.sinks)):
             widths = [self._width(each) for each in streams]
             at = centre - sum(widths) / 2.0
-            first = centre - len(streams) * _ROW / 2.0
+            pitch = min(inner / max(len(streams), 1), _APART)
             for k, (each, width) in enumerate(zip(streams, widths, strict=True)):
-                place = first + (k + 0.5) * _ROW
-                parts.append(self._stream(each, side, place, at + width / 2.0, width, flow, bands))
+                place = centre + (k - 0.5 * (len(streams) - 1)) * pitch
+                middle = at + width / 2.0
+                parts.append(self._stream(each, side, place, middle, width, flow, offsets))
                 at += width
-        self._bands = bands
-        high = max(_FULL * max(sides) / self._scale, 6.0)
+        self._offsets = offsets
+        high = max(_FULL * most / self._scale, 6.0)
+        scale = f"full width {quantity(self._scale, 'W')}, dashes show the direction"
+        captions = (
+            f"power now · energy {flow.since}; green: what is stored now",
+            scale if most >= _NOTHING * self._scale else "nothing flows now",
+        )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
             'fill="currentColor"/>'
-            f'<text x="{_BUS + 4:g}" y="10" text-anchor="middle">{escape(middle)}</text>'
-            f'<text x="{_WIDTH / 2:g}" y="{height - 3:g}" text-anchor="middle" class="n">'
-            f"full width {quantity(self._scale, 'W')}, dashes show the direction</text></svg>"
+            f'<text x="{_BUS + 4:g}" y="10" text-anchor="middle">{escape(title)}</text>'
         )
-        return "".join(parts)
+        for k, caption in enumerate(captions):
+            parts.append(
+                f'<text x="{_WIDTH / 2:g}" y="{height - 16 + 13 * k:g}" text-anchor="middle" '
+                f'class="n">{escape(caption)}</text>'
+            )
+        return "".join([*parts, "</svg>"])
 
     def _width(self, stream: Stream) -> float:
-        return max(_FULL * _size(stream) / self._scale, _LEAST)
+        """Return the width of the band of a stream, pixels; zero where none is drawn."""
+        share = _size(stream) / self._scale
+        return max(_FULL * share, _LEAST) if share >= _NOTHING else 0.0
 
     def _stream(
         self,
@@ -115,16 +134,16 @@ class Sankey:
         at: float,
         width: float,
         flow: Flow,
-        bands: dict[str, tuple[float, float]],
+        offsets: dict[str, float],
     ) -> str:
-        """Return the band of a stream with its label; note it in ``bands``."""
+        """Return the band of a stream with its label; note where its dashes are in ``offsets``."""
         key = f"{side}{each.name}"
-        offset, before = self._bands.get(key, (0.0, width))
+        offset = self._offsets.get(key, 0.0)
         sign = 1.0 if each.power > 0.0 else -1.0
         moved = offset - sign * _SPEED * _size(each) / self._scale * flow.seconds
         # Only the difference counts: offsets stay small.
-        bands[key] = (moved % _PERIOD, width)
-        colour = _COLOURS[each.kind]
+        offsets[key] = moved % _PERIOD
+        colour = COLOURS[each.kind]
         left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
         start, end = (place, at) if side == 0 else (at, place)
         middle = (left + right) / 2.0
@@ -134,10 +153,12 @@ class Sankey:
         bar = _LEFT if side == 0 else _RIGHT
         x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
         high = max(width, 8.0)
-        drawn = [
-            f'<path class="w" d="{path}" stroke="{colour}" stroke-opacity=".55" '
-            f'stroke-width="{width:.1f}" style="--b:{before:.1f}"/>'
-        ]
+        drawn = []
+        if width:
+            drawn.append(
+                f'<path class="w" d="{path}" stroke="{colour}" stroke-opacity=".55" '
+                f'stroke-width="{width:.1f}"/>'
+            )
         if width > 2.0 * _LEAST:
             drawn.append(
                 f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
@@ -145,7 +166,7 @@ class Sankey:
             )
         drawn.append(
             f'<rect x="{bar:g}" y="{place - high / 2:.1f}" width="5" height="{high:.1f}" '
-            f'fill="{colour}"/>'
+            f'fill="{colour}" fill-opacity="{1 if width else 0.4}"/>'
             f'<text x="{x:g}" y="{place - 2:.1f}" text-anchor="{anchor}">{escape(each.name)}</text>'
             f'<text x="{x:g}" y="{place + 10:.1f}" text-anchor="{anchor}" class="n">'
             f"{_label(each)}</text>"

@@ -25,8 +25,9 @@ import viser.uplot
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
 
-# The palette of Okabe and Ito, which colour-blind readers tell apart.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
+# flow of energy it is what is unaccounted for.
+COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00")
 
 # Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
 PADDING: Any = (12, 8, 0, 0)

@@ -23,6 +23,9 @@ from vms_ph_dynamics.arrays import Array
 
 from .viewpoint import Chase, Viewpoint
 
+# Of the lines of the floor, on a light and on a dark background.
+_CELL, _SECTION = (165, 170, 178), (115, 120, 128)
+
 
 class WorldView:
     """The frame ``/world`` of a page, which holds all that is drawn."""
@@ -55,6 +58,8 @@ class WorldView:
             cell_size=view.cell,
             section_size=4 * view.cell,
             position=view.floor,
+            cell_color=_CELL,
+            section_color=_SECTION,
             infinite_grid=True,
             fade_distance=24 * view.cell,
         )
