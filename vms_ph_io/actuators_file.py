@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from vms_ph_dynamics.effects.actuators import Actuators
 
 _ROTOR = ("thrust_constant", "loss_ratio", "time_constant", "dead_zone", "inertia")
-_SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
-_TOP = ("base", "weights", "thrust", "drag_ratio", "defaults", *_SECTIONS)
+SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
+"""Kinds of actuators, each a list of entries."""
+
+_TOP = ("base", "weights", "thrust", "drag_ratio", "defaults", *SECTIONS)
 
 
 def load_actuators(path: str | Path) -> "Actuators":
@@ -41,28 +43,41 @@ def load_actuators(path: str | Path) -> "Actuators":
         VmsPhError: no such file.
         ModelError: the file is not valid; the message names the entry and states what is accepted.
     """
+    return actuators_in(read_mapping(path), f"{path} is not a valid file of actuators", "the file")
+
+
+def actuators_in(content: Mapping[str, Any], wrong: str, place: str) -> "Actuators":
+    """Return the actuators of the entries of a file, or of an element with the same ones.
+
+    Args:
+        content: the entries.
+        wrong: how the message begins where they are not valid.
+        place: what has the entries, in messages.
+
+    Raises:
+        ModelError: they are not valid; the message names the entry and states what is accepted.
+    """
     from vms_ph_dynamics.effects.actuators import Actuators
 
-    content = read_mapping(path)
     try:
-        check_keys(content, "the file", (), _TOP)
+        check_keys(content, place, (), _TOP)
         found = [
-            one for section in _SECTIONS if section in content for one in _section(section, content)
+            one for section in SECTIONS if section in content for one in _section(section, content)
         ]
         if not found:
-            raise ModelError(f"the file has none of {', '.join(_SECTIONS)}")
+            raise ModelError(f"{place} has none of {', '.join(SECTIONS)}")
         base, weights = str(content.get("base", "floating")), content.get("weights")
         size = {"floating": 6, "planar": 3}.get(base, 6)
         return Actuators(
             found, base, None if weights is None else _vector(weights, size, "weights")
         )
     except (ModelError, StateError) as error:
-        raise ModelError(f"{path} is not a valid file of actuators: {error}") from None
+        raise ModelError(f"{wrong}: {error}") from None
 
 
 def _section(section: str, content: Mapping[str, Any]) -> list["Actuator"]:
     defaults = content.get("defaults") or {}
-    check_keys(defaults, "defaults", (), _SECTIONS)
+    check_keys(defaults, "defaults", (), SECTIONS)
     common = defaults.get(section) or {}
     if not isinstance(common, Mapping):
         raise ModelError(f"defaults: {section} must be a mapping; given: {common!r}")

@@ -60,10 +60,10 @@ class RobotSettings:
         initial_positions: initial joint positions, rad or m, ``name=position``.
         friction: path of a YAML file with the friction of the joints, in place of that of the URDF,
             see :mod:`.friction_file`.
-        actuators: of the base: ``own`` for those of a bundled robot, or the path of a file like
-            those in config/actuators, with which the base is then simulated; ``ideal`` for a base
-            that applies any wrench. Empty: laws know the limits of the robot's own actuators where
-            it has them by default, and the simulated base applies what they command.
+        actuators: of the base: ``own`` for those of a bundled robot or of the description, or the
+            path of a file like those in config/actuators, with which it is simulated; ``ideal`` for
+            a base that applies any wrench. Empty: laws know the limits of the robot's own actuators
+            where it has them by default, and the simulated base applies what they command.
         current: velocity of the water around the robot, three numbers, m/s, in the inertial frame.
         wheels: radii of the wheels of a planar base that do not slip, by the joints that turn them,
             ``name=radius``, m.
@@ -217,14 +217,17 @@ class RobotSettings:
         """Return whether the robot is simulated with a floor."""
         return self.is_bundled and robots.get(self.robot).on_floor
 
-    def allocation(self) -> "Allocation | None":
+    def allocation(self, description: str = "") -> "Allocation | None":
         """Return the allocation of the actuators of the base, or None for an ideal one.
+
+        Args:
+            description: as for :meth:`chosen_actuators`.
 
         Raises:
             VmsPhError: the actuators that are chosen cannot be loaded.
         """
         if self.actuators:
-            chosen = self.chosen_actuators()
+            chosen = self.chosen_actuators(description)
             return None if chosen is None else chosen.allocation
         if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
             return None
@@ -272,24 +275,23 @@ class RobotSettings:
             )
         return on_wheels(model, radii)
 
-    def chosen_actuators(self) -> "Actuators | None":
+    def chosen_actuators(self, description: str = "") -> "Actuators | None":
         """Return the actuators with which the base is simulated, or None for an ideal base.
+
+        Args:
+            description: URDF text of the robot, where it is at hand; its own actuators are those
+                of a bundled robot, else of its element ``<vms_ph_actuators>``.
 
         Raises:
             OptionError: the robot has no actuators of its own, or there is no such file.
-            ModelError: the file is not valid.
+            ModelError: they are not valid.
         """
         from .actuators_file import load_actuators
 
         if self.actuators in ("", "ideal"):
             return None
         if self.actuators == "own":
-            if not self.is_bundled:
-                raise OptionError(
-                    f"'{self.robot}' is no bundled robot, and has no actuators of its own; give "
-                    "the path of a file, see docs/actuators.md"
-                )
-            return robots.get(self.robot).own_actuators()
+            return self._own_actuators(description)
         file = resolve(self.actuators)
         file = None if file is None else file.expanduser()
         if file is None or not file.is_file():
@@ -297,6 +299,22 @@ class RobotSettings:
                 f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
             )
         return load_actuators(file)
+
+    def _own_actuators(self, description: str) -> "Actuators":
+        from .actuator_tags import TAG, actuators_of_urdf
+        from .urdf import read_urdf
+
+        if self.is_bundled:
+            return robots.get(self.robot).own_actuators()
+        if not description and self.is_file:
+            description = read_urdf(self.robot)
+        found = actuators_of_urdf(description) if description else None
+        if found is None:
+            raise OptionError(
+                f"'{self.robot}' is no bundled robot, and has no actuators of its own; give its "
+                f"description an element <{TAG}>, or the path of a file, see docs/actuators.md"
+            )
+        return found
 
 
 def from_arguments(text: str) -> dict[str, str]:

@@ -58,7 +58,7 @@ class Loop(Protocol):
         """Called after the state with this stamp is published."""
 
     def restarted(self) -> None:
-        """Called after the simulation is reset."""
+        """Called before the simulation is reset: its next state is that of the start."""
 
     def law(self) -> LegLaw | None:
         """Return the continuous-time law, or None."""
@@ -236,13 +236,13 @@ class Simulator(ManagedNode):
         """Begin anew: at the start, at rest, without the efforts received so far."""
         self._end_steps("the simulation was reset")
         self._external.forget()
+        if self._loop is not None:
+            self._loop.restarted()
         self.simulation.reset()
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
         self._anchor()
-        if self._loop is not None:
-            self._loop.restarted()
 
     def _publish(self) -> None:
         stamp = self.stamp()

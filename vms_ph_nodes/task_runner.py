@@ -241,6 +241,8 @@ class TaskRunner(Node):
     def _sum_up(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
         self._ended_at = self._steady.now().nanoseconds
         self.failed = self._once and not met
+        if self._once and self._simulated:
+            self._pause.call_async(SetBool.Request(data=True))
         say = self.get_logger().info if met else self.get_logger().warning
         say(f"task {self._task.name} after {time:.2f} s: goals {'met' if met else 'NOT MET'}")
         for line in goal_lines(goals, self._task.shortest):

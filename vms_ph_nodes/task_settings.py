@@ -132,7 +132,11 @@ def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
     }
-    gains = {name: float(value) for name, value in task.gains.items()}
+    gains = {
+        # Switches are numbers in a task.
+        name: bool(value) if isinstance(getattr(law.gains, name), bool) else float(value)
+        for name, value in task.gains.items()
+    }
     nodes = {
         "simulator": simulator,
         "controller": {"controller": task.controller, **gains},

@@ -192,7 +192,6 @@ def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], sai
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"actuators": "own"}, "has no actuators of its own; give"),
         ({"actuators": "package://vms_ph/no.yaml"}, "or the path of a file; given: 'package://vms"),
         ({"locked_joints": {"griper": 0.0}}, "griper"),
         ({"initial_positions": {"wrist": 0.0}}, "'wrist' is no joint of 'iris_so101'"),

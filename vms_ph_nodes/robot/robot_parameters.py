@@ -89,11 +89,11 @@ class RobotParameters:
 
     def allocation(self) -> Allocation | None:
         """Return the allocation of the base's actuators, or None for an ideal base."""
-        return self.settings.allocation()
+        return self.settings.allocation(self._description)
 
     def actuators(self) -> Actuators | None:
         """Return the actuators with which the base is simulated, or None for an ideal base."""
-        return self.settings.chosen_actuators()
+        return self.settings.chosen_actuators(self._description)
 
     def model(self, description: str) -> VMSModel:
         """Return the model of a description, with the settings of the parameters."""
