@@ -123,7 +123,9 @@ def picture(shown: Chromium) -> Image.Image:
 
 def few(image: Image.Image, colours: int) -> Image.Image:
     """Return a picture with few colours, among which those of small areas are kept."""
-    return image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    return image.quantize(
+        colours, method=Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE
+    )
 
 
 def save(image: Image.Image, file: Path) -> None:
@@ -216,6 +218,9 @@ def steady(shown: Chromium) -> Image.Image:
     """Return a picture on which no node has anything to say."""
     while True:
         shown.await_text(_FINE, 600.0)
+        time.sleep(1.0)  # what is drawn may be older than the text
+        if not shown.run(f"document.body.innerText.includes({_FINE!r})"):
+            continue
         taken = picture(shown)
         if shown.run(f"document.body.innerText.includes({_FINE!r})"):
             return taken

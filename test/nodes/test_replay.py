@@ -111,7 +111,7 @@ def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
     assert "torque" in page._picture.content
     name = next(iter(page._files))
     assert f"{name} at 0.50 s" in page._picture.content
-    assert f"{name}, all of its 2.0 s" in page._head.content
+    assert f"{name}, over all 2.0 s" in page._head.content
 
 
 def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> None:

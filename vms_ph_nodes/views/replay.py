@@ -48,7 +48,7 @@ _PICTURES_HZ = 5.0
 _PANEL = 400.0
 _TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"
 
-_NOW = viser.uplot.Series(label="now", stroke="#666666", width=1)
+_NOW = viser.uplot.Series(label="now", stroke="#e69f00", width=1)
 
 Load = Callable[[Path], RecordedRun]
 """Reads and audits a recording."""
@@ -271,14 +271,16 @@ class Replay:
         """Say how the energy balance of the run ends."""
         assert self._run is not None
         lines, badge = [], ""
-        for run, what in ((self._run, "run"), (self._other, "ghost")):
+        ghostly = f"rgb{_GHOST}"
+        for run, what, colour in ((self._run, "run", ""), (self._other, "ghost", ghostly)):
             if run is None:
                 continue
             ledger = run.audit.ledger
             gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
             badge = badge or conservation(ledger.unaccounted, gross)
             lines.append(
-                f"<b>{what}</b> {escape(_label(run.path))}, all of its {run.duration:.1f} s: "
+                f'<b style="color:{colour}">{what}</b> '
+                f"{escape(_label(run.path))}, over all {run.duration:.1f} s: "
                 f"{quantity(ledger.stored, 'J')} stored = {quantity(ledger.supplied, 'J')} "
                 f"supplied − {quantity(ledger.dissipated, 'J')} dissipated; "
                 f"<b>{quantity(ledger.unaccounted, 'J')} unaccounted</b>"

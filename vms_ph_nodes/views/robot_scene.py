@@ -96,7 +96,7 @@ class RobotScene:
             else:
                 vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
                 server.scene.add_mesh_simple(
-                    name, vertices, faces, color=ghost, opacity=0.3, cast_shadow=False, **pose
+                    name, vertices, faces, color=ghost, opacity=0.4, cast_shadow=False, **pose
                 )
 
         self.model, self._corners, self._paths = model, corners, paths
