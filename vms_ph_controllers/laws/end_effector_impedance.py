@@ -218,9 +218,7 @@ class EndEffectorImpedance(StagedController):
             kinetic_null=d.kinetic_energy - kinetic_task,
             damping_task=float(error_rate @ (task_damping - drift)),
             damping_null=float(d.v @ null_damping),
-            reference_power=self._base_power
-            + float(pushing @ d.v)
-            - float(force @ wanted_twist),
+            reference_power=self._base_power + float(pushing @ d.v) - float(force @ wanted_twist),
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
