@@ -90,11 +90,13 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
   bool actuated = true;
   std::vector<Eigen::VectorXd> rotors;
   Eigen::VectorXd lower, upper;
+  std::vector<Wheel> wheels;
   for (const Line& line : lines) {
     if (line.key == "robot") robot = line.words();
     if (line.key == "law") law = line.words().at(0);
     if (line.key == "gravity") gravity = line.numbers();
     if (line.key == "base_actuated") actuated = line.number() != 0.0;
+    if (line.key == "wheel") wheels.push_back({line.words().at(0), std::stod(line.words().at(1))});
     if (line.key == "rotors") rotors.push_back(line.numbers());
     if (line.key == "lower") lower = line.numbers();
     if (line.key == "upper") upper = line.numbers();
@@ -112,7 +114,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     }
     allocation.emplace(matrix, lower, upper);
   }
-  law_ = make_law(law, *model_, allocation, actuated);
+  law_ = make_law(law, *model_, allocation, actuated, wheels);
 }
 
 inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {

@@ -17,12 +17,15 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from dynamics.nonholonomic.carts import RADIUS, TWO_WHEELS, on_two_wheels
 
 import vms_ph_controllers
-from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState
+from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState
+from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_io import robots
@@ -69,6 +72,44 @@ class Case:
 
     def allocation(self) -> Allocation | None:
         return ROTORS[self.rotors]()
+
+    def home(self, model: VMSModel) -> np.ndarray:
+        known = robots.get(self.robot)
+        return model.configuration(known.home, known.home_base or None)
+
+    def wheels(self) -> dict[str, float]:
+        """Radii by the joints that turn the wheels."""
+        return {}
+
+    def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
+        kind = getattr(vms_ph_controllers, self.law)
+        made: Controller = kind(model, allocation=allocation, base_actuated=self.base_actuated)
+        return made
+
+
+@dataclass(frozen=True)
+class OnWheels(Case):
+    """A cart on two wheels that do not slip, with friction in its joints."""
+
+    robot: str = "differential_drive"
+    law: str = "DifferentialDrive"
+    base_actuated: bool = False
+
+    def description(self) -> str:
+        friction = '<dynamics damping="0.2" friction="0.4"/></joint>'
+        return re.sub(r">\s*<", ">\n<", TWO_WHEELS.replace("</joint>", friction))
+
+    def model(self) -> VMSModel:
+        return VMSModel.from_urdf(self.description(), base="planar")
+
+    def home(self, model: VMSModel) -> np.ndarray:
+        return model.configuration({"shoulder": 0.3, "elbow": 0.4})
+
+    def wheels(self) -> dict[str, float]:
+        return {"left": RADIUS, "right": RADIUS}
+
+    def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
+        return DifferentialDrive(on_two_wheels(model))
 
 
 def upright(most: float) -> Allocation:
@@ -124,6 +165,13 @@ RANGES = {
     "damping_null": (0.0, 5.0),
     "frequency_posture": (0.0, 4.0),
     "base_share": (0.0, 1.0),
+    "rate": (0.0, 40.0),
+    "rate_base": (0.0, 5.0),
+    "rate_joints": (0.0, 8.0),
+    "lateral": (0.0, 20.0),
+    "friction": (0.0, 1.0),
+    "acceleration": (0.1, 2.0),
+    "turn_acceleration": (0.1, 2.0),
     "integral": (0.0, 1.0),
 }
 
@@ -148,6 +196,7 @@ CASES = (
     Case("satellite_panda", base_actuated=False, law="EndEffectorImpedance"),
     Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
     Case("hextilt", law="MobileManipulation"),
+    OnWheels(),
 )
 
 # Laws whose reference of a pose is that of the end effector.
@@ -160,14 +209,10 @@ class Drive:
     def __init__(self, case: Case, dt: float) -> None:
         self.case, self.dt, self.model = case, dt, self.robot(case)
         self.allocation = case.allocation()
-        self.law = getattr(vms_ph_controllers, case.law)(
-            self.model, allocation=self.allocation, base_actuated=case.base_actuated
-        )
+        self.law: Any = case.make_law(self.model, self.allocation)
         self._plant = self.model.pinocchio
         self._data = self._plant.createData()
-        self.home = self.model.configuration(
-            robots.get(case.robot).home, robots.get(case.robot).home_base or None
-        )
+        self.home = case.home(self.model)
         self.q, self.v = self.home, np.zeros(self.model.nv)
 
     def robot(self, case: Case) -> VMSModel:
@@ -196,8 +241,13 @@ class Drive:
     def step(self, reference: Reference = HOLD) -> Command:
         told = self.update(self.q, self.v, reference, self.dt)
         force = np.concatenate([told.wrench_base, told.torque])
-        a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force))
-        self.v = self.v + self.dt * a
+        if self.case.wheels():
+            form = self.law.form
+            t = form.terms(self.q, self.v[form.independent])
+            self.v = t.basis @ (t.nu + self.dt * t.acceleration(force - t.d.g))
+        else:
+            a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force))
+            self.v = self.v + self.dt * a
         self.q = self.model.integrate(self.q, self.dt * self.v)
         return told
 
@@ -245,8 +295,6 @@ def coupling(drive: Drive, rng: Rng, steps: int) -> None:
 
 def switches(drive: Drive, rng: Rng, steps: int) -> None:
     """What is held, and in which frame, for laws that can change it."""
-    if not hasattr(drive.law.gains, "relative_to_base"):
-        return
     drive.begin(0.1, 0.3, rng)
     dt, q = 4.0 / steps, drive.q
     for k in range(steps):
@@ -260,8 +308,6 @@ def switches(drive: Drive, rng: Rng, steps: int) -> None:
 
 def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
     """Attitudes on both sides of half a turn, where the sense of the turn is kept or changed."""
-    if not drive.model.b:
-        return
     drive.begin(0.0, 0.0, rng)
     axis = rng.normal(size=3)
     axis = axis / np.linalg.norm(axis) if drive.model.b == 6 else np.array([0.0, 0.0, 1.0])
@@ -327,7 +373,7 @@ def faults(drive: Drive, rng: Rng, steps: int) -> None:
     """States, references and resets that are not what they should be."""
     model = drive.model
     drive.begin(0.1, 0.1, rng)
-    drive.set(tank_capacity=5.0)
+    drive.set_known(tank_capacity=5.0)
     wrong = (np.nan, np.inf, -np.inf)
     for k in range(steps):
         bad, i = wrong[k % 3], int(rng.integers(3))
@@ -361,3 +407,12 @@ SCRIPTS = (
     coupling,
     switches,
 )
+
+
+def is_for(script: object, case: Case) -> bool:
+    """Whether a law can be put through a script."""
+    if script is empty_tank:
+        return not case.wheels()
+    if script is switches:
+        return case.law in ("EndEffectorImpedance", "MobileManipulation")
+    return script is not half_turns or case.robot != "panda"

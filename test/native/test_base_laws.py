@@ -34,9 +34,9 @@ from .base_law_runs import (
     SCRIPTS,
     Case,
     Drive,
+    OnWheels,
     empty_tank,
-    half_turns,
-    switches,
+    is_for,
     wheels,
 )
 from .conftest import native_model
@@ -58,6 +58,7 @@ class Twins(Drive):
             if rotors is None
             else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
             base_actuated=case.base_actuated,
+            wheels=case.wheels(),
         )
         self.told: Counter[str] = Counter()
         self.worst = 0.0
@@ -125,15 +126,12 @@ class OnTheSameTerms(Twins):
 
 # Laws that search for the nearest wrench come to what an empty tank covers, a root of a level that
 # is rounding, with other last digits; the tank itself is compared behind DecoupledVMSController.
-def _is_for(script: object, case: Case) -> bool:
-    if script is empty_tank:
-        return case.law == "DecoupledVMSController"
-    if script is switches:
-        return case.law in ("EndEffectorImpedance", "MobileManipulation")
-    return script is not half_turns or case.robot != "panda"
-
-
-RUNS = [(case, script) for case in CASES for script in SCRIPTS if _is_for(script, case)]
+RUNS = [
+    (case, script)
+    for case in CASES
+    for script in SCRIPTS
+    if is_for(script, case) and (script is not empty_tank or case.law == "DecoupledVMSController")
+]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +205,7 @@ def test_a_long_way_of_the_reference_stays_the_same(
         (Case("hextilt", rotors="hextilt", law="PoseIDAPBC"), "frequency_posture"),
         (Case("hextilt", law="EndEffectorImpedance"), "frequency_base"),
         (Case("hextilt", law="MobileManipulation"), "base_speed"),
+        (OnWheels(), "rate_base"),
     ],
     ids=lambda x: getattr(x, "law", ""),
 )

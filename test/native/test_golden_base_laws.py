@@ -16,15 +16,17 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import vms_ph_controllers
-from vms_ph_controllers import Command, Reference, RobotState
-from vms_ph_controllers.laws.staged_controller import StagedController
+from vms_ph_controllers import Command, Controller, Reference, RobotState
+from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 
 from .golden_base_laws import PARTS, expected
 from .golden_format import FOLDER, Line, read
@@ -42,7 +44,7 @@ class Given(Allocation):
         self.matrix, self.lower, self.upper = matrix, lower, upper
 
 
-def law_of(lines: list[Line]) -> StagedController:
+def law_of(lines: list[Line]) -> Any:
     first = {entry.key: entry for entry in reversed(lines)}
     urdf, base, end_effector = first["robot"].text.split()
     xml = (FOLDER / urdf).read_text()
@@ -52,14 +54,16 @@ def law_of(lines: list[Line]) -> StagedController:
     if "rotors" in first:
         rows = [entry.numbers for entry in lines if entry.key == "rotors"]
         allocation = Given(np.array(rows), first["lower"].numbers, first["upper"].numbers)
+    wheels = [entry.text.split() for entry in lines if entry.key == "wheel"]
+    if wheels:
+        constraints = [WheelConstraint(model, joint, float(radius)) for joint, radius in wheels]
+        return DifferentialDrive(NonholonomicForm(model, constraints))
     actuated = bool(first["base_actuated"].numbers[0])
-    made: StagedController = getattr(vms_ph_controllers, first["law"].text)(
-        model, allocation=allocation, base_actuated=actuated
-    )
-    return made
+    kind = getattr(vms_ph_controllers, first["law"].text)
+    return kind(model, allocation=allocation, base_actuated=actuated)
 
 
-def resets(law: StagedController, q: np.ndarray) -> bool:
+def resets(law: Controller, q: np.ndarray) -> bool:
     try:
         law.reset(RobotState(q, np.zeros(law.model.nv)))
     except StateError:

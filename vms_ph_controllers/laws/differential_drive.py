@@ -14,12 +14,12 @@
 
 """Driving and reaching of a robot on two wheels with one axle, in the velocities they allow."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import atan2, cos, isfinite, sin
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
@@ -27,25 +27,24 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, Wh
 from ..interface import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
     Status,
     gain,
-    is_usable_step,
     usable,
 )
 from ..references.drive_reference import Bounds, DriveReference
 from ..references.joint_reference import JointReference
-from ..safety.limits import LimitGains, TorqueLimits
+from ..safety.limits import LimitGains
 from .held_impedance import horizon
+from .wheeled_controller import WheeledController
 
 _RANK = 1e-9
 # Share of the rate of the velocities up to which errors are fed back to them.
 _SLOWER = 0.25
 
 
-class DifferentialDrive(Controller):
+class DifferentialDrive(WheeledController):
     r"""The base comes to a pose by turning and driving, while the joints go to their positions.
 
     The reference of the base is one that two wheels can follow, :class:`.DriveReference`. With its
@@ -87,7 +86,6 @@ class DifferentialDrive(Controller):
         )
 
     gains: Gains
-    form: NonholonomicForm
 
     def __init__(self, form: NonholonomicForm, gains: Gains | None = None) -> None:
         """Control base and joints of a robot on two wheels.
@@ -99,9 +97,8 @@ class DifferentialDrive(Controller):
         Raises:
             ModelError: the robot has not two wheels on one axle through the origin of its base.
         """
-        super().__init__(form.model)
+        super().__init__(form, gains)
         model = form.model
-        self.form, self.gains = form, self._checked_gains(gains)
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
         others = [i for i, name in enumerate(model.joint_names) if name not in wheels]
         # Speed, turn and the joints that are no wheels.
@@ -124,7 +121,6 @@ class DifferentialDrive(Controller):
         if np.linalg.matrix_rank(at_home.basis[model.b :], _RANK) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.of(model)
-        self._limits = TorqueLimits(model)
         fastest = model.joints.velocity
         self._fastest = np.where(fastest > 0.0, fastest, np.inf)
         self._base, self._joints = DriveReference(), JointReference(model.n)
@@ -137,27 +133,16 @@ class DifferentialDrive(Controller):
         self._joints.restart(self.model.joint_positions(q))
         self._limits.restart()
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
+    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
-        if not (state.is_usable(model) and is_usable_step(dt)):
-            return self.safe_output(model.neutral_configuration())
-        try:
-            t = self.form.terms(state.q, state.v[self.form.independent])
-            self._follow(reference, dt)
-            wanted, slope = self._wanted(t, state.q)
-            rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
-            error = t.nu - wanted
-            inertial = t.mass @ (slope - rate * error) + t.coriolis @ wanted
-            force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
-        except (StateError, np.linalg.LinAlgError) as posture:
-            return replace(self.safe_output(state.q), reason=str(posture))
+        self._follow(reference, dt)
+        wanted, slope = self._wanted(t)
+        rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
+        error = t.nu - wanted
+        inertial = t.mass @ (slope - rate * error) + t.coriolis @ wanted
+        force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
         if not isfinite(float(force.sum())):
-            return replace(
-                self.safe_output(state.q),
-                reason="the effort of the law is not finite, because its reference is too large; "
-                "holding against gravity until the next reset",
-            )
+            return None
         drives = t.basis[model.b :]
         torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
         resting, rates = t.d.g[model.b :], t.d.v[model.b :]
@@ -169,14 +154,10 @@ class DifferentialDrive(Controller):
             clipped_power=float((limited.torque - torque) @ (drives @ error)),
         )
         status = Status.SATURATED if limited.reason else Status.OK
-        away = float(np.linalg.norm(model.base_pose(state.q)[:2, 3] - self._base.place))
+        away = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.place))
         return Command(
             np.zeros(model.b), limited.torque, energy, status, limited.reason, task_error=away
         )
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""
-        return replace(super().safe_output(q), wrench_base=np.zeros(self.model.b))
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
@@ -191,12 +172,12 @@ class DifferentialDrive(Controller):
         self._base.advance(bounds, dt)
         self._joints.advance(np.minimum(gains.joint_speed, self._fastest), gains.rate_joints, dt)
 
-    def _wanted(self, t: NonholonomicTerms, q: Array) -> tuple[Array, Array]:
+    def _wanted(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
         gains, base, arm = self.gains, self._base, self._arm
         most = _SLOWER * gains.rate
         k, k_joints = min(gains.rate_base, most), min(gains.rate_joints, most)
-        place, heading = _planar(self.model.base_pose(q))
+        place, heading = _planar(self.model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
         away = base.place - place
         x, y = c * away[0] + s * away[1], c * away[1] - s * away[0]
@@ -204,7 +185,7 @@ class DifferentialDrive(Controller):
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
         a_rate = base.turn - w
-        joints = k_joints * (self._joints.positions - self.model.joint_positions(q))
+        joints = k_joints * (self._joints.positions - self.model.joint_positions(t.d.q))
         rates = self._joints.rates - t.d.v[self.model.b :]
         wanted = [
             base.speed * cos(a) + k * x,

@@ -39,15 +39,25 @@ def _wheel(name: str, x: float, y: float, z: float = RADIUS, parent: str = "base
 <inertia ixx="0.004" iyy="0.007" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 
 
+def _description(name: str, *parts: str) -> str:
+    return f'<robot name="{name}">{_BODY}{"".join(parts)}{_ARM}</robot>'
+
+
 def _robot(name: str, *parts: str) -> VMSModel:
-    xml = f'<robot name="{name}">{_BODY}{"".join(parts)}{_ARM}</robot>'
-    return VMSModel.from_urdf(xml, base="planar")
+    return VMSModel.from_urdf(_description(name, *parts), base="planar")
+
+
+TWO_WHEELS = _description("differential_drive", _wheel("left", 0, 0.3), _wheel("right", 0, -0.3))
+
+
+def on_two_wheels(model: VMSModel) -> NonholonomicForm:
+    """Let the wheels of a robot roll."""
+    return NonholonomicForm(model, [WheelConstraint(model, w, RADIUS) for w in ("left", "right")])
 
 
 def differential_drive() -> NonholonomicForm:
     """Two driven wheels on one axle, and an arm."""
-    model = _robot("differential_drive", _wheel("left", 0, 0.3), _wheel("right", 0, -0.3))
-    return NonholonomicForm(model, [WheelConstraint(model, w, RADIUS) for w in ("left", "right")])
+    return on_two_wheels(VMSModel.from_urdf(TWO_WHEELS, base="planar"))
 
 
 def bicycle() -> NonholonomicForm:
