@@ -26,7 +26,6 @@ from vms_ph.msg import TaskProgress
 
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation.robot_task import Target
-from vms_ph_io.robot_settings import from_arguments
 from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .cli.goals import goal_lines
@@ -38,6 +37,7 @@ from .node.parameters import declare
 from .node.process import run
 from .robot.reference_publishers import ReferencePublishers
 from .robot.robot_motion import MotionListener, RobotMotion
+from .robot.robot_parameters import RobotParameters
 from .robot.task_score import TaskScore
 from .task_settings import load_for_nodes, node_settings
 
@@ -75,7 +75,7 @@ class TaskRunner(Node):
         simulator: str = declare(self, "simulator")
         controller: str = declare(self, "controller")
         prefix: str = declare(self, "frame_prefix")
-        arguments = from_arguments(declare(self, "launch_arguments", file="robot"))
+        arguments = RobotParameters(self, default=task.robot).arguments
         settings, model = node_settings(task)
         chosen = settings.updated(arguments)
         if chosen != settings:

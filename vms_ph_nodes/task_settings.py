@@ -21,7 +21,7 @@ between, the values of the launch arguments in :data:`ARGUMENTS`.
 import os
 import sys
 import warnings
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_studies.tasks.task_reference import TaskReference
 
+from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file
 
 ARGUMENTS = (
@@ -80,7 +81,7 @@ def load_for_nodes(name: str) -> RobotTask:
         )
     task = robot_tasks.load(name)
     for item in fields(task):
-        if item.name not in _KNOWN and _is_set(task, item.name):
+        if item.name not in _KNOWN and _is_set(task, item):
             raise OptionError(
                 f"the task '{name}' has '{item.name}', which nodes do not simulate; "
                 f"'vms-ph demo {name}' runs it"
@@ -132,9 +133,12 @@ def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
     }
+    taken = {*parameters_of("robot"), *parameters_of("controller")}
     gains = {
         # Switches are numbers in a task.
-        name: bool(value) if isinstance(getattr(law.gains, name), bool) else float(value)
+        gain_parameter(name, taken): bool(value)
+        if isinstance(getattr(law.gains, name), bool)
+        else float(value)
         for name, value in task.gains.items()
     }
     nodes = {
@@ -171,9 +175,10 @@ def arguments(name: str) -> dict[str, str]:
     }
 
 
-def _is_set(task: RobotTask, name: str) -> bool:
-    plain = RobotTask(task.name, task.title, task.robot)
-    given, default = getattr(task, name), getattr(plain, name)
+def _is_set(task: RobotTask, item: "Field[Any]") -> bool:
+    """Whether an optional entry is not at its default, which means that there is none."""
+    default = item.default if item.default_factory is MISSING else item.default_factory()
+    given = getattr(task, item.name)
     return bool(given is not default and given != default)
 
 

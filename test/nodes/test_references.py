@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import rclpy
-from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -94,6 +94,29 @@ def test_a_twist_is_rotated_into_the_axes_of_each_reference(node: Node) -> None:
     told = listening.take(quarter)
     assert told.twist == pytest.approx([0.0, -0.1, 0, 0, 0, 0.2])
     assert told.velocity == pytest.approx([0.1, 0.0, 0.0])
+
+
+def test_a_position_leads_the_end_effector_beside_a_pose_of_the_base(node: Node) -> None:
+    model = robots.load("omnidirectional_panda")
+    home, place = model.neutral_configuration(), PointStamped()
+    place.point.x = 0.7
+    listening = ReferenceTopics(node, 0.25)
+    # A law that leads both takes no position from a pose.
+    for leads_both, position in ((True, None), (False, 2.0)):
+        listening.serve(model, model.link_names[0], leads_both)
+        listening._on_pose(pose("odom", 2.0))
+        told = listening.take(home)
+        assert told.pose[0, 3] == pytest.approx(2.0)
+        assert (told.position is None) if position is None else told.position[0] == position
+        listening._on_position(place)
+        listening._on_pose(pose("odom", 2.0))
+        told = listening.take(home)
+        assert told.position == pytest.approx([0.7, 0.0, 0.0])
+        assert told.pose is not None
+        assert listening.take(home).position is None
+    place.header.frame_id = "tool"
+    listening._on_position(place)
+    assert listening.take(home).position is None
 
 
 def test_joints_are_matched_by_name_and_must_be_complete(node: Node) -> None:

@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tasks under nodes: the simulation of the task alone, references at their times, goals, refusals."""
+"""Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +28,24 @@ import yaml
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from vms_ph.msg import TaskProgress
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import robot_tasks, share_directory
 from vms_ph_nodes import closed_loop, task_settings
+from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.task_runner import TaskRunner
 from vms_ph_studies.tasks import TaskRun
+
+from .conftest import Start
 
 TASKS = share_directory() / "config/tasks"
 
 
 @contextmanager
-def running(name: str, tmp: pytest.MonkeyPatch, home: Path, *parameters: str) -> Iterator[None]:
+def running(name: str, patch: pytest.MonkeyPatch, home: Path, *parameters: str) -> Iterator[None]:
     """Make the parameters of the nodes of a task those of this process."""
-    tmp.setenv("ROS_HOME", str(home))
+    patch.setenv("ROS_HOME", str(home))
     found = task_settings.arguments(name)
     text = "; ".join(f"{key}={value}" for key, value in found.items())
     pairs = [f"launch_arguments:={text}", f"robot:={found['robot']}", *parameters]
@@ -64,19 +69,200 @@ def test_current_wind_and_wheels_are_those_of_the_task_alone(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     own = own_task(tmp_path, name, targets=[{"at": 50.0, "base": [0.0, 0.0, 0.0]}])
-    steps = 12
+    steps, push = 5, External(torque=np.full(7, 0.5))
     with running(own, monkeypatch, tmp_path):
         nodes = closed_loop.make()
-        nodes[0]._restart()  # the law was not active before
-        nodes[0]._advance(steps)
-        found = nodes[0]._sample()
-        residual = nodes[0].simulation
+        simulator = nodes[0]
+        simulator._restart()  # the law was not active before
+        if name == "wheels_drive":
+            simulator.simulation.hold(push)
+        simulator._advance(steps)
+        found = simulator._sample()
         for node in nodes:
             node.destroy_node()
     alone = TaskRun(robot_tasks.load(own))
+    if name == "wheels_drive":  # nothing else moves it
+        alone.simulation.hold(push)
     alone.to(steps * alone.simulation.dt)
     q, v = alone.state()
-    assert residual.time == pytest.approx(alone.simulation.time)
-    assert np.abs(v).max() > 1e-5
+    assert found.time == pytest.approx(alone.simulation.time)
+    assert np.abs(v).max() > 1e-6
     np.testing.assert_allclose(found.q, q, atol=1e-12)
     np.testing.assert_allclose(found.v, v, atol=1e-11)
+
+
+# The vehicle moves aside in a current, and its arm moves: in little more than a second.
+QUICK = {
+    "targets": [{"at": 0.3, "base": [0.01, 0.0, 0.0], "joints": {"alpha_axis_e": 0.05}}],
+    "goals": {
+        "place": {"of": "base", "within": 0.06, "after": 0.6},
+        "arm": {"of": "joints", "within": 0.06, "after": 0.6},
+    },
+    "unaccounted": 1e-7,
+    "shortest": 1.2,
+}
+
+
+@dataclass
+class Run:
+    """What a task under nodes ended with."""
+
+    progress: list[TaskProgress]
+    unaccounted: float
+    failed: bool
+
+
+def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
+    """Run simulator, controller, energy monitor and runner until the runner ends."""
+    chosen = (f"task:={name}", "once:=true", "seconds:=0.0", "real_time_factor:=2.0")
+    sim_time = ("use_sim_time:=true", "publish_clock:=true", "period:=0.2")
+    with running(name, patch, home, *chosen, *sim_time):
+        progress: list[TaskProgress] = []
+        nodes = closed_loop.make()
+        runner, monitor = TaskRunner(), EnergyMonitor()
+        runner.create_subscription(TaskProgress, "vms_ph/task", progress.append, 10)
+        executor = SingleThreadedExecutor()
+        for node in (*nodes, runner, monitor):
+            executor.add_node(node)
+        end = time.monotonic() + 60.0
+        with suppress(ExternalShutdownException):
+            while time.monotonic() < end:
+                executor.spin_once()
+            pytest.fail(f"the runner has not ended; its messages: {progress}")
+        failed, unaccounted = runner.failed, monitor._audit.unaccounted_energy
+        for node in (*nodes, runner, monitor):
+            node.destroy_node()
+    return Run(progress, unaccounted, failed)
+
+
+def test_a_task_is_run_once_under_nodes_and_judged(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = run_once(own_task(tmp_path, "underwater_station", **QUICK), monkeypatch, tmp_path)
+    *before, last = run.progress
+    assert not run.failed
+    assert [m.time for m in run.progress] == sorted(m.time for m in run.progress)
+    assert {m.given for m in run.progress} == {0, 1}
+    assert all(m.given == 0 for m in before if m.time < 0.3)
+    assert last.ended
+    assert last.met
+    assert all(last.judged)
+    found = dict(zip(last.goals, last.obtained, strict=True))
+    assert set(found) == {"place", "arm", "torques", "actuators", "unaccounted"}
+    # The references were followed, and did not come before their time.
+    assert 0.0 < found["arm"] < 0.06
+    # Energies are those seen from the water, for all nodes.
+    assert abs(run.unaccounted) < 1e-7
+
+
+@pytest.mark.slow
+def test_a_task_whose_goals_are_not_met_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    strict = {"place": {"of": "base", "within": 1e-6, "after": 0.6}}
+    own = own_task(tmp_path, "underwater_station", **{**QUICK, "goals": strict})
+    run = run_once(own, monkeypatch, tmp_path)
+    assert run.failed
+    assert run.progress[-1].ended
+    assert not run.progress[-1].met
+
+
+@pytest.mark.slow
+@pytest.mark.wire
+@pytest.mark.parametrize("name", robot_tasks.names())
+def test_a_task_holds_its_goals_for_a_minute_under_nodes(name: str, start: Start) -> None:
+    program = start(
+        "launch", "task", f"task:={name}", "once:=true", "real_time_factor:=10", "rate:=20.0"
+    )
+    assert program.wait(900.0) == 0, program.output
+    assert f"task {name} after 60.0" in program.output
+    assert "NOT" not in program.output
+
+
+@pytest.mark.parametrize("name", ["flight_survey", "arm_reach"])
+def test_the_launch_file_of_tasks_hands_every_node_the_robot_of_the_task(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    launching = pytest.importorskip("vms_ph_embedded.launch")
+    monkeypatch.setenv("ROS_HOME", str(tmp_path))
+    share = share_directory()
+    description = launching.load(
+        share / "launch/task.launch.xml",
+        {"task": name, "once": "true", "gravity": "0 0 -9.8"},
+        find_share=lambda package: share,
+    )
+    lines = {p.name.rpartition("-")[0]: list(map(str, p.command)) for p in description.processes}
+    assert set(lines) == {
+        "closed_loop", "energy_monitor", "marker_publisher", "model_server", "task_runner"
+    }  # fmt: skip
+    task = robot_tasks.load(name)
+    for line in lines.values():
+        (text,) = [word for word in line if word.startswith("launch_arguments:=")]
+        pairs = dict(part.split("=", 1) for part in text.split(":=", 1)[1].split("; "))
+        assert pairs["robot"] == task.robot
+        assert pairs["gravity"] == "0 0 -9.8"  # what the user says comes first
+        assert pairs["actuators"] == task.actuators
+        assert pairs["tools"] == ("hextilt__base_link" if task.wind else "")
+    content = yaml.safe_load((tmp_path / f"vms_ph/task_{name}.yaml").read_text())
+    law = content["/**/controller"]["ros__parameters"]
+    assert law == {"controller": task.controller, **task.gains}
+    simulator = content["/**/simulator"]["ros__parameters"]
+    assert simulator["step"] == task.step
+    assert ("wind.velocity" in simulator) == (task.wind is not None)
+
+
+@dataclass(frozen=True)
+class WithDoor(RobotTask):
+    """A task with something that nodes do not know."""
+
+    door: str = ""
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("hop_in_place", {}, "'hop_in_place' is a task of a leg, .* 'vms-ph demo hop_in_place'"),
+        ("moon", {}, "there is no task 'moon'; there are arm_reach"),
+        ("underwater_station", {"current": [0.1, 0.0, 0.1]}, "current must be horizontal"),
+        ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
+        ("mobile_drive", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "is planar"),
+        ("underwater_station", {"gains": {"stiffness": 1.0}}, "has no gains stiffness"),
+        ("mobile_drive", {"wheels": {"panda_joint1": 0.1}}, "actuators:=own drive a base that"),
+        (
+            "underwater_station",
+            {"targets": [{"at": 1.0, "joints": {"alpha_axis_e": -0.8}}]},
+            "outside its limits from 0 to",
+        ),
+    ],
+)
+def test_what_nodes_cannot_run_is_refused_before_they_start(
+    name: str, changes: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(VmsPhError, match=said) as caught:
+        task_settings.arguments(own_task(tmp_path, name, **changes) if changes else name)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = robot_tasks.load("mobile_drive")
+    values = {item.name: getattr(task, item.name) for item in fields(task)}
+    odd = WithDoor(**values)
+    monkeypatch.setattr(robot_tasks, "load", lambda name: odd)
+    assert task_settings.load_for_nodes("mobile_drive") is odd
+    odd = replace(odd, door="heavy")
+    with pytest.raises(VmsPhError, match="has 'door', which nodes do not simulate; 'vms-ph demo"):
+        task_settings.load_for_nodes("mobile_drive")
+
+
+def test_a_wind_needs_the_port_through_which_it_pushes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with (
+        running("flight_survey", monkeypatch, tmp_path, "launch_arguments:=robot=hextilt"),
+        pytest.raises(
+            VmsPhError, match=r"pushes 'hextilt__base_link', .* set tools:=hextilt__base"
+        ),
+    ):
+        closed_loop.make()

@@ -149,4 +149,25 @@ def _lock(model: Any, positions: Mapping[str, float]) -> Any:
             )
         v[model.idx_vs[joint]] = position
     ids = [model.getJointId(name) for name in positions]
-    return pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))
+    reduced = pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))
+    _restore_parents(reduced, model)
+    return reduced
+
+
+def _restore_parents(reduced: Any, model: Any) -> None:
+    """Let the frames of locked joints have the parents of before.
+
+    Pinocchio 4.1 makes such a frame its own parent, so that a way to the root never ends.
+    """
+    kinds = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
+    for i, frame in enumerate(reduced.frames):
+        if i and frame.parentFrame == i:
+            was = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
+            parent = model.frames[was.parentFrame]
+            found = (
+                k
+                for k, other in enumerate(reduced.frames)
+                if other.name == parent.name
+                and (other.type == parent.type or {other.type, parent.type} <= set(kinds))
+            )
+            frame.parentFrame = next(found)

@@ -19,6 +19,7 @@ in the schema of generate_parameter_library, which the C++ plugins also use. The
 controller are fields of its ``Gains`` record instead, since any class may be a controller.
 """
 
+from collections.abc import Collection
 from dataclasses import Field, fields, replace
 from functools import cache
 from typing import Any, Protocol
@@ -89,19 +90,21 @@ class Adjustable(Protocol):
 def declare_gains(node: Node, controller: Adjustable) -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
-    The controller accounts for the energy of a change, in ``reference_power`` of its state.
+    The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
+    with the name of another parameter of the node is ``gain.<name>``.
     """
+    taken = {f.name for f in fields(controller.gains) if node.has_parameter(f.name)}
+    gain_of = {gain_parameter(f.name, taken): f.name for f in fields(controller.gains)}
     for item in fields(controller.gains):
         descriptor = ParameterDescriptor(description=item.metadata["description"])
         _bound(descriptor, item.default, gain_bounds(item))
         present = getattr(controller.gains, item.name)
-        value = _declared(node, item.name, present, descriptor)
+        value = _declared(node, gain_parameter(item.name, taken), present, descriptor)
         controller.gains = replace(controller.gains, **{item.name: value})
-    names = {item.name for item in fields(controller.gains)}
-    _accept_integers(node, names)
+    _accept_integers(node, set(gain_of))
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
-        new = {p.name: p.value for p in parameters if p.name in names}
+        new = {gain_of[p.name]: p.value for p in parameters if p.name in gain_of}
         try:
             if new:
                 controller.gains = replace(controller.gains, **new)
@@ -110,6 +113,11 @@ def declare_gains(node: Node, controller: Adjustable) -> None:
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(take)
+
+
+def gain_parameter(name: str, taken: Collection[str]) -> str:
+    """Return the parameter of a gain, where the names ``taken`` are those of other parameters."""
+    return f"gain.{name}" if name in taken else name
 
 
 def _declared(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:

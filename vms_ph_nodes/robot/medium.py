@@ -42,17 +42,19 @@ class Medium:
         """Declare the parameters ``wind.*``."""
         self._robot = robot
         velocity: list[float] = declare(node, "wind.velocity")
-        numbers = {
-            name: declare(node, f"wind.{name}")
-            for name in ("gust", "period", "drag_area", "density")
-        }
+        gust: float = declare(node, "wind.gust")
+        period: float = declare(node, "wind.period")
+        drag_area: float = declare(node, "wind.drag_area")
+        density: float = declare(node, "wind.density")
         if len(velocity) != 3 or not np.isfinite(velocity).all():
             raise OptionError(
                 f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
                 f"{list(velocity)}"
             )
         mean = np.array(velocity, dtype=float)
-        self._wind = Wind(mean, **numbers) if mean.any() or numbers["gust"] else None
+        self._wind: Wind | None = None
+        if mean.any():
+            self._wind = Wind(mean, gust, period, drag_area, density)
 
     @property
     def is_at_rest(self) -> bool:

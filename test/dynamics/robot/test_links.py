@@ -68,3 +68,16 @@ def test_the_root_is_the_link_of_the_base_where_the_urdf_has_a_joint_for_it(
     np.testing.assert_allclose(d.placement("hull"), model.base_pose(q), atol=1e-14)
     relative = pin.XYZQUATToSE3(tree.relative_poses(q)[0]).homogeneous
     np.testing.assert_allclose(d.placement("hull") @ relative, d.placement("arm"), atol=1e-14)
+
+
+def test_links_behind_locked_joints_keep_their_parents() -> None:
+    model = robots.load("panda")
+    free = {edge.child: edge.parent for edge in LinkTree(model.tree).edges}
+    locked = VMSModel.from_urdf(
+        robots.get("panda").description(), locked_joints=("panda_joint2", "panda_joint3")
+    )
+    edges = LinkTree(locked.tree).edges
+    assert {edge.child: edge.parent for edge in edges} == free
+    assert {e.child: e.moves for e in edges if e.child in ("panda_link2", "panda_link4")} == {
+        "panda_link2": False, "panda_link4": True
+    }  # fmt: skip
