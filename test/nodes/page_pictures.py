@@ -61,6 +61,13 @@ window.watch = setInterval(
 # The sign of a page that is connected to its server.
 _CONNECTED = "!!document.querySelector('[class*=cloud-check]')"
 
+# Whether the scene is no longer pale.
+_OPAQUE = """(() => {
+  let e = document.querySelector('canvas[data-engine]');
+  while (e && getComputedStyle(e).opacity == 1) e = e.parentElement;
+  return !e;
+})()"""
+
 # Time in which the shapes of a robot arrive, s.
 _SHAPES = 8.0
 
@@ -120,6 +127,7 @@ def picture(shown: Chromium) -> Image.Image:
     )
     while True:
         shown.await_true(_CONNECTED, "the page has lost its server")
+        shown.await_true(_OPAQUE, "the scene stays pale")
         time.sleep(0.5)
         taken = shown.picture()
         if shown.run(_CONNECTED):
@@ -236,7 +244,7 @@ def of_exergy(out: Path, folder: str) -> None:
         shown.click("View")
         shown.tick("EPHS pattern")
         shown.choose("flow through", "battery to heat (exergy)")
-        shown.await_text("exergy destroyed", 600.0)
+        shown.await_text("exergy since the start", 600.0)
         await_running(shown)
         save(steady(shown), out / "page-exergy.png")
 
