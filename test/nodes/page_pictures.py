@@ -53,8 +53,20 @@ _SHOWN = 12.0
 # What the page says while no node has anything to say.
 _FINE = "nodes fine"
 
+# Whether it has said so ever since.
+_WATCH = f"""window.steady = true; clearInterval(window.watch);
+window.watch = setInterval(
+  () => {{ window.steady &&= document.body.innerText.includes({_FINE!r}) }}, 50)"""
+
 # The sign of a page that is connected to its server.
 _CONNECTED = "!!document.querySelector('[class*=cloud-check]')"
+
+# Whether the scene is no longer pale.
+_OPAQUE = """(() => {
+  let e = document.querySelector('canvas[data-engine]');
+  while (e && getComputedStyle(e).opacity == 1) e = e.parentElement;
+  return !e;
+})()"""
 
 # Time in which the shapes of a robot arrive, s.
 _SHAPES = 8.0
@@ -115,6 +127,7 @@ def picture(shown: Chromium) -> Image.Image:
     )
     while True:
         shown.await_true(_CONNECTED, "the page has lost its server")
+        shown.await_true(_OPAQUE, "the scene stays pale")
         time.sleep(0.5)
         taken = shown.picture()
         if shown.run(_CONNECTED):
@@ -138,7 +151,7 @@ def moving(shown: Chromium, file: Path, begin: float, end: float, pictures: int 
     """Write a moving picture of a replay between two times of the run, s."""
     picture(shown)
     frames = []
-    length = float(shown.run("document.body.innerText.match(/, ([0-9.]+) s:/)[1]"))
+    length = float(shown.run("document.body.innerText.match(/over all ([0-9.]+) s:/)[1]"))
     assert length >= end, f"the run takes {length} s only"
     for time_shown in np.linspace(begin, end, pictures):
         shown.fill(_TIME, f"{time_shown:.2f}")
@@ -218,11 +231,10 @@ def steady(shown: Chromium) -> Image.Image:
     """Return a picture on which no node has anything to say."""
     while True:
         shown.await_text(_FINE, 600.0)
+        shown.run(_WATCH)
         time.sleep(1.0)  # what is drawn may be older than the text
-        if not shown.run(f"document.body.innerText.includes({_FINE!r})"):
-            continue
         taken = picture(shown)
-        if shown.run(f"document.body.innerText.includes({_FINE!r})"):
+        if shown.run("window.steady"):
             return taken
 
 
@@ -232,7 +244,7 @@ def of_exergy(out: Path, folder: str) -> None:
         shown.click("View")
         shown.tick("EPHS pattern")
         shown.choose("flow through", "battery to heat (exergy)")
-        shown.await_text("exergy destroyed", 600.0)
+        shown.await_text("exergy since the start", 600.0)
         await_running(shown)
         save(steady(shown), out / "page-exergy.png")
 

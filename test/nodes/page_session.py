@@ -77,7 +77,8 @@ def browser(port: int, folder: Path) -> Iterator[Chromium]:
         page.resize(*_SIZE)
         yield page
         # A page that begins anew is away for a moment.
-        assert [error for error in page.errors if "WebSocket connection" not in error] == []
+        errors = [error for error in page.errors if "WebSocket connection" not in error]
+        assert not errors, errors
     finally:
         page.close()
 

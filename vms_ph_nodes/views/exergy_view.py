@@ -112,20 +112,21 @@ def exergy_list(message: Exergy) -> str:
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"
         )
     rest = sum(energy for _, energy, _ in found[_MOST:])
-    others = f"{max(len(found) - _MOST, 0)} others: {quantity(rest, 'J')}" if rest > 0.0 else ""
+    others = f"{len(found) - _MOST} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
     battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
     given = message.supplied - battery
     stored = given - destroyed + message.residual
     return (
-        f'<div style="{_TEXT}"><b>battery</b> {message.voltage:.1f} V, {message.current:.1f} A, '
-        f"{100.0 * message.level:.1f} %<br><b>exergy</b> since the start: "
+        f'<div style="{_TEXT}"><b>exergy</b> since the start: '
         f"{quantity(given, 'J')} given = {quantity(stored, 'J')} stored + "
         f"{quantity(destroyed, 'J')} destroyed; "
         f"<b>{quantity(message.residual, 'J')} unaccounted</b>"
         f'<table style="width:100%;border-spacing:4px 0"><tr style="opacity:.7">'
         "<td align=right>destroyed by</td><td></td><td align=right>now</td>"
         "<td align=right>since the start</td><td align=right>temperature</td></tr>"
-        f"{''.join(rows)}</table>{others}</div>"
+        f"{''.join(rows)}</table>{others}"
+        f"battery {message.voltage:.1f} V, {message.current:.1f} A, {100.0 * message.level:.1f} %"
+        "</div>"
     )
 
 
