@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError
+from vms_ph_dynamics import Evaluation, ModelError, StateError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
@@ -27,17 +27,18 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 from ..interface import (
     Command,
     ControlEnergy,
+    Controller,
     Reference,
     RobotState,
     Status,
     gain,
+    is_usable_step,
 )
 from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
-from ..safety.limits import LimitGains
+from ..safety.limits import LimitGains, TorqueLimits
 from .held_impedance import HeldImpedance, horizon
-from .wheeled_controller import WheeledController
 
 _SE3 = SE3()
 
@@ -46,7 +47,7 @@ _REGULARISATION = 1e-6
 _RANK = 1e-9
 
 
-class WheeledImpedance(WheeledController):
+class WheeledImpedance(Controller):
     r"""A spring and a damper hold the end effector; the wheels follow as their constraints allow.
 
     ``f_nu = S^T (g - J^T (dV + D J v)) - d N nu - dV_q`` in the reduced equations of
@@ -96,9 +97,11 @@ class WheeledImpedance(WheeledController):
             ModelError: some motion of the robot is moved by no driven joint.
             StateError: there is no such joint.
         """
-        super().__init__(form, gains)
+        super().__init__(form.model)
+        self._form, self.gains = form, self._checked_gains(gains)
         names = form.model.joint_names if driven is None else driven
         self._driven = np.array([form.model.joint_index(name) for name in names], dtype=int)
+        self._limits = TorqueLimits(form.model)
         self._joint_limits = JointLimitPotential(form.model)
         self._potential, self._tool = PosePotential(), PoseReference()
         rest = form.model.neutral_configuration()
@@ -119,8 +122,15 @@ class WheeledImpedance(WheeledController):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._limits.restart()
 
-    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
         model, gains = self.model, self.gains
+        if not (state.is_usable(model) and is_usable_step(dt)):
+            return self.safe_output(model.neutral_configuration())
+        try:
+            t = self._form.terms(state.q, state.v[self._form.independent])
+        except StateError as posture:
+            return replace(self.safe_output(state.q), reason=str(posture))
         d = t.d
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
@@ -129,7 +139,11 @@ class WheeledImpedance(WheeledController):
         held, energy = self._held(t, error, horizon(dt, gains.delay))
         wanted = t.basis.T @ d.g - held.spring - held.ahead - held.damping
         if not np.isfinite(wanted.sum()):
-            return None
+            return replace(
+                self.safe_output(state.q),
+                reason="the effort of the law is not finite, because its reference is too large; "
+                "holding against gravity until the next reset",
+            )
         torque = np.zeros(model.n)
         rows = t.basis[model.b + self._driven]
         torque[self._driven] = np.linalg.lstsq(rows.T, wanted, rcond=None)[0]
@@ -178,6 +192,19 @@ class WheeledImpedance(WheeledController):
             reference_power=-float(self._potential.gradient(error, *k) @ wanted_twist),
         )
         return _Held(held.spring, held.ahead, force, held.reason), energy
+
+    def safe_output(self, q: Array) -> Command:
+        """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""
+        d = Evaluation(self.model, q, np.zeros(self.model.nv))
+        bound = self.model.joints.effort
+        torque = np.clip(d.g[self.model.b :], -bound, bound)
+        return Command(
+            np.zeros(self.model.b),
+            torque,
+            status=Status.HOLDING,
+            reason="the state is not finite or does not fit this robot, or the time step is not in "
+            "[0, 1] s; holding against gravity",
+        )
 
 
 @dataclass(frozen=True, slots=True)
