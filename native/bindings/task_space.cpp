@@ -81,7 +81,9 @@ void bind_task_space(py::module_& module) {
             return law.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("position"), py::arg("velocity"), py::arg("dt"))
-      .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
+      .def(
+          "set_gains", [](Law& law, const py::dict& gains) { vms_ph::set_gains(law, gains); },
+          py::arg("gains"))
       .def_property_readonly("gains", &Law::gains)
       .def_property_readonly("q_star", [](const Law& law) { return Vector(law.q_star()); });
 }

@@ -50,6 +50,7 @@ def test_a_larger_tilt_takes_fewer_jumps() -> None:
     assert str(larger.obtained).startswith("5 ")
 
 
+@pytest.mark.slow
 def test_the_leg_rests_after_twelve_jumps_and_its_polar_spring_amplifies_a_tilt(
     tmp_path: Path,
 ) -> None:
@@ -131,6 +132,7 @@ ENERGIES_IN_20_S = (
 )
 
 
+@pytest.mark.slow
 def test_eleven_hops_of_the_forward_gait_and_their_energies(golden: Path) -> None:
     # From apex to apex; the source has 54 hops.
     checks = run("revolute-6", duration="4.07")

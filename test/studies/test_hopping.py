@@ -41,6 +41,7 @@ def differing(checks: dict[str, Check]) -> set[str]:
     return {name for name, check in checks.items() if check.verdict == "differs"}
 
 
+@pytest.mark.slow
 def test_controller_iii_falls_at_angle_zero_and_hops_on_with_damping() -> None:
     checks = run("controller-iii", duration="3.5")
     # Too short for a gait to be found.

@@ -36,6 +36,8 @@ EXECUTABLES = (
     "reference_marker",
     "joint_heat",
     "model_server",
+    "task_runner",
+    "task_settings",
     "bag_recorder",
     "bag_player",
     "web_viewer",

@@ -91,6 +91,7 @@ def test_exactly_half_a_turn_is_left_at_once(
     assert_it_comes_back_with_falling_energy(one, SECONDS[name])
 
 
+@pytest.mark.slow
 def test_a_fast_spin_past_half_a_turn_goes_on_round_instead_of_unwinding() -> None:
     model = without_limits("satellite_panda")
     law = DecoupledVMSController(model)

@@ -53,7 +53,7 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
     after = momenta(caught.model.evaluate(q, caught.v)).spatial
     np.testing.assert_allclose(after, momenta(d).spatial + BODY.momentum(handle), atol=1e-12)
     assert plastic_loss(d, body, twist) == pytest.approx(caught.lost, rel=1e-9)
-    assert caught.lost > 0.1
+    assert caught.lost > 1e-3
     carried = motion_energy(model, body, q, caught.v)[0]
     own = model.evaluate(q, caught.v).kinetic_energy
     assert own + carried == pytest.approx(

@@ -114,8 +114,11 @@ def _launch(data: bytes) -> None:
 
 
 def _launch_seeds() -> list[bytes]:
+    # The arguments of a task are the answer of a command, which is not carried out here.
     own = [
-        _plain(p.read_bytes()) for p in sorted((share_directory() / "launch").glob("*.launch.xml"))
+        _plain(p.read_bytes())
+        for p in sorted((share_directory() / "launch").glob("*.launch.xml"))
+        if p.name != "task.launch.xml"
     ]
     return [*[_LAUNCH.encode()] * 6, *own]
 
