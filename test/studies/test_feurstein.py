@@ -202,6 +202,7 @@ def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
     assert checks["the gait persists"].verdict == "differs"
 
 
+@pytest.mark.slow
 def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
     checks = run("figure-4-7", points="6", sweep="3", duration="3")
     assert not differing(checks)

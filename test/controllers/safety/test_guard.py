@@ -273,7 +273,7 @@ def test_an_implausible_reference_is_refused_and_the_last_one_kept(name: str, wh
     assert robot.speed < 0.02
 
 
-@pytest.mark.parametrize("distance", [1.0, 99.0])
+@pytest.mark.parametrize("distance", [pytest.param(1.0, marks=pytest.mark.slow), 99.0])
 def test_the_drone_flies_to_a_distant_reference_at_its_own_speed(distance: float) -> None:
     pose = np.eye(4)
     pose[:3, :3] = np.diag([-1.0, -1.0, 1.0])
