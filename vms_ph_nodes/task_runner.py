@@ -244,7 +244,9 @@ class TaskRunner(Node):
         if self._once and self._simulated:
             self._pause.call_async(SetBool.Request(data=True))
         say = self.get_logger().info if met else self.get_logger().warning
-        say(f"task {self._task.name} after {time:.2f} s: goals {'met' if met else 'NOT MET'}")
+        failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
+        found = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"
+        say(f"task {self._task.name} after {time:.2f} s: goals {found}")
         for line in goal_lines(goals, self._task.shortest):
             say(line)
 
