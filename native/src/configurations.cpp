@@ -14,7 +14,6 @@
 
 // The functions of a model on configurations.
 #include <cmath>
-#include <pinocchio/algorithm/joint-configuration.hpp>
 
 #include "vms_ph_native/model.hpp"
 
@@ -35,6 +34,16 @@ Eigen::Vector3d planar_difference(const Eigen::Vector4d& a, const Eigen::Vector4
 // A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
 constexpr double kNormTolerance = 1e-6;
 
+// Pinocchio's functions of whole configurations take seconds to compile, for every kind of joint
+// there is. Here are the base, joints of one coordinate and those with (cos, sin).
+using Space = pinocchio::SpecialEuclideanOperationTpl<3, double, 0>;
+using Plane = pinocchio::SpecialEuclideanOperationTpl<2, double, 0>;
+using Circle = pinocchio::SpecialOrthogonalOperationTpl<2, double, 0>;
+
+using Vector1 = Eigen::Matrix<double, 1, 1>;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Vector7 = Eigen::Matrix<double, 7, 1>;
+
 }  // namespace
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
@@ -51,14 +60,53 @@ bool Model::is_configuration(const ConstVector& q) const noexcept {
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
                       Eigen::Ref<Eigen::VectorXd> result) const noexcept {
-  pinocchio::integrate(*model_, q, dv, result);
+  if (base_ == Base::floating) {
+    const Vector7 pose = q.head<7>();
+    const Vector6 twist = dv.head<6>();
+    Vector7 moved;
+    Space().integrate(pose, twist, moved);
+    result.head<7>() = moved;
+  } else if (base_ == Base::planar) {
+    const Eigen::Vector4d pose = q.head<4>();
+    const Eigen::Vector3d twist = dv.head<3>();
+    Eigen::Vector4d moved;
+    Plane().integrate(pose, twist, moved);
+    result.head<4>() = moved;
+  }
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < model_->nqs.size(); ++i) {
+    const int at = model_->idx_qs[i], by = model_->idx_vs[i];
+    if (model_->nqs[i] == 1) {
+      result[at] = q[at] + dv[by];
+    } else {
+      const Eigen::Vector2d angle = q.segment<2>(at);
+      const Vector1 turn = dv.segment<1>(by);
+      Eigen::Vector2d moved;
+      Circle().integrate(angle, turn, moved);
+      result.segment<2>(at) = moved;
+    }
+  }
 }
 
 void Model::difference(const ConstVector& q0, const ConstVector& q1,
                        Eigen::Ref<Eigen::VectorXd> result) const noexcept {
-  pinocchio::difference(*model_, q0, q1, result);
-  if (base_ == Base::planar) {
+  if (base_ == Base::floating) {
+    const Vector7 from = q0.head<7>(), to = q1.head<7>();
+    Vector6 twist;
+    Space().difference(from, to, twist);
+    result.head<6>() = twist;
+  } else if (base_ == Base::planar) {
     result.head<3>() = planar_difference(q0.head<4>(), q1.head<4>());
+  }
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < model_->nqs.size(); ++i) {
+    const int at = model_->idx_qs[i], by = model_->idx_vs[i];
+    if (model_->nqs[i] == 1) {
+      result[by] = q1[at] - q0[at];
+    } else {
+      const Eigen::Vector2d from = q0.segment<2>(at), to = q1.segment<2>(at);
+      Vector1 turn;
+      Circle().difference(from, to, turn);
+      result.segment<1>(by) = turn;
+    }
   }
 }
 
