@@ -223,6 +223,16 @@ def test_the_baseline_reaches_the_same_goals_where_nothing_is_uncertain() -> Non
     assert found["success"], found
 
 
+def test_on_wheels_the_baseline_ignores_inertial_coupling() -> None:
+    def run(law: str) -> dict[str, Any]:
+        return uncertain_task(task="wheels_drive", law=law, seconds=7.0, step=0.025, explain=False)
+
+    ours, theirs = run("task"), run("decentralised")
+    assert 3.0 * ours["arm"] < theirs["arm"], (ours, theirs)
+    with pytest.raises(OptionError, match="settle=-1"):
+        uncertain_task(task="arm_reach", settle=-1.0)
+
+
 def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
     text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/satellite_reach.yaml").read_text()
     for within, code in (("0.005", 0), ("1.0e-14", 1)):

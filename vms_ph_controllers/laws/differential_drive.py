@@ -139,7 +139,7 @@ class DifferentialDrive(WheeledController):
         wanted, slope = self._wanted(t)
         rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
         error = t.nu - wanted
-        inertial = t.mass @ (slope - rate * error) + t.coriolis @ wanted
+        inertial = self._inertial(t, wanted, slope - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
         if not isfinite(float(force.sum())):
             return None
@@ -202,6 +202,10 @@ class DifferentialDrive(WheeledController):
         to_outputs, turning = t.basis[self._rows], t.basis_rate[self._rows]
         nu = np.linalg.solve(to_outputs, outputs)
         return nu, np.linalg.solve(to_outputs, changes - turning @ nu)
+
+    def _inertial(self, t: NonholonomicTerms, wanted: Array, rate: Array) -> Array:
+        """Return the forces (m,) for wanted independent velocities (m,) and accelerations (m,)."""
+        return t.mass @ rate + t.coriolis @ wanted
 
     def _compensated(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""

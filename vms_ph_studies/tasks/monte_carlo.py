@@ -23,13 +23,16 @@ import numpy as np
 
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import robot_tasks
 
 from ..comparisons.decentralised import DecentralisedPD
-from .task_run import run_task
+from ..comparisons.decentralised_drive import DecentralisedDrive
+from .task_run import MakeLaw, run_task
 from .uncertainty import Uncertainty
 
 LAWS = ("task", "decentralised")
@@ -52,6 +55,7 @@ def uncertain_task(
     delay: float = 0.0,
     calm: bool = False,
     slack: float = 1.0,
+    settle: float = 0.0,
     seconds: float = 0.0,
     step: float = 0.0,
     explain: bool = True,
@@ -63,7 +67,8 @@ def uncertain_task(
     Args:
         task: name of a bundled task, or path of its file.
         law: task for the law of the task; decentralised for PD control of base and joints with the
-            same stiffness, damping and speeds, see :class:`.DecentralisedPD`.
+            same stiffness, damping and speeds, see :class:`.DecentralisedPD`, and on wheels that do
+            not slip :class:`.DecentralisedDrive`.
         mass: largest relative error of the mass of every body.
         inertia: largest relative error of its inertia.
         spread: largest change of joints (rad, m) and of the base (m) at the start.
@@ -71,6 +76,8 @@ def uncertain_task(
         delay: from measurement to effort, s.
         calm: whether current and wind of the task are left out.
         slack: factor of the bounds of errors of the task.
+        settle: least time after the start, and after each reference that concerns it, from which an
+            error is judged, s.
         seconds: simulated time, s; the shortest of the task if zero.
         step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
             half or a third of it, and the law is told the delay in steps.
@@ -92,7 +99,7 @@ def uncertain_task(
             f"law={law!r}" + (f" (did you mean {close[0]!r}?)" if close else "") + ": accepted are "
             f"{', '.join(LAWS)}"
         )
-    given = _given(task, slack, step, calm, delay)
+    given = _given(task, slack, settle, step, calm, delay)
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
 
     def run(task: RobotTask, unknown: Uncertainty) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def uncertain_task(
             without: dict[str, Any] = {cause: 0.0}
             if getattr(unknown, cause) and run(given, replace(unknown, **without))["met"]:
                 causes.append(cause)
-        if _blows(given) and run(_given(task, slack, step, True, delay), unknown)["met"]:
+        if _blows(given) and run(_given(task, slack, settle, step, True, delay), unknown)["met"]:
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
@@ -129,11 +136,19 @@ def uncertain_task(
 
 
 @lru_cache(maxsize=64)
-def _given(name: str, slack: float, step: float, calm: bool, delay: float) -> RobotTask:
-    if slack <= 0.0 or step < 0.0:
-        raise OptionError(f"slack={slack:g}, step={step:g}: a slack above zero is accepted")
+def _given(
+    name: str, slack: float, settle: float, step: float, calm: bool, delay: float
+) -> RobotTask:
+    if slack <= 0.0 or settle < 0.0 or step < 0.0:
+        raise OptionError(
+            f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "
+            "and times of at least zero"
+        )
     task = robot_tasks.load(name)
-    goals = {k: replace(goal, within=slack * goal.within) for k, goal in task.goals.items()}
+    goals = {
+        k: replace(goal, within=slack * goal.within, after=max(goal.after, settle))
+        for k, goal in task.goals.items()
+    }
     step = step or task.step
     if delay > 0.0:
         # A delay is a whole number of steps, which the law is told up to the most that it takes.
@@ -148,9 +163,22 @@ def _blows(task: RobotTask) -> bool:
     return task.wind is not None or bool(task.current.any())
 
 
-def _baseline(task: RobotTask, delay: float) -> Any:
-    def make(kind: str, model: VMSModel, allocation: Allocation | None) -> Controller:
-        law = make_controller(kind, model, allocation)
+def _baseline(task: RobotTask, delay: float) -> MakeLaw:
+    def make(
+        kind: str,
+        model: VMSModel,
+        allocation: Allocation | None = None,
+        *,
+        form: NonholonomicForm | None = None,
+    ) -> Controller:
+        law = make_controller(kind, model, allocation, form=form)
+        if form is not None:
+            if not isinstance(law, DifferentialDrive):
+                raise OptionError(
+                    "law='decentralised': on wheels that do not slip it is compared with "
+                    f"DifferentialDrive, not with {kind}"
+                )
+            return DecentralisedDrive(form)
         known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
         law.gains = replace(law.gains, **known)
         return DecentralisedPD.like(law, model, allocation, lag=delay + task.step)

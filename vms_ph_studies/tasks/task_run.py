@@ -16,9 +16,8 @@
 
 import time as clock
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,8 +52,20 @@ from .wheels import WheelUse
 # Steps between two samples of the errors.
 _SAMPLE = 5
 
-MakeLaw = Callable[[str, VMSModel, Allocation | None], Controller]
-"""From the name of a law, a model and the actuators of its base to the law."""
+
+class MakeLaw(Protocol):
+    """Makes a law."""
+
+    def __call__(
+        self,
+        kind: str,
+        model: VMSModel,
+        allocation: Allocation | None = None,
+        *,
+        form: NonholonomicForm | None = None,
+    ) -> Controller:
+        """Return a law by its name; see :func:`.make_controller`."""
+
 
 _CERTAIN = Uncertainty()
 
@@ -184,10 +195,7 @@ class TaskRun:
     def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
         """Make the law of the task for a model, and its guard."""
         task = self._task
-        if wheels is None:
-            law = self._make_law(task.controller, model, self._allocation)
-        else:
-            law = make_controller(task.controller, model, form=wheels)
+        law = self._make_law(task.controller, model, self._allocation, form=wheels)
         known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
         if task.controller == type(law).__name__ and len(known) < len(task.gains):
             missing = ", ".join(sorted(set(task.gains) - set(known)))

@@ -1,0 +1,42 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The usual alternative on two wheels: speed, turn and every joint each by itself."""
+
+import numpy as np
+
+from vms_ph_controllers.interface import RobotState
+from vms_ph_controllers.wheeled import DifferentialDrive
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.nonholonomic import NonholonomicTerms
+
+
+class DecentralisedDrive(DifferentialDrive):
+    """Velocity control of speed, turn and every joint, which ignore each other, with its weight.
+
+    References, rates and the compensation of weight and friction are those of
+    :class:`.DifferentialDrive`. Each of these velocities has the inertia of its own in the posture
+    of the last reset; inertial coupling and velocity-dependent forces are ignored.
+    """
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        super().reset(state)
+        t = self.form.terms(state.q, np.zeros(self.form.dimension))
+        alone = np.linalg.inv(t.basis[self._rows])
+        self._alone = np.diag(alone.T @ t.mass @ alone)
+
+    def _inertial(self, t: NonholonomicTerms, wanted: Array, rate: Array) -> Array:
+        outputs = t.basis[self._rows]
+        return outputs.T @ (self._alone * (outputs @ rate))
