@@ -40,7 +40,7 @@ from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
 
 _HOST = "127.0.0.1"
-_PATIENCE = 30.0  # timeout of the first energy message, s
+_PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
 _REFRESH = 0.2  # refresh period of the live view, s
 
 
