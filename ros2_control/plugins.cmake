@@ -40,7 +40,7 @@ foreach(schema controller_shell decoupled_vms_controller energy_guard energy_gua
 endforeach()
 
 set(sources
-  controller_shell decoupled_vms_controller energy_guard external_wrench force_broadcaster
+  actuated_base controller_shell decoupled_vms_controller description_tags energy_guard external_wrench force_broadcaster
   gain_parameters plant pose_ida_pbc python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
@@ -85,10 +85,14 @@ if(BUILD_TESTING)
   if(ament_cmake_gmock_FOUND)
     # Where gmock itself is missing, ament_add_gmock() makes no target: those tests are left out.
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
-    if(TARGET simulated_system)
-      target_link_libraries(simulated_system vms_ph_ros2_control vms_ph_native
-        hardware_interface::hardware_interface rclcpp::rclcpp ${geometry_msgs_TARGETS})
-    endif()
+    ament_add_gmock(simulated_effects ros2_control/test/simulated_effects_test.cpp TIMEOUT 120)
+    foreach(test simulated_system simulated_effects)
+      if(TARGET ${test})
+        target_link_libraries(${test} vms_ph_ros2_control vms_ph_native
+          controller_interface::controller_interface hardware_interface::hardware_interface
+          pluginlib::pluginlib rclcpp::rclcpp ${geometry_msgs_TARGETS})
+      endif()
+    endforeach()
     ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
     if(TARGET controller_shell)
       target_link_libraries(controller_shell vms_ph_ros2_control vms_ph_native

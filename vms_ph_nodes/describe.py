@@ -26,6 +26,10 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
+from vms_ph_io.actuator_tags import actuators_of_urdf
+from vms_ph_io.plugin_tags import allocation_tag, fluid_tag
+from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.vehicle import load_fluid
 
 from .messages.frames import BASE_LINK
 
@@ -35,8 +39,13 @@ def describe(
     ros2_control: str = "",
     step: float = 0.001,
     arguments: Mapping[str, str] | None = None,
+    actuators: str = "",
+    fluid: str = "",
 ) -> str:
     """Return the URDF of a robot.
+
+    With a ros2_control tag it has the actuators of the base and the fluid for the plugins, see
+    :mod:`vms_ph_io.plugin_tags`.
 
     Args:
         robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.
@@ -44,6 +53,10 @@ def describe(
             xacro file whose tags are added; empty for none.
         step: integrator step of the simulated hardware, s.
         arguments: further xacro arguments of that file, by name.
+        actuators: of the base for the plugins: ``own``, ``ideal`` or the path of a file; empty for
+            those of the description, or those that a bundled robot has by default.
+        fluid: path of a file like those in config/fluids, or ``none``; empty for that of a bundled
+            robot.
 
     Raises:
         VmsPhError: no such robot or file.
@@ -67,7 +80,25 @@ def describe(
     known = {"step": str(step)} if arguments is None else dict(arguments)
     for tag in ET.fromstring(read_urdf(file, known)).findall("ros2_control"):
         root.append(tag)
+    _add_effects(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
     return ET.tostring(root, encoding="unicode")
+
+
+def _add_effects(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
+    """Add what acts on the robot for the plugins."""
+    known = robots.get(settings.robot) if settings.is_bundled else None
+    if settings.actuators:
+        chosen = settings.chosen_actuators(xml)
+    elif known is None:
+        chosen = actuators_of_urdf(xml)
+    else:
+        chosen = None if known.ideal else known.own_actuators()
+    if chosen is not None:
+        root.append(allocation_tag(chosen))
+    if not fluid and known is not None and known.fluid:
+        fluid = str(share_directory() / "config/fluids" / known.fluid)
+    if fluid not in ("", "none"):
+        root.append(fluid_tag(load_fluid(fluid)))
 
 
 def _add_base_link(robot: ET.Element) -> None:
@@ -116,6 +147,12 @@ def main() -> None:
         metavar="NAME:=VALUE",
         help="an argument of that xacro file instead of step",
     )
+    parser.add_argument(
+        "--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file"
+    )
+    parser.add_argument(
+        "--fluid", default="", help="around the robot, for the plugins: none or a YAML file"
+    )
     given = parser.parse_args()
     arguments = None
     if given.argument is not None:
@@ -126,9 +163,15 @@ def main() -> None:
                 sys.exit(f"describe: --argument must be name:=value; given: '{each}'")
             arguments[name] = value
     try:
-        print(describe(given.robot, given.ros2_control, given.step, arguments))
+        print(_described(given, arguments))
     except VmsPhError as error:
         sys.exit(f"describe: {error}")
+
+
+def _described(given: argparse.Namespace, arguments: Mapping[str, str] | None) -> str:
+    return describe(
+        given.robot, given.ros2_control, given.step, arguments, given.actuators, given.fluid
+    )
 
 
 if __name__ == "__main__":

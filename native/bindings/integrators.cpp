@@ -29,6 +29,7 @@
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 #include "vms_ph_native/integrators/projected_rk4.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
 #include "vms_ph_native/model.hpp"
 
@@ -58,9 +59,10 @@ Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name,
     if (name == "discrete_gradient") return {model, std::move(one), gravity};
     return {model, std::make_unique<vms_ph::Suzuki>(std::move(one)), gravity};
   }
+  if (name == "rkmk4") return {model, std::make_unique<vms_ph::RKMK4>(*model, gravity), gravity};
   throw vms_ph::ModelError(
       "there is no compiled scheme '" + name +
-      "'; there are projected_rk4, discrete_gradient, discrete_gradient_4, rk4");
+      "'; there are projected_rk4, discrete_gradient, discrete_gradient_4, rk4, rkmk4");
 }
 
 VectorXd sized(const std::optional<VectorXd>& value, int size, const char* what) {

@@ -25,6 +25,7 @@
 
 #include "bindings.hpp"
 #include "mechanism.hpp"
+#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
@@ -42,6 +43,32 @@ Model from_archive(const std::string& text, const std::string& end_effector) {
         std::string("this is not a model saved by this version of Pinocchio: ") + error.what());
   }
   return Model(std::move(model), end_effector);
+}
+
+Model in_fluid(const Model& model, const py::list& bodies, double density) {
+  vms_ph::Fluid fluid;
+  fluid.density = density;
+  const auto fill = [](const py::handle& from, double* to, Py_ssize_t count) {
+    const auto given = py::reinterpret_borrow<py::sequence>(from);
+    if (static_cast<Py_ssize_t>(given.size()) != count) {
+      throw vms_ph::ModelError(
+          "a body in a fluid has an added mass of 36 numbers, a centre of "
+          "buoyancy of three and drags of six");
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) to[i] = py::cast<double>(given[i]);
+  };
+  for (const auto& item : bodies) {
+    const auto given = py::cast<py::tuple>(item);
+    vms_ph::ImmersedBody body;
+    body.link = py::cast<std::string>(given[0]);
+    fill(given[1], body.added_mass.data(), 36);
+    body.volume = py::cast<double>(given[2]);
+    fill(given[3], body.centre_of_buoyancy.data(), 3);
+    fill(given[4], body.linear_drag.data(), 6);
+    fill(given[5], body.quadratic_drag.data(), 6);
+    fluid.bodies.push_back(body);
+  }
+  return model.in_fluid(fluid);
 }
 
 #if PYBIND11_VERSION_HEX < 0x020C0000
@@ -69,6 +96,9 @@ PYBIND11_MODULE(vms_ph_native, module) {
                                             "The robot; see vms_ph_dynamics.VMSModel.")
       .def(py::init(&from_archive), py::arg("archive"), py::arg("end_effector") = "",
            "Take what pinocchio.Model.saveToString() gives.")
+      .def("in_fluid", &in_fluid, py::arg("bodies"), py::arg("density") = 1000.0,
+           "The same robot with links in a fluid: name, added mass (36,), volume, centre of "
+           "buoyancy (3,), linear and quadratic drag (6,) of each.")
       .def_property_readonly("b", &Model::b)
       .def_property_readonly("n", &Model::n)
       .def_property_readonly("nq", &Model::nq)

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <string>
 
+#include "vms_ph_native/cholesky.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -43,6 +45,7 @@ Evaluation::Evaluation(const Model& model)
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
+      fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
       written_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
@@ -52,6 +55,7 @@ Evaluation::Evaluation(const Model& model)
   C_.resize(b_ + n_, b_ + n_);
   M_b_inverse_.resize(b_, b_);
   M_hat_m_.resize(n_, n_);
+  if (fluid_.exist()) elsewhere_.emplace(model);
   momentum_.resize(b_ + n_);
   g_.resize(b_ + n_);
 }
@@ -80,38 +84,72 @@ Dynamics& Evaluation::moved() noexcept {
   return dynamics_;
 }
 
+FluidTerms& Evaluation::immersed() noexcept {
+  if (!known_.immersed) fluid_.place(placed());
+  known_.immersed = true;
+  return fluid_;
+}
+
+FluidTerms& Evaluation::flowing() noexcept {
+  if (!known_.flowing) immersed().move(moved(), v_);
+  known_.flowing = true;
+  return fluid_;
+}
+
 // Symmetric matrices are the same row by row and column by column.
 
 const MatrixV& Evaluation::M() noexcept {
-  if (!known_.M) placed().mass(M_.data());
-  known_.M = true;
+  if (!known_.M) {
+    placed().mass(M_.data());
+    if (fluid_.exist()) immersed().add_mass(M_);
+    known_.M = true;
+  }
   return M_;
 }
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
-  if (!known_.M_b_inverse) placed().locked_inverse(M_b_inverse_.data());
+  if (known_.M_b_inverse) return M_b_inverse_;
+  if (fluid_.exist()) {
+    // Added mass has no centre of mass, in which the closed form is.
+    M_b_inverse_.setIdentity();
+    Cholesky(MatrixV(M_b())).solve_columns(M_b_inverse_);
+  } else {
+    placed().locked_inverse(M_b_inverse_.data());
+  }
   known_.M_b_inverse = true;
   return M_b_inverse_;
 }
 
 const MatrixBN& Evaluation::A() noexcept {
-  if (!known_.A) {
+  if (known_.A) return A_;
+  if (fluid_.exist()) {
+    A_ = M_b_inverse().lazyProduct(M_bm());
+  } else {
     placed().connection(written_.data());
     A_ = rows(written_, b_, n_);
-    known_.A = true;
   }
+  known_.A = true;
   return A_;
 }
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
-  if (!known_.M_hat_m) placed().shape_inertia(M_hat_m_.data());
+  if (known_.M_hat_m) return M_hat_m_;
+  if (fluid_.exist()) {
+    M_hat_m_ = M_m();
+    M_hat_m_ -= A().transpose().lazyProduct(M_bm());
+  } else {
+    placed().shape_inertia(M_hat_m_.data());
+  }
   known_.M_hat_m = true;
   return M_hat_m_;
 }
 
 const VectorV& Evaluation::momentum() noexcept {
-  if (!known_.momentum) moved().momentum(momentum_.data());
-  known_.momentum = true;
+  if (!known_.momentum) {
+    moved().momentum(momentum_.data());
+    if (fluid_.exist()) flowing().add_momentum(momentum_);
+    known_.momentum = true;
+  }
   return momentum_;
 }
 
@@ -119,6 +157,7 @@ const MatrixV& Evaluation::C() noexcept {
   if (!known_.C) {
     moved().coriolis(written_.data());
     C_ = rows(written_, b_ + n_, b_ + n_);
+    if (fluid_.exist()) flowing().add_coriolis(C_);
     known_.C = true;
   }
   return C_;
@@ -126,28 +165,48 @@ const MatrixV& Evaluation::C() noexcept {
 
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
   placed().move(velocity.data());
-  known_.moved = false;
+  known_.moved = known_.flowing = false;
   dynamics_.coriolis(written_.data());
   result = rows(written_, b_ + n_, b_ + n_);
+  if (!fluid_.exist()) return;
+  immersed().move(dynamics_, velocity);
+  fluid_.add_coriolis(result);
 }
 
 const VectorV& Evaluation::g() noexcept {
-  if (!known_.g) placed().gravity(g_.data());
-  known_.g = true;
+  if (!known_.g) {
+    placed().gravity(g_.data());
+    if (fluid_.exist()) immersed().add_gravity(g_);
+    known_.g = true;
+  }
   return g_;
 }
 
 double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
+  if (fluid_.exist()) return x.dot(C().lazyProduct(y));
   return moved().coriolis_power(x.data(), y.data());
 }
 
 double Evaluation::lifting_power(const ConstVector& q) noexcept {
-  return dynamics_.lifting_power(q.data(), v_.data());
+  const double power = dynamics_.lifting_power(q.data(), v_.data());
+  if (!fluid_.exist()) return power;
+  elsewhere_->place(q.data());
+  fluid_.place(*elsewhere_);
+  known_.immersed = known_.flowing = false;
+  VectorV sinking = VectorV::Zero(v_.size());
+  fluid_.add_gravity(sinking);
+  return power + sinking.dot(v_);
 }
 
-double Evaluation::kinetic_energy() noexcept { return moved().kinetic_energy(); }
+double Evaluation::kinetic_energy() noexcept {
+  const double energy = moved().kinetic_energy();
+  return fluid_.exist() ? energy + flowing().kinetic_energy() : energy;
+}
 
-double Evaluation::potential_energy() noexcept { return placed().potential_energy(); }
+double Evaluation::potential_energy() noexcept {
+  const double energy = placed().potential_energy();
+  return fluid_.exist() ? energy + immersed().potential_energy() : energy;
+}
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {
   placed().placement(static_cast<int>(frame), placement_.rotation(), placement_.translation());

@@ -20,8 +20,9 @@ namespace vms_ph {
 
 GravityCompensatingFallback::GravityCompensatingFallback(const Model& model,
                                                          std::unique_ptr<PythonController> law,
+                                                         std::optional<Allocation> allocation,
                                                          bool base_actuated)
-    : model_(model), law_(std::move(law)), safe_(model, std::nullopt, base_actuated) {
+    : model_(model), law_(std::move(law)), safe_(model, std::move(allocation), base_actuated) {
   if (law_->b() != model.b() || law_->joint_names() != model.joint_names()) {
     throw ModelError("Python finds other joints in this robot description than Pinocchio");
   }

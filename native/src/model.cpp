@@ -17,10 +17,13 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <pinocchio/algorithm/center-of-mass.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
+
+#include "vms_ph_native/fluid.hpp"
 
 namespace vms_ph {
 namespace {
@@ -130,6 +133,14 @@ Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
   moved.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
   moved.take_gravity();
   return moved;
+}
+
+Model Model::in_fluid(const Fluid& fluid) const {
+  fluid.check();
+  for (const ImmersedBody& body : fluid.bodies) std::ignore = frame_id(body.link);
+  Model immersed = *this;
+  immersed.fluid_ = std::make_shared<const Fluid>(fluid);
+  return immersed;
 }
 
 void Model::take_gravity() {

@@ -35,6 +35,13 @@ VectorB default_weights(const Eigen::MatrixXd& matrix) {
   return weights;
 }
 
+VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& given) {
+  if (given.size() == 0) return default_weights(matrix);
+  if (given.size() == matrix.rows()) return given;
+  throw ModelError("the weights of a wrench of " + std::to_string(matrix.rows()) +
+                   " components are " + std::to_string(given.size()));
+}
+
 const Allocation& checked(const Allocation& allocation) {
   const Eigen::Index count = allocation.matrix().cols();
   if (count > kMaxVelocities) {
@@ -46,9 +53,10 @@ const Allocation& checked(const Allocation& allocation) {
 
 }  // namespace
 
-PrioritisedActuation::PrioritisedActuation(const Allocation& allocation)
+PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
+                                           const Eigen::VectorXd& weights)
     : allocation_(checked(allocation)),
-      weights_(default_weights(allocation.matrix())),
+      weights_(chosen_weights(allocation.matrix(), weights)),
       weighted_(weights_.asDiagonal() * allocation.matrix()),
       reach_(weighted_.lazyProduct(pseudo_inverse(weighted_))),
       held_(Eigen::VectorXd::Zero(weighted_.cols())),

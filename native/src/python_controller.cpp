@@ -179,7 +179,8 @@ class ControllerTask final : public PythonTask {
             "records differ; rebuild the library");
       }
     }
-    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated);
+    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), rotors, robot_.base_actuated,
+                                          allocation_of(robot_));
     sizes = sizes_of(hosted_.attr("model"));
     update_ = hosted_.attr("update");
     reset_ = hosted_.attr("reset");

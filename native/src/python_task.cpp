@@ -85,6 +85,25 @@ void PythonTask::locked(void (*action)(PythonTask&, int), int job) {
   throw PythonError(raised);
 }
 
+namespace {
+
+py::list list_of(const Eigen::Ref<const Eigen::MatrixXd>& values) {
+  py::list found;
+  for (Eigen::Index i = 0; i < values.size(); ++i) found.append(values(i, 0));
+  return found;
+}
+
+/// A matrix row by row.
+py::list rows_of(const Eigen::Ref<const Eigen::MatrixXd>& matrix) {
+  py::list found;
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    found.append(list_of(matrix.row(i).transpose()));
+  }
+  return found;
+}
+
+}  // namespace
+
 PythonSizes sizes_of(const py::object& model) {
   PythonSizes sizes{model.attr("b").cast<int>(),
                     model.attr("n").cast<int>(),
@@ -103,8 +122,20 @@ py::tuple arguments(const PythonRobot& robot) {
   py::tuple locked(robot.locked_joints.size());
   for (std::size_t k = 0; k < robot.locked_joints.size(); ++k) locked[k] = robot.locked_joints[k];
   const auto& g = robot.gravity;
+  py::list immersed;
+  for (const auto& body : robot.immersed) {
+    immersed.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
+                                   list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
+                                   list_of(body.quadratic_drag)));
+  }
   return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked,
-                        py::make_tuple(g[0], g[1], g[2]));
+                        py::make_tuple(g[0], g[1], g[2]), immersed, robot.density);
+}
+
+py::object allocation_of(const PythonRobot& robot) {
+  const PythonAllocation& given = robot.allocation;
+  if (given.matrix.cols() == 0) return py::none();
+  return py::make_tuple(rows_of(given.matrix), list_of(given.lower), list_of(given.upper));
 }
 
 }  // namespace vms_ph

@@ -61,4 +61,8 @@ double* numbers_of(const pybind11::object& array);
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 pybind11::tuple arguments(const PythonRobot& robot);
 
+/// The arguments of vms_ph_dynamics.effects.allocation.Allocation.of_matrix; None without
+/// actuators.
+pybind11::object allocation_of(const PythonRobot& robot);
+
 }  // namespace vms_ph

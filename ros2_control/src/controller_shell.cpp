@@ -45,7 +45,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   try {
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     law_ = std::make_unique<vms_ph::Guard>(*model_, make(*model_, setup), bounds_of(p),
-                                           std::nullopt, p.base_actuated);
+                                           base_allocation(setup), p.base_actuated);
     gains_ = std::make_unique<GainParameters>(get_node(), *law_);
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());

@@ -28,9 +28,11 @@ class DecoupledVMSController final : public ControllerShell {
     listener_ = std::make_shared<decoupled_vms_controller::ParamListener>(get_node());
   }
 
-  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
+                                           const RobotSetup& setup) override {
     const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
-    return std::make_unique<vms_ph::DecoupledVMSController>(model, std::nullopt, actuated);
+    return std::make_unique<vms_ph::DecoupledVMSController>(model, base_allocation(setup),
+                                                            actuated);
   }
 
  private:

@@ -19,6 +19,7 @@
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 #include "vms_ph_native/integrators/projected_rk4.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
 
 namespace vms_ph_ros2_control {
@@ -32,6 +33,13 @@ constexpr double kSlip = 0.01;
 
 std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
                                               const vms_ph::Model& model) {
+  if (scheme == "rkmk4" || (scheme.empty() && model.fluid() != nullptr)) {
+    return std::make_unique<vms_ph::RKMK4>(model, true);
+  }
+  if (model.fluid() != nullptr) {
+    throw vms_ph::ModelError("the scheme '" + scheme +
+                             "' does not cover robots in a fluid; rkmk4 does");
+  }
   if (scheme.empty() || scheme == "projected_rk4") {
     return std::make_unique<vms_ph::ProjectedRK4>(model, true);
   }
@@ -45,7 +53,7 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
   }
   throw vms_ph::ModelError("there is no scheme '" + scheme +
                            "' for simulated hardware; there are projected_rk4, "
-                           "discrete_gradient, discrete_gradient_4 and rk4");
+                           "discrete_gradient, discrete_gradient_4, rk4 and rkmk4");
 }
 
 Eigen::VectorXd coulomb(const pinocchio::Model& robot, int n) {
@@ -59,7 +67,10 @@ Eigen::VectorXd coulomb(const pinocchio::Model& robot, int n) {
 }  // namespace
 
 Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
-    : model_(model), options_(options), stepper_(make_stepper(options.scheme, model_)) {
+    : model_(model),
+      options_(options),
+      stepper_(make_stepper(options.scheme, model_)),
+      base_(model_, options.actuators) {
   const int n = model_.n();
   ports_.any = true;
   ports_.torque = Eigen::VectorXd::Zero(n);
@@ -91,13 +102,15 @@ void Plant::push(const vms_ph::Screw& wrench, bool acts) noexcept {
   ports_.has_tool = acts;
 }
 
-bool Plant::advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
-                    int steps) noexcept {
+bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
+                    const Eigen::VectorXd& torque, int steps) noexcept {
+  if (by_stand) base_.settle(wrench_base);
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_ = at_;
   const vms_ph::StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
+    if (!by_stand) ports_.wrench_base = base_.hold(wrench_base, options_.step);
     if (step_with_stops(static_cast<double>(steps_ + i) * options_.step, torque)) continue;
     at_ = saved_;
     result_ = before;

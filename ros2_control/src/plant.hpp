@@ -16,8 +16,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "actuated_base.hpp"
 #include "vms_ph_native/integrators/joint_stops.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 
@@ -25,11 +27,12 @@ namespace vms_ph_ros2_control {
 
 /// Options of the integration.
 struct PlantOptions {
-  Eigen::VectorXd start;  ///< (nq,) configuration, also after a reset
-  double step = 1e-3;     ///< s
-  std::string scheme;     ///< projected_rk4 when empty
-  bool friction = true;   ///< whether the joints' friction acts
-  bool stops = true;      ///< whether the limits of the joints are stops
+  Eigen::VectorXd start;                   ///< (nq,) configuration, also after a reset
+  double step = 1e-3;                      ///< s
+  std::string scheme;                      ///< when empty projected_rk4, in a fluid rkmk4
+  bool friction = true;                    ///< whether the joints' friction acts
+  bool stops = true;                       ///< whether the limits of the joints are stops
+  std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
 };
 
 /// Integrates a robot with the efforts held over each step, as digital controllers do.
@@ -49,9 +52,13 @@ class Plant {
   /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
+  /// @param by_stand     whether it is that of a stand, and not of the actuators of the base.
   /// @param torque       (n,) N m or N.
-  bool advance(const Eigen::VectorXd& wrench_base, const Eigen::VectorXd& torque,
+  bool advance(const Eigen::VectorXd& wrench_base, bool by_stand, const Eigen::VectorXd& torque,
                int steps) noexcept;
+
+  /// The wrench (b,) that acted on the base in the last step.
+  const Eigen::VectorXd& wrench_base() const noexcept { return ports_.wrench_base; }
 
   const Eigen::VectorXd& q() const { return q_; }
   const Eigen::VectorXd& v() const { return v_; }
@@ -67,6 +74,7 @@ class Plant {
   vms_ph::Model model_;
   PlantOptions options_;
   std::unique_ptr<vms_ph::Stepper> stepper_;
+  ActuatedBase base_;
   std::unique_ptr<vms_ph::JointStops> stops_;
   vms_ph::Ports ports_;
   vms_ph::SolverState at_, next_, saved_, started_;

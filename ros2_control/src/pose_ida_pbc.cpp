@@ -26,9 +26,10 @@ class PoseIDAPBC final : public ControllerShell {
  protected:
   void declare() override { listener_ = std::make_shared<pose_ida_pbc::ParamListener>(get_node()); }
 
-  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
+                                           const RobotSetup& setup) override {
     const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
-    return std::make_unique<vms_ph::PoseIDAPBC>(model, std::nullopt, actuated);
+    return std::make_unique<vms_ph::PoseIDAPBC>(model, base_allocation(setup), actuated);
   }
 
  private:

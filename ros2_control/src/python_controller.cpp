@@ -37,13 +37,24 @@ class PythonController final : public ControllerShell {
     robot.locked_joints = setup.locked_joints;
     robot.gravity = setup.gravity;
     robot.base_actuated = get_node()->get_parameter("base_actuated").as_bool();
+    const auto allocation = base_allocation(setup);
+    if (allocation) {
+      robot.allocation = {allocation->matrix(), allocation->lower(), allocation->upper()};
+    }
+    if (const auto* fluid = model.fluid()) {
+      robot.density = fluid->density;
+      for (const auto& body : fluid->bodies) {
+        robot.immersed.push_back({body.link, body.added_mass, body.volume, body.centre_of_buoyancy,
+                                  body.linear_drag, body.quadratic_drag});
+      }
+    }
     vms_ph::PythonOptions options;
     options.environment = p.environment;
     options.folders = p.folders;
     options.period = 1.0 / get_update_rate();
     options.priority = static_cast<int>(p.python_priority);
     auto law = std::make_unique<vms_ph::PythonController>(p.controller, robot, options);
-    return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law),
+    return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law), allocation,
                                                                  robot.base_actuated);
   }
 

@@ -36,8 +36,19 @@ Model make_model(const RobotSetup& setup) {
   } else if (setup.base != "fixed") {
     throw ModelError("base must be fixed, planar or floating; given: '" + setup.base + "'");
   }
-  return Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints)
-      .with_gravity(setup.gravity);
+  const Model robot = Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints)
+                          .with_gravity(setup.gravity);
+  const auto fluid = fluid_in(setup.urdf);
+  return fluid ? robot.in_fluid(*fluid) : robot;
+}
+
+std::optional<BaseActuators> base_actuators(const RobotSetup& setup) {
+  return setup.base == "fixed" ? std::nullopt : actuators_in(setup.urdf);
+}
+
+std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
+  const auto found = base_actuators(setup);
+  return found ? std::optional<vms_ph::Allocation>(found->allocation) : std::nullopt;
 }
 
 std::string root_link(const Model& model) {

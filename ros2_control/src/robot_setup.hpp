@@ -15,9 +15,11 @@
 // The model of a plugin, from the robot description and a few parameters.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "description_tags.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph_ros2_control {
@@ -37,8 +39,20 @@ RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
   return {urdf, p.base, p.end_effector, p.locked_joints, gravity};
 }
 
+/// The robot, in the fluid that its description has.
+///
 /// @throws vms_ph::ModelError  the text describes no robot, or one that is not supported.
 vms_ph::Model make_model(const RobotSetup& setup);
+
+/// The actuators of a base that moves, where the description has them.
+///
+/// @throws vms_ph::ModelError  they are not valid.
+std::optional<BaseActuators> base_actuators(const RobotSetup& setup);
+
+/// What laws know of them.
+///
+/// @throws vms_ph::ModelError  they are not valid.
+std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);

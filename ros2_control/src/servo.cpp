@@ -15,9 +15,12 @@
 #include "servo.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
+
+#include "vms_ph_native/dynamics.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -31,6 +34,9 @@ struct Servo::Workspace {
         torque(model.nv()) {}
   pinocchio::Data data;
   Eigen::VectorXd target, moved, error, acceleration, torque;
+  std::optional<vms_ph::Dynamics> robot;  ///< in a fluid
+  vms_ph::MatrixV mass, coriolis;
+  vms_ph::VectorV force;
 };
 
 Servo::Servo(const vms_ph::Model& model, double frequency)
@@ -38,7 +44,9 @@ Servo::Servo(const vms_ph::Model& model, double frequency)
       rate(Eigen::VectorXd::Zero(model.nv())),
       model_(model),
       frequency_(frequency),
+      fluid_(model_),
       workspace_(std::make_unique<Workspace>(model_)) {
+  if (fluid_.exist()) workspace_->robot.emplace(model_);
   for (const auto& name : model_.joint_names()) {
     joints_.push_back(model_.pinocchio().getJointId(name));
   }
@@ -93,9 +101,31 @@ void Servo::fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexc
   }
   // Inertia, Coriolis and gravity terms in one sweep.
   w.torque = pinocchio::rnea(robot, w.data, state.q, state.v, w.acceleration);
+  if (fluid_.exist()) add_fluid(state);
   for (int i = 0; i < model_.nv(); ++i) {
     if (held[static_cast<std::size_t>(i)]) effort[i] = w.torque[i];
   }
+}
+
+/// Add what the fluid takes at the acceleration: by added mass, buoyancy and drag.
+void Servo::add_fluid(const vms_ph::RobotState& state) noexcept {
+  Workspace& w = *workspace_;
+  const int size = model_.nv();
+  w.mass.setZero(size, size);
+  w.coriolis.setZero(size, size);
+  w.force.setZero(size);
+  w.robot->place(state.q.data());
+  w.robot->move(state.v.data());
+  fluid_.place(*w.robot);
+  fluid_.move(*w.robot, state.v);
+  fluid_.add_mass(w.mass);
+  fluid_.add_coriolis(w.coriolis);
+  fluid_.add_drag(w.force);
+  w.force = -w.force;
+  fluid_.add_gravity(w.force);
+  w.force += w.mass.lazyProduct(w.acceleration);
+  w.force += w.coriolis.lazyProduct(state.v);
+  w.torque += w.force;
 }
 
 }  // namespace vms_ph_ros2_control

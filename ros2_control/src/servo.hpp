@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph_ros2_control {
@@ -49,9 +50,12 @@ class Servo {
   void fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
+  void add_fluid(const vms_ph::RobotState& state) noexcept;
+
   struct Workspace;
   vms_ph::Model model_;
   double frequency_;
+  vms_ph::FluidTerms fluid_;
   std::vector<pinocchio::JointIndex> joints_;  ///< of every joint rate
   std::unique_ptr<Workspace> workspace_;
 };

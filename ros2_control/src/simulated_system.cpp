@@ -71,6 +71,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.friction = parameter("joint_friction", "true") == "true";
     options.stops = parameter("joint_stops", "true") == "true";
     options.start = home();
+    options.actuators = base_actuators(setup);
 
     plant_ = std::make_unique<Plant>(*model_, options);
     servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0));
@@ -305,9 +306,9 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     for (int i = 0; i < b; ++i) {
       wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].take(period, command_timeout_);
     }
-    const bool driven = base_mode_ == Mode::effort && wrench_base_.allFinite();
-    for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven;
-    if (driven) {
+    driven_ = base_mode_ == Mode::effort && wrench_base_.allFinite();
+    for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven_;
+    if (driven_) {
       effort_.head(b) = wrench_base_;
       servo_->rest_at(state_.q, 0);
     }
@@ -338,7 +339,7 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   plant_->push(push_->value(), push_->acts());
   const int steps = due_steps(period.seconds());
   if (steps == 0) return return_type::OK;
-  if (!plant_->advance(wrench_base_, torque_, steps)) {
+  if (!plant_->advance(wrench_base_, !driven_, torque_, steps)) {
     RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
     return return_type::ERROR;
   }

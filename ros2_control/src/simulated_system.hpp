@@ -87,6 +87,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::vector<State> base_states_, clock_, port_energies_, wrench_states_;
   std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;
+  bool driven_ = false;  ///< whether a controller commands the base
 
   Eigen::VectorXd effort_, wrench_base_, torque_;
   vms_ph::RobotState state_;

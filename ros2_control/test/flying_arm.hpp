@@ -18,7 +18,8 @@
 #include <initializer_list>
 #include <string>
 
-inline std::string flying_arm(const std::string& base = "floating") {
+inline std::string flying_arm(const std::string& base = "floating",
+                              const std::string& effects = "") {
   const auto each = [](const std::string& tag, std::initializer_list<const char*> names) {
     std::string made;
     for (const char* name : names) made += "<" + tag + " name='" + name + "'/>";
@@ -68,5 +69,5 @@ inline std::string flying_arm(const std::string& base = "floating") {
          "</gpio><sensor name='wrench_end_effector'>" +
          each("state_interface",
               {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +
-         "</sensor></ros2_control></robot>";
+         "</sensor></ros2_control>" + effects + "</robot>";
 }

@@ -31,6 +31,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
+from vms_ph_dynamics.effects.fluid import WATER, Fluid, ImmersedBody
 
 from ..interface import Command, Reference, RobotState
 from .layout import ENERGIES, flag_layout, input_layout, output_layout
@@ -52,7 +53,12 @@ class HostedController:
     """
 
     def __init__(
-        self, kind: str, model: VMSModel, rotors: Sequence[Sequence[Any]], base_actuated: bool
+        self,
+        kind: str,
+        model: VMSModel,
+        rotors: Sequence[Sequence[Any]],
+        base_actuated: bool,
+        allocation: Sequence[Any] | None = None,
     ) -> None:
         """Construct the controller that ``kind`` names for a robot.
 
@@ -62,13 +68,16 @@ class HostedController:
             rotors: arguments of :class:`Rotor` for each, for controllers with a parameter for them;
                 may be empty.
             base_actuated: whether the base has actuators, for controllers with a parameter for it.
+            allocation: arguments of :meth:`Allocation.of_matrix` in place of rotors.
 
         Raises:
             VmsPhError: there is no such controller, or it does not support this robot.
         """
         self.model = model
-        allocation = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
-        self.controller = make_controller(kind, model, allocation, base_actuated)
+        known = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
+        if allocation is not None:
+            known = Allocation.of_matrix(*(np.asarray(part, dtype=float) for part in allocation))
+        self.controller = make_controller(kind, model, known, base_actuated)
         self.layout = {
             "inputs": input_layout(model.n, model.nq, model.nv),
             "given": flag_layout(),
@@ -172,19 +181,43 @@ class HostedController:
 
 def make_hosted(
     kind: str,
-    robot: tuple[str, Any, str, Sequence[str], Sequence[float]],
+    robot: Sequence[Any],
     rotors: Sequence[Sequence[Any]],
     base_actuated: bool,
+    allocation: Sequence[Any] | None = None,
 ) -> HostedController:
     """Return a controller for a robot described by the arguments of :func:`make_model`."""
-    return HostedController(kind, make_model(*robot), rotors, base_actuated)
+    return HostedController(kind, make_model(*robot), rotors, base_actuated, allocation)
 
 
 def make_model(
-    urdf: str, base: Any, end_effector: str, locked_joints: Sequence[str], gravity: Sequence[float]
+    urdf: str,
+    base: Any,
+    end_effector: str,
+    locked_joints: Sequence[str],
+    gravity: Sequence[float],
+    immersed: Sequence[Sequence[Any]] = (),
+    density: float = WATER,
 ) -> VMSModel:
-    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector means the last link."""
-    return VMSModel.from_urdf(urdf, base, end_effector or None, gravity, locked_joints)
+    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector means the last link.
+
+    Args:
+        urdf: text of the URDF.
+        base: kind of base.
+        end_effector: name of a frame.
+        locked_joints: joints to lock at zero.
+        gravity: (3,) in the inertial frame, m/s^2.
+        immersed: arguments of :class:`.ImmersedBody` for each link in a fluid.
+        density: of that fluid, kg/m^3.
+    """
+    model = VMSModel.from_urdf(urdf, base, end_effector or None, gravity, locked_joints)
+    if not immersed:
+        return model
+    bodies = tuple(
+        ImmersedBody(link, np.array(mass), volume, np.array(centre), np.array(d1), np.array(d2))
+        for link, mass, volume, centre, d1, d2 in immersed
+    )
+    return model.in_fluid(Fluid(bodies, density))
 
 
 def describe(error: BaseException) -> str:

@@ -15,8 +15,11 @@
 // The terms of the equations of motion at one state.
 #pragma once
 
+#include <optional>
+
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -24,8 +27,9 @@ namespace vms_ph {
 
 /// A workspace for one state at a time; every term is computed on first use.
 ///
-/// All matrices are full. On a fixed base the base blocks are empty. Returned references stay valid
-/// and unchanged until the next set(). Only the constructor allocates memory. The model must
+/// In a fluid, inertia and momentum include the added mass, and gravity the buoyancy; drag is not a
+/// term. All matrices are full. On a fixed base the base blocks are empty. Returned references stay
+/// valid and unchanged until the next set(). Only the constructor allocates memory. The model must
 /// outlive the evaluation.
 class Evaluation {
  public:
@@ -97,10 +101,14 @@ class Evaluation {
  private:
   Dynamics& placed() noexcept;
   Dynamics& moved() noexcept;
+  FluidTerms& immersed() noexcept;
+  FluidTerms& flowing() noexcept;
 
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_;
+  std::optional<Dynamics> elsewhere_;  ///< in a fluid, for a term at another configuration
+  FluidTerms fluid_;
   Eigen::VectorXd q_, v_, written_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
@@ -109,7 +117,7 @@ class Evaluation {
   MatrixBN A_;
   VectorV momentum_, g_;
   struct Known {
-    bool placed, moved, M, M_b_inverse, A, M_hat_m, momentum, C, g;
+    bool placed, moved, immersed, flowing, M, M_b_inverse, A, M_hat_m, momentum, C, g;
   } known_{};
 };
 

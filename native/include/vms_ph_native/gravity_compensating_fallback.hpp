@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,11 @@ namespace vms_ph {
 class GravityCompensatingFallback final : public Controller {
  public:
   /// @param model          the robot that the law was made for; must outlive this.
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
   /// @param base_actuated  whether the base has actuators; otherwise the joints alone are damped.
   /// @throws ModelError  the law was made for other joints.
   GravityCompensatingFallback(const Model& model, std::unique_ptr<PythonController> law,
-                              bool base_actuated = true);
+                              std::optional<Allocation> allocation = {}, bool base_actuated = true);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   const Command& update(const RobotState& state, const Reference& reference,

@@ -33,6 +33,8 @@ class ModelError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct Fluid;
+
 enum class Base { fixed, planar, floating };
 
 /// Immutable after construction, and safe to share between threads; copies share what Pinocchio
@@ -61,6 +63,14 @@ class Model {
 
   /// The same robot in another gravity, given in the inertial frame, m/s^2.
   Model with_gravity(const Eigen::Vector3d& gravity) const;
+
+  /// The same robot in a fluid.
+  ///
+  /// @throws ModelError  a link that the robot lacks, or coefficients that are not valid.
+  Model in_fluid(const Fluid& fluid) const;
+
+  /// The fluid around the robot, or null.
+  const Fluid* fluid() const { return fluid_.get(); }
 
   const pinocchio::Model& pinocchio() const { return *model_; }
   const std::string& name() const { return model_->name; }
@@ -121,6 +131,7 @@ class Model {
   void take_gravity();
 
   std::shared_ptr<const pinocchio::Model> model_;
+  std::shared_ptr<const Fluid> fluid_;
   Base base_;
   int b_, n_;
   std::vector<std::string> joint_names_, joint_kinds_;

@@ -25,12 +25,18 @@ namespace vms_ph {
 /// are given up before moments, see vms_ph_controllers/safety/prioritised_actuation.py.
 class PrioritisedActuation final : public Actuation {
  public:
-  /// @throws ModelError  more actuators than kMaxVelocities.
-  explicit PrioritisedActuation(const Allocation& allocation);
+  /// @param weights      (b,) of the components of a wrench; when (0,), a force has the weight 1
+  /// and
+  ///                     a moment ten over the actuators' mean lever arm.
+  /// @throws ModelError  more actuators than kMaxVelocities, or weights of another size.
+  explicit PrioritisedActuation(const Allocation& allocation, const Eigen::VectorXd& weights = {});
 
   bool actuated() const noexcept override { return true; }
   const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
+
+  /// The inputs (m,) that make the last wrench, N or N m.
+  const Eigen::VectorXd& inputs() const noexcept { return inputs_; }
 
  private:
   bool within() const noexcept;

@@ -36,6 +36,21 @@ struct PythonRotor {
   double lower, upper;             ///< thrust, N
 };
 
+/// The actuators of a base as a map; see vms_ph_dynamics.effects.allocation.Allocation.
+struct PythonAllocation {
+  Eigen::MatrixXd matrix;        ///< (b,m) from inputs to the wrench; (0,0) for any wrench
+  Eigen::VectorXd lower, upper;  ///< (m,) limits of the inputs, N or N m
+};
+
+/// A link in a fluid; see vms_ph_dynamics.effects.fluid.ImmersedBody.
+struct PythonImmersedBody {
+  std::string link;
+  Eigen::Matrix<double, 6, 6> added_mass;
+  double volume = 0.0;  ///< m^3
+  Eigen::Vector3d centre_of_buoyancy;
+  Eigen::Matrix<double, 6, 1> linear_drag, quadratic_drag;
+};
+
 /// The arguments of vms_ph_dynamics.VMSModel.from_urdf.
 struct PythonRobot {
   std::string urdf;                          ///< text of the URDF
@@ -45,6 +60,9 @@ struct PythonRobot {
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;        ///< whether the base has actuators, for controllers that ask
   std::vector<PythonRotor> rotors;  ///< those actuators; empty: any wrench is possible
+  PythonAllocation allocation;      ///< the same in place of rotors, for actuators of other kinds
+  std::vector<PythonImmersedBody> immersed;  ///< links in a fluid; empty for none
+  double density = 1000.0;                   ///< of that fluid, kg/m^3
 };
 
 struct PythonOptions {

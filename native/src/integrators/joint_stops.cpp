@@ -31,11 +31,13 @@ constexpr double kConverged = 1e-12;
 JointStops::JointStops(const Model& model)
     : model_(model),
       tree_(model_, false),
+      fluid_(model_),
       lower_(model.lower()),
       upper_(model.upper()),
       mass_(model.nv(), model.nv()),
       mobility_(model.nv(), model.nv()),
       factors_(model.nv()) {
+  if (fluid_.exist()) robot_.emplace(model_);
   at_ = moved_ = impulse_ = rates_ = least_ = most_ = torque_ = VectorXd::Zero(model.n());
   for (Eigen::Index i = 0; i < at_.size(); ++i) {
     exist_ = exist_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
@@ -57,6 +59,13 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   const Eigen::Index b = model_.b(), n = model_.n();
   tree_.place(free_q);
   tree_.write_mass(mass_.data());
+  if (fluid_.exist()) {
+    robot_->place(free_q.data());
+    fluid_.place(*robot_);
+    added_.setZero(model_.nv(), model_.nv());
+    fluid_.add_mass(added_);
+    mass_ += added_;
+  }
   factors_.compute(mass_);
   mobility_.setIdentity();
   factors_.solveInPlace(mobility_);

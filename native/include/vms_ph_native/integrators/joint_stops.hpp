@@ -15,9 +15,13 @@
 // Stops at the ends of the joints: inelastic, one-sided, and held over each step.
 #pragma once
 
+#include <optional>
+
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
+#include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
 
@@ -53,6 +57,9 @@ class JointStops {
  private:
   Model model_;
   Tree tree_;
+  std::optional<Dynamics> robot_;  ///< in a fluid, for the added mass
+  FluidTerms fluid_;
+  MatrixV added_;
   bool exist_ = false;
   Eigen::VectorXd lower_, upper_, at_, moved_, impulse_, rates_, least_, most_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter

@@ -1,0 +1,55 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The Runge-Kutta-Munthe-Kaas scheme, for robots in a fluid and others.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/fluid.hpp"
+#include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph {
+
+/// Classical Runge-Kutta on the group of base motions, in velocities; see
+/// vms_ph_dynamics/integrators/rkmk4.py. The solver state is (q, v) in the inertial frame; momentum
+/// and energy are conserved to the order. Drag is part of what a step dissipates.
+class RKMK4 final : public Stepper {
+ public:
+  /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom.
+  RKMK4(const Model& model, bool gravity);
+
+  int order() const override { return 4; }
+  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
+  StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
+                  SolverState& next) noexcept override;
+  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
+
+ private:
+  void accelerate(const Ports& ports, double duration, StepResult& result) noexcept;
+
+  Model model_;
+  Dynamics robot_;
+  FluidTerms fluid_;
+  int tool_;  ///< frame of the end effector
+  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, reach_;
+  Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> at_tool_;
+  MatrixV mass_, coriolis_;
+  VectorV force_, weight_;
+};
+
+}  // namespace vms_ph

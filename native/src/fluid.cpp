@@ -1,0 +1,166 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/fluid.hpp"
+
+#include <cmath>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+
+#include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+// Share of the largest entry by which an added mass may differ from its transpose, or have an
+// eigenvalue below zero: published coefficients are rounded.
+constexpr double kRounding = 1e-9;
+
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
+
+Matrix3d cross(const Vector3d& a) {
+  Matrix3d found;
+  found << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
+  return found;
+}
+
+/// The skew matrix ad~_p with ad~_p V = ad_V^T p, of a momentum p, linear part first.
+Matrix6 lie_poisson(const Eigen::Matrix<double, 6, 1>& p) {
+  Matrix6 found = Matrix6::Zero();
+  found.topRightCorner<3, 3>() = found.bottomLeftCorner<3, 3>() = cross(p.head<3>());
+  found.bottomRightCorner<3, 3>() = cross(p.tail<3>());
+  return found;
+}
+
+}  // namespace
+
+void Fluid::check() const {
+  if (!(std::isfinite(density) && density > 0.0)) {
+    throw ModelError("the density of a fluid must be positive; given: " + std::to_string(density) +
+                     " kg/m^3");
+  }
+  for (const ImmersedBody& body : bodies) {
+    const auto refuse = [&](const std::string& what) {
+      throw ModelError("the " + what + " of '" + body.link + "' in a fluid");
+    };
+    if (!body.centre_of_buoyancy.allFinite()) refuse("centre of buoyancy must be finite:");
+    if (!(std::isfinite(body.volume) && body.volume >= 0.0)) refuse("volume must not be negative:");
+    for (const auto* drag : {&body.linear_drag, &body.quadratic_drag}) {
+      if (!drag->allFinite() || drag->minCoeff() < 0.0) refuse("drag must not be negative:");
+    }
+    const Matrix6& mass = body.added_mass;
+    const double largest = mass.cwiseAbs().maxCoeff();
+    if (!mass.allFinite() ||
+        !((mass - mass.transpose()).cwiseAbs().maxCoeff() <= kRounding * largest + 1e-12)) {
+      refuse("added mass must be finite and symmetric:");
+    }
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> found;
+    decompose_symmetric(Eigen::MatrixXd(mass), found);
+    if (found.eigenvalues()[0] < -kRounding * largest) {
+      refuse("added mass must be positive semi-definite:");
+    }
+  }
+}
+
+FluidTerms::FluidTerms(const Model& model) : gravity_(model.pinocchio().gravity.linear()) {
+  if (model.fluid() == nullptr) return;
+  density_ = model.fluid()->density;
+  for (const ImmersedBody& given : model.fluid()->bodies) {
+    Body body{};
+    body.given = given;
+    body.frame = static_cast<int>(model.frame_id(given.link));
+    body.jacobian = body.rate = Jacobian::Zero(6, model.nv());
+    bodies_.push_back(body);
+  }
+}
+
+void FluidTerms::place(const Dynamics& robot) noexcept {
+  for (Body& body : bodies_) {
+    robot.jacobian(body.frame, false, body.jacobian.data());
+    robot.placement(body.frame, body.rotation, body.origin);
+    const Vector3d up = -density_ * body.given.volume * (body.rotation.transpose() * gravity_);
+    body.buoyancy << up, body.given.centre_of_buoyancy.cross(up);
+  }
+}
+
+void FluidTerms::move(const Dynamics& robot, const ConstVector& v) noexcept {
+  for (Body& body : bodies_) {
+    robot.jacobian_rate(body.frame, false, body.rate.data());
+    body.twist.noalias() = body.jacobian.lazyProduct(v);
+    body.momentum.noalias() = body.given.added_mass * body.twist;
+  }
+}
+
+void FluidTerms::add_mass(MatrixV& M) const noexcept {
+  for (const Body& body : bodies_) {
+    const Matrix6V moved = body.given.added_mass.lazyProduct(body.jacobian);
+    M += body.jacobian.transpose().lazyProduct(moved);
+  }
+}
+
+void FluidTerms::add_gravity(VectorV& g) const noexcept {
+  for (const Body& body : bodies_) g -= body.jacobian.transpose().lazyProduct(body.buoyancy);
+}
+
+double FluidTerms::potential_energy() const noexcept {
+  double total = 0.0;
+  for (const Body& body : bodies_) {
+    const Vector3d centre = body.origin + body.rotation * body.given.centre_of_buoyancy;
+    total += density_ * body.given.volume * gravity_.dot(centre);
+  }
+  return total;
+}
+
+void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
+  for (const Body& body : bodies_) {
+    Matrix6V moved = body.given.added_mass.lazyProduct(body.rate);
+    moved -= lie_poisson(body.momentum).lazyProduct(body.jacobian);
+    C += body.jacobian.transpose().lazyProduct(moved);
+  }
+}
+
+void FluidTerms::add_momentum(VectorV& momentum) const noexcept {
+  for (const Body& body : bodies_) {
+    momentum += body.jacobian.transpose().lazyProduct(body.momentum);
+  }
+}
+
+FluidTerms::Vector6 FluidTerms::Body::drag() const noexcept {
+  return -(given.linear_drag + given.quadratic_drag.cwiseProduct(twist.cwiseAbs()))
+              .cwiseProduct(twist);
+}
+
+void FluidTerms::add_drag(VectorV& force) const noexcept {
+  for (const Body& body : bodies_) force += body.jacobian.transpose().lazyProduct(body.drag());
+}
+
+double FluidTerms::kinetic_energy() const noexcept {
+  double total = 0.0;
+  for (const Body& body : bodies_) total += 0.5 * body.momentum.dot(body.twist);
+  return total;
+}
+
+double FluidTerms::drag_power() const noexcept {
+  double total = 0.0;
+  for (const Body& body : bodies_) total -= body.drag().dot(body.twist);
+  return total;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,125 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Actuators and fluids as the plugins of ros2_control read them."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.effects.actuator_kinds import Caster
+from vms_ph_dynamics.effects.actuators import Actuators
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_io import robots, share_directory
+from vms_ph_io.actuators_file import load_actuators
+from vms_ph_io.plugin_tags import ALLOCATION_TAG, FLUID_TAG, allocation_tag, fluid_tag
+from vms_ph_io.vehicle import load_fluid
+from vms_ph_nodes.describe import describe
+
+CONFIG = share_directory() / "config"
+
+
+def numbers(element: ET.Element, name: str) -> list[float]:
+    return [float(word) for word in element.get(name, "").split()]
+
+
+@pytest.mark.parametrize(
+    "file", sorted((CONFIG / "actuators").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_actuators_are_written_with_every_digit(file: Path) -> None:
+    actuators = load_actuators(file)
+    element = allocation_tag(actuators)
+    assert element.get("base") == actuators.base
+    assert numbers(element, "weights") == actuators.weights.tolist()
+    columns = [numbers(item, "column") for item in element]
+    np.testing.assert_array_equal(np.transpose(columns), actuators.allocation.matrix)
+    for name, values in (
+        ("lower", actuators.lower),
+        ("upper", actuators.upper),
+        ("dead_zone", actuators.dead_zone),
+    ):
+        assert [(numbers(item, name) or [0.0])[0] for item in element] == values.tolist()
+
+
+def test_actuators_whose_columns_turn_are_refused() -> None:
+    casters = [Caster(np.array([0.1 * k, 0.2]), radius=0.05, trail=0.02) for k in range(3)]
+    with pytest.raises(ModelError, match=r"casters are not in the plugins.*actuators:=ideal"):
+        allocation_tag(Actuators(casters, "planar"))
+
+
+def test_a_fluid_is_written_with_every_digit() -> None:
+    fluid = load_fluid(CONFIG / "fluids/bluerov2_alpha5.yaml")
+    element = fluid_tag(fluid)
+    assert numbers(element, "density") == [fluid.density]
+    for item, body in zip(element, fluid.bodies, strict=True):
+        assert item.get("link") == body.link
+        assert numbers(item, "volume") == [body.volume]
+        assert numbers(item, "added_mass") == body.added_mass.ravel().tolist()
+        for name in ("centre_of_buoyancy", "linear_drag", "quadratic_drag"):
+            assert numbers(item, name) == getattr(body, name).tolist()
+
+
+@pytest.mark.parametrize(
+    ("robot", "actuators", "tags"),
+    [
+        ("hextilt", "", [ALLOCATION_TAG]),
+        ("hextilt", "ideal", []),
+        ("borinot", "", []),
+        ("borinot", "own", [ALLOCATION_TAG]),
+        ("bluerov2_alpha5", "", [FLUID_TAG]),
+        ("bluerov2_alpha5", "own", [ALLOCATION_TAG, FLUID_TAG]),
+    ],
+)
+def test_a_description_has_what_acts_on_the_robot(
+    robot: str, actuators: str, tags: list[str]
+) -> None:
+    root = ET.fromstring(describe(robot, "simulated", actuators=actuators))
+    assert [child.tag for child in root if child.tag in (ALLOCATION_TAG, FLUID_TAG)] == tags
+
+
+def test_a_hosted_law_knows_the_fluid_and_the_actuators() -> None:
+    from vms_ph_controllers.hosting.hosted_controller import make_hosted
+
+    known = robots.get("bluerov2_alpha5")
+    model, thrusters = known.load(), known.own_actuators().allocation
+    assert isinstance(model, VMSModel)
+    assert model.fluid is not None
+    immersed = [
+        (
+            body.link,
+            body.added_mass.tolist(),
+            body.volume,
+            body.centre_of_buoyancy.tolist(),
+            body.linear_drag.tolist(),
+            body.quadratic_drag.tolist(),
+        )
+        for body in model.fluid.bodies
+    ]
+    robot = (known.description(), known.base, known.end_effector, (), known.gravity)
+    parts = (thrusters.matrix.tolist(), thrusters.lower.tolist(), thrusters.upper.tolist())
+    hosted = make_hosted(
+        "vms_ph_controllers.DecoupledVMSController", (*robot, immersed, 1000.0), [], True, parts
+    )
+    q = model.neutral_configuration()
+    np.testing.assert_array_equal(
+        hosted.model.evaluate(q, np.zeros(model.nv)).M, model.evaluate(q, np.zeros(model.nv)).M
+    )
+    hosted.inputs[: model.nq] = q
+    hosted.reset()
+    hosted.update()
+    wrench = hosted.outputs[hosted.layout["outputs"]["wrench_base"]]
+    np.testing.assert_allclose(wrench, model.evaluate(q, np.zeros(model.nv)).g[:6], atol=1e-9)

@@ -1,0 +1,160 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A robot in a fluid in C++ is the one in Python: its terms, its laws and its steps."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
+from vms_ph_dynamics import StandardForm, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.fluid import Fluid
+from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.integrators import make_stepper
+from vms_ph_dynamics.structure import Ports
+from vms_ph_io import robots
+
+from .conftest import native_model
+
+TERMS = ("M", "M_b_inverse", "A", "M_hat_m", "C", "g", "momentum")
+
+
+@pytest.fixture(scope="module")
+def model() -> VMSModel:
+    return robots.load("bluerov2_alpha5")
+
+
+def bodies_of(fluid: Fluid) -> list[tuple[str, Array, float, Array, Array, Array]]:
+    return [
+        (
+            body.link,
+            body.added_mass.ravel(),
+            body.volume,
+            body.centre_of_buoyancy,
+            body.linear_drag,
+            body.quadratic_drag,
+        )
+        for body in fluid.bodies
+    ]
+
+
+def immersed(native: ModuleType, model: VMSModel) -> object:
+    fluid = model.fluid
+    assert fluid is not None
+    return native_model(native, model).in_fluid(bodies_of(fluid), fluid.density)  # type: ignore[attr-defined]
+
+
+def test_its_terms_and_energies_are_the_same(
+    native: ModuleType, model: VMSModel, rng: np.random.Generator
+) -> None:
+    d = native.Evaluation(immersed(native, model))
+    for _ in range(5):
+        q, v = model.random_configuration(rng), rng.uniform(-1.0, 1.0, model.nv)
+        expected = model.evaluate(q, v)
+        d.set(q, v)
+        for term in TERMS:
+            theirs = getattr(expected, term)
+            np.testing.assert_allclose(
+                getattr(d, term), theirs, rtol=0.0, atol=1e-13 * (1.0 + np.abs(theirs).max())
+            )
+        assert d.kinetic_energy == pytest.approx(expected.kinetic_energy, rel=1e-13)
+        assert d.potential_energy == pytest.approx(expected.potential_energy, abs=1e-11)
+
+
+def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSModel) -> None:
+    thrusters = robots.get("bluerov2_alpha5").own_actuators().allocation
+    ours = DecoupledVMSController(model, allocation=thrusters)
+    theirs = native.Law(
+        "DecoupledVMSController",
+        immersed(native, model),
+        allocation=native.Allocation.of_matrix(thrusters.matrix, thrusters.lower, thrusters.upper),
+    )
+    q, goal = model.neutral_configuration(), np.eye(4)
+    goal[:3, 3] = (3.0, 2.0, 4.0)
+    fast = {"base_speed": 20.0, "frequency_base": 3.0}
+    ours.gains = type(ours.gains)(**fast)
+    theirs.set_gains(fast)
+    ours.reset(RobotState(q, np.zeros(model.nv)))
+    assert theirs.reset(q)
+    reasons = set()
+    for k in range(25):
+        v = 0.1 * np.sin(0.3 * k + np.arange(model.nv))
+        q = model.integrate(q, 0.02 * v)
+        one = ours.update(RobotState(q, v), Reference(pose=goal), 0.02)
+        two = theirs.update(q, v, goal, None, None, 0.02)
+        np.testing.assert_allclose(two.wrench_base, one.wrench_base, rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(two.torque, one.torque, rtol=0.0, atol=1e-10)
+        assert two.reason == one.reason
+        reasons.add(one.reason[:13])
+        inputs = np.linalg.lstsq(thrusters.matrix, two.wrench_base, rcond=None)[0]
+        np.testing.assert_allclose(thrusters.matrix @ inputs, two.wrench_base, atol=1e-9)
+    assert "base wrench a" in reasons  # at its limit
+
+
+def test_a_step_is_of_fourth_order_the_same_and_counts_drag(
+    native: ModuleType, model: VMSModel, rng: np.random.Generator
+) -> None:
+    form, same = StandardForm(model), immersed(native, model)
+    q, v = model.random_configuration(rng), rng.uniform(-0.5, 0.5, model.nv)
+    # The last link has an inertia of 1e-4 kg m^2.
+    torque, wrench = rng.uniform(-0.01, 0.01, model.n), rng.uniform(-5.0, 5.0, 6)
+    pull, viscous = rng.uniform(-0.05, 0.05, 6), np.full(model.n, 1e-3)
+    coulomb = np.full(model.n, 1e-3)
+    ours = make_stepper("rkmk4", form, native=False)
+    acting = Ports(torque, wrench, pull, friction=Friction(viscous, coulomb, 1.0))
+    held = native.Ports(same, torque, wrench, pull, viscous, coulomb, 1.0)
+    theirs = native.Scheme(same, "rkmk4")
+    apart = []
+    for dt in (4e-3, 2e-3):
+        x, y = ours.begin(form.state(q, v), 0.0), theirs.begin(q, v)
+        dissipated = supplied = 0.0
+        for k in range(2):
+            step = ours.step(x, acting, k * dt, dt)
+            x = step.solver_state
+            y, result = theirs.step(y, held, k * dt, dt)
+            assert not result.failed
+            dissipated += result.dissipated
+            supplied += sum(result.supplied)
+        (q1, v1), (q2, v2) = ours.motion(x), theirs.motion(y)
+        apart.append(max(np.abs(model.difference(q1, q2)).max(), np.abs(v1 - v2).max()))
+        before, after = model.evaluate(q, v), model.evaluate(q2, v2)
+        stored = after.kinetic_energy - before.kinetic_energy
+        stored += after.potential_energy - before.potential_energy
+        assert dissipated > 1e-4
+        assert stored == pytest.approx(supplied - dissipated, abs=1e-8)
+    # Momenta are integrated there, velocities here: the difference is that of their errors.
+    assert apart[1] < 1e-8
+    assert apart[1] < apart[0] / 12.0
+
+
+def test_coefficients_that_cannot_be_are_refused_in_a_sentence(
+    native: ModuleType, model: VMSModel
+) -> None:
+    robot = native_model(native, model)
+    assert model.fluid is not None
+    link, mass, volume, centre, linear, quadratic = bodies_of(model.fluid)[0]
+    for wrong, what in (
+        ([("tail", mass, volume, centre, linear, quadratic)], "no frame 'tail'"),
+        ([(link, -mass, volume, centre, linear, quadratic)], "positive semi-definite"),
+        ([(link, mass, -1.0, centre, linear, quadratic)], "volume must not be negative"),
+        ([(link, mass, volume, centre, -linear, quadratic)], "drag must not be negative"),
+        ([(link, mass[:6], volume, centre, linear, quadratic)], "36 numbers"),
+    ):
+        with pytest.raises(native.ModelError, match=what):
+            robot.in_fluid(wrong, 1000.0)  # type: ignore[attr-defined]
+    with pytest.raises(native.ModelError, match="density of a fluid must be positive"):
+        robot.in_fluid([], 0.0)  # type: ignore[attr-defined]
