@@ -141,10 +141,13 @@ Contenders laws(const Model& model) {
   }
   if (model.base() == Base::planar) {
     const std::vector<Wheel> wheels{{"left wheel", kRadius}, {"right wheel", kRadius}};
-    contenders.push_back(contender("DifferentialDrive", full, on_two_wheels(model, wheels),
-                                   {{}, wheels, all.gains}));
+    for (const char* name : {"DifferentialDrive", "WheeledImpedance"}) {
+      contenders.push_back(
+          contender(name, full, on_two_wheels(model, wheels), {{}, wheels, all.gains}));
+    }
   }
   if (model.base() != Base::floating) return contenders;
+  contenders.push_back(contender("ResolvedMotion", full, model, all));
   // Rotors of one axis, and wheels that turn a satellite.
   Setting special = all;
   special.allocation = actuators(model, 0.0);

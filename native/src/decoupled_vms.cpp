@@ -177,22 +177,17 @@ double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
   const double k_position = squared * mass_, k_rotation = squared * inertia_;
   const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
   const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  const VectorV soon = positions_ + h * d_.v().tail(n_);
-  const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, d_.v().tail(n_), k_limit, gains.limit_margin, h);
   VectorV &gradient = effort_.demand.gradient, &stiffness = effort_.demand.stiffness;
   gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
-  gradient.tail(n_) = k_shape.cwiseProduct(away_) + k_limit.cwiseProduct(depth);
+  gradient.tail(n_) = k_shape.cwiseProduct(away_) + limits.force;
   Twist k_base;
   k_base << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   stiffness.head(b_) = components(k_base);
-  stiffness.tail(n_) = k_shape;
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    // Springs at limits that are about to act count as well.
-    if (depth[i] != 0.0 || ahead[i] != 0.0) stiffness[b_ + i] += k_limit[i];
-  }
+  stiffness.tail(n_) = k_shape + limits.stiffness;
   return potential_.value(error, k_position, k_rotation) + 0.5 * k_shape.dot(away_.cwiseAbs2()) +
-         0.5 * k_limit.dot(depth.cwiseAbs2());
+         limits.energy;
 }
 
 /// Advance the references; a target that is not finite is ignored.

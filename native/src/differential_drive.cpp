@@ -21,26 +21,16 @@
 #include <type_traits>
 #include <utility>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/held_impedance.hpp"
 
 namespace vms_ph {
 namespace {
-
-constexpr double kRank = 1e-9;
 
 // Share of the rate of the velocities up to which errors are fed back to them.
 constexpr double kSlower = 0.25;
 
 // Speed over which dry friction is smoothed, rad/s or m/s.
 constexpr double kSlip = 0.01;
-
-const char* const kUnusable =
-    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
-    "holding against gravity";
-const char* const kFar =
-    "the effort of the law is not finite, because its reference is too large; holding against "
-    "gravity until the next reset";
 
 // Earlier versions of Pinocchio had another name for it.
 template <class Tree, class = void>
@@ -83,20 +73,13 @@ const GainTable<DriveGains>& DriveGains::table() {
 }
 
 DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
-    : model_(model),
-      b_(model.b()),
-      n_(model.n()),
-      rest_(VectorV::Zero(model.nv())),
-      t_(model, wheels),
-      resting_(model),
-      limits_(model),
+    : WheeledController(model, wheels),
       joints_(model.n()),
       fastest_(VectorV::Zero(n_)),
       viscous_(model.pinocchio().damping.tail(n_)),
       coulomb_(DryFriction<pinocchio::Model>::of(model.pinocchio()).tail(n_)),
       positions_(fastest_),
-      away_(fastest_),
-      torque_(fastest_) {
+      away_(fastest_) {
   for (Eigen::Index i = 0; i < n_; ++i) {
     const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
     const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
@@ -126,17 +109,11 @@ DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel
     throw ModelError("the origin of the base of '" + model.name() +
                      "' is not on the axle of its wheels: it moves sideways as the base turns");
   }
-  if (!torque_for(VectorV::Zero(m))) {
+  if (!drives_all(home.q)) {
     throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
   }
   DriveGains::table();  // constructed here, so that setting a gain later does not allocate
   nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
-  command_.wrench_base.setZero(b_);
-  command_.torque.setZero(n_);
-  held_ = command_;
-  held_.status = Status::holding;
-  hold(home.q, kUnusable);
-  unusable_ = held_.torque;
   reset(home);
 }
 
@@ -149,16 +126,9 @@ bool DifferentialDrive::reset(const RobotState& state) noexcept {
   return true;
 }
 
-const Command& DifferentialDrive::update(const RobotState& state, const Reference& reference,
-                                         double dt) noexcept {
-  if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    held_.torque = unusable_;
-    held_.reason = kUnusable;
-    return held_;
-  }
-  if (!t_.compute(state)) return hold(state.q, t_.reason());
+const char* DifferentialDrive::drive(const Reference& reference, double dt) noexcept {
   follow(reference, dt);
-  if (!wanted(state.q)) return hold(state.q, t_.reason());
+  if (!wanted()) return t_.reason();
   Evaluation& d = t_.d();
   const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay) * gains_.rate);
   const VectorV error = t_.nu - nu_;
@@ -173,28 +143,15 @@ const Command& DifferentialDrive::update(const RobotState& state, const Referenc
   VectorV force = t_.basis.transpose().lazyProduct(compensated);
   force += t_.mass.lazyProduct(slope);
   force += t_.coriolis.lazyProduct(nu_);
-  if (!torque_for(force) || !torque_.allFinite()) return hold(state.q, kFar);
-  const VectorV& limited =
-      limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains_.torque_rate, gains_.power, dt);
+  if (const char* obstacle = send(force, gains_, dt)) return obstacle;
   const VectorV pushed = t_.mass.lazyProduct(error);
   const double stored = 0.5 * error.dot(pushed);
   const VectorV slip = drives.lazyProduct(error);
   command_.energy.closed_loop_energy = stored;
   command_.energy.damping_task = 2.0 * rate * stored;
-  command_.energy.clipped_power = (limited - torque_).dot(slip);
-  command_.torque = limited;
-  command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
-  command_.reason = limits_.reason().text();
-  command_.task_error = (model_.base_pose(state.q).translation().head<2>() - base_.place()).norm();
-  return command_;
-}
-
-/// Compensate gravity by the joints.
-const Command& DifferentialDrive::hold(const ConstVector& q, const char* why) noexcept {
-  resting_.set(q, rest_);
-  held_.torque = resting_.g().tail(n_).cwiseMax(-model_.effort()).cwiseMin(model_.effort());
-  held_.reason = why;
-  return held_;
+  command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
+  command_.task_error = (model_.base_pose(d.q()).translation().head<2>() - base_.place()).norm();
+  return nullptr;
 }
 
 /// Advance the references of base and joints; a target that is not finite is ignored.
@@ -220,7 +177,8 @@ void DifferentialDrive::take_outputs(const MatrixV& basis, MatrixV& result) cons
 }
 
 /// Compute the wanted independent velocities with their rates, and those of the reference.
-bool DifferentialDrive::wanted(const ConstVector& q) noexcept {
+bool DifferentialDrive::wanted() noexcept {
+  const Eigen::VectorXd& q = t_.d().q();
   const double most = kSlower * gains_.rate;
   const double k = std::min(gains_.rate_base, most);
   const double k_joints = std::min(gains_.rate_joints, most);
@@ -267,18 +225,6 @@ bool DifferentialDrive::wanted(const ConstVector& q) noexcept {
   copy_ = map_;
   if (!solve_square(copy_, right_, 0.0)) return false;
   nu_rate_ = right_.col(0);
-  return true;
-}
-
-/// Compute the smallest torques S_j^T tau = f; false where there are none.
-bool DifferentialDrive::torque_for(const VectorV& force) noexcept {
-  const auto drives = t_.basis.bottomRows(n_);
-  copy_ = drives.transpose().lazyProduct(drives);
-  const Cholesky squares(copy_);
-  if (!squares.is_positive()) return false;
-  VectorV left = force;
-  squares.solve(left.data());
-  torque_ = drives.lazyProduct(left);
   return true;
 }
 

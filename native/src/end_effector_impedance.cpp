@@ -16,25 +16,13 @@
 
 #include <algorithm>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/pose_motion.hpp"
-#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 namespace {
 
 // Damping ratio of an attitude of the base that is held by itself.
 constexpr double kRatio = 0.9;
-
-// Added to the eigenvalues of the task mobility: it bounds the task inertia where the arm is
-// stretched out.
-constexpr double kRegularisation = 1e-6;
-
-Twist both(double linear, double angular) noexcept {
-  Twist found;
-  found << linear, linear, linear, angular, angular, angular;
-  return found;
-}
 
 }  // namespace
 
@@ -69,25 +57,18 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
     : StagedController(
           model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       spring_(model),
-      held_(model),
+      effort_(model),
       jacobian_(Matrix6V::Zero(6, model.nv())),
       momentum_(jacobian_),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       wanted_(rest_),
-      sent_(rest_),
-      gradient_(rest_),
-      drift_(rest_),
-      rest_force_(rest_),
-      rest_stiffness_(rest_),
-      damping_(MatrixV::Zero(model.nv(), model.nv())),
-      rest_damping_(damping_),
-      stiffness_(damping_) {}
+      sent_(rest_) {}
 
 void PoseImpedance::hold() noexcept {
   relative_ = gains_now().relative_to_base;
   tool_.restart(tool_pose());
-  potential_.restart(Pose::Identity());
+  effort_.restart();
   spring_.restart(d_);
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
@@ -107,58 +88,33 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const double attached = attached_.follow(gains.relative_to_base == relative_, dt);
   follow(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
-  potential_.follow(error);
   jacobian();
-  const Matrix6V& J = jacobian_;
-  const Twist eta = J.lazyProduct(d_.v());
-  const Twist lead = se3::Ad(se3::inverse(error)) * tool_.twist();
-  const double k_position = attached * gains.stiffness;
-  const double k_rotation = attached * gains.stiffness_rotation;
-  const Twist k = both(k_position, k_rotation);
-  const Twist rate = both(attached * gains.damping, attached * gains.damping_rotation);
-  const Twist spring = potential_.gradient(error, k_position, k_rotation);
-  const Twist drift = h * k.cwiseProduct(lead);
-  null_inertia();
-  const Twist task_momentum = momentum_.lazyProduct(d_.v());
+  const PoseGains held{attached * gains.stiffness, attached * gains.stiffness_rotation,
+                       attached * gains.damping, attached * gains.damping_rotation};
+  effort_.aim(error, tool_.twist(), held, h);
+  split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
+  effort_.rest_damping *= gains.damping_null;
   rest(h, dt);
-
-  Matrix6V scaled = rate.asDiagonal() * J;
-  damping_ = rest_damping_;
-  damping_.noalias() += J.transpose().lazyProduct(scaled);
-  scaled = k.asDiagonal() * J;
-  stiffness_ = J.transpose().lazyProduct(scaled);
-  stiffness_.diagonal() += rest_stiffness_;
-  const Twist pull = spring - drift, carried = rate.cwiseProduct(lead);
-  gradient_ = rest_force_;
-  gradient_.noalias() += J.transpose().lazyProduct(pull);
-  drift_ = J.transpose().lazyProduct(carried);
-  held_.compute(d_.M(), damping_, stiffness_, gradient_, d_.v(), h, &drift_);
-
-  const Twist left = J.lazyProduct(held_.velocity);
-  const Twist on_task = rate.cwiseProduct(left - lead);
-  const Twist force = spring + on_task - drift;
-  VectorV on_null = rest_damping_.lazyProduct(held_.velocity);
-  on_null += held_.ahead;
-  wanted_ = d_.g() - rest_force_ - on_null;
-  wanted_.noalias() -= J.transpose().lazyProduct(force);
+  effort_.compute(d_.M(), jacobian_, d_.v(), h);
+  wanted_ = d_.g() + effort_.wanted;
   if (!wanted_.allFinite()) return refuse();
-  sent_ = d_.g() - held_.spring - on_null + held_.brake(d_, h);
-  sent_.noalias() -= J.transpose().lazyProduct(on_task);
+  sent_ = d_.g() + effort_.sent + effort_.held.brake(d_, h);
   const VectorV& given = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
-  const double potential = potential_.value(error, k_position, k_rotation) + rest_energy_;
-  energy.closed_loop_energy = d_.kinetic_energy() + potential;
-  energy.shaped_potential = potential;
+  energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
+  energy.shaped_potential = effort_.potential;
+  const Twist task_momentum = momentum_.lazyProduct(d_.v());
+  const Twist eta = jacobian_.lazyProduct(d_.v());
   energy.kinetic_task = 0.5 * task_momentum.dot(eta);
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
-  energy.damping_task = (eta - lead).dot(on_task - drift);
-  energy.damping_null = d_.v().dot(on_null);
-  energy.reference_power = base_power_ - force.dot(lead);
+  energy.damping_task = effort_.damping_task;
+  energy.damping_null = effort_.damping_null;
+  energy.reference_power = base_power_ + effort_.reference_power;
   energy.clipped_power = (given - wanted_).dot(d_.v());
-  command_.task_error = error.topRightCorner<3, 1>().norm();
+  command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_;
-  return told(given, {held_.reason()});
+  return told(given, {effort_.held.reason()});
 }
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
@@ -191,42 +147,25 @@ void PoseImpedance::jacobian() noexcept {
   smallest_ = smallest_singular_value(jacobian_.rightCols(moving), small_, eigen_);
 }
 
-/// Compute the momentum of the task, Lambda J, and the damping of its null space.
-VMS_PH_WIDE void PoseImpedance::null_inertia() noexcept {
-  const Matrix6V& J = jacobian_;
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
-  Cholesky(d_.M()).solve_columns(inverse);
-  small_ = J.lazyProduct(inverse);
-  small_.diagonal().array() += kRegularisation;
-  momentum_ = J;
-  Cholesky(small_).solve_columns(momentum_);
-  rest_damping_ = d_.M();
-  rest_damping_.noalias() -= J.transpose().lazyProduct(momentum_);
-  rest_damping_ *= gains_now().damping_null;
-}
-
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
 void PoseImpedance::rest(double h, double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
   model_.joint_positions(d_.q(), positions_);
-  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  const VectorV soon = positions_ + h * d_.v().tail(n_);
-  const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
   const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
   hold_base(dt);
-  rest_energy_ = spring_.energy + 0.5 * wall.dot(depth.cwiseAbs2());
-  rest_force_.head(b_) = spring_.force;
-  rest_force_.tail(n_) = wall.cwiseProduct(depth);
-  rest_stiffness_.head(b_) = spring_.stiffness;
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    // Springs at limits that are about to act count as well.
-    rest_stiffness_[b_ + i] = depth[i] != 0.0 || ahead[i] != 0.0 ? wall[i] : 0.0;
-  }
+  effort_.rest_energy = spring_.energy + limits.energy;
+  effort_.rest_force.head(b_) = spring_.force;
+  effort_.rest_force.tail(n_) = limits.force;
+  effort_.rest_stiffness.diagonal().head(b_) = spring_.stiffness;
+  effort_.rest_stiffness.diagonal().tail(n_) = limits.stiffness;
   if (b_ == 0) return;
   const int turn = b_ == 6 ? 3 : 2, size = b_ - turn;
   const double share = std::max(upright_.share() - holding_.share(), 0.0);
   const double turning = 2.0 * kRatio * share * gains.frequency_base;
-  rest_damping_.block(turn, turn, size, size) += turning * d_.M_b().block(turn, turn, size, size);
+  effort_.rest_damping.block(turn, turn, size, size) +=
+      turning * d_.M_b().block(turn, turn, size, size);
 }
 
 }  // namespace vms_ph

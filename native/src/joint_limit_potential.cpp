@@ -28,6 +28,20 @@ VectorV JointLimitPotential::depth(const VectorV& positions, double margin) cons
   return depth;
 }
 
+LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
+                                          const VectorV& wall, double margin,
+                                          double h) const noexcept {
+  const VectorV now = depth(positions, margin), soon = depth(positions + h * rates, margin);
+  LimitSprings found;
+  found.force = wall.cwiseProduct(now);
+  found.energy = 0.5 * found.force.dot(now);
+  found.stiffness = wall;
+  for (Eigen::Index i = 0; i < wall.size(); ++i) {
+    if (now[i] == 0.0 && soon[i] == 0.0) found.stiffness[i] = 0.0;
+  }
+  return found;
+}
+
 VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& before,
                                      double margin) const noexcept {
   VectorV kept(positions.size());

@@ -20,16 +20,19 @@
 #include "vms_ph_native/end_effector_impedance.hpp"
 #include "vms_ph_native/mobile_manipulation.hpp"
 #include "vms_ph_native/pose_ida_pbc.hpp"
+#include "vms_ph_native/resolved_motion.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 #include "vms_ph_native/underactuated_flight.hpp"
+#include "vms_ph_native/wheeled_impedance.hpp"
 
 namespace vms_ph {
 
 const std::vector<std::string>& law_names() {
-  static const std::vector<std::string> names{"AttitudeControl",    "DecoupledVMSController",
-                                              "DifferentialDrive",  "EndEffectorImpedance",
-                                              "MobileManipulation", "PoseIDAPBC",
-                                              "TaskSpaceIDAPBC",    "UnderactuatedFlight"};
+  static const std::vector<std::string> names{"AttitudeControl",     "DecoupledVMSController",
+                                              "DifferentialDrive",   "EndEffectorImpedance",
+                                              "MobileManipulation",  "PoseIDAPBC",
+                                              "ResolvedMotion",      "TaskSpaceIDAPBC",
+                                              "UnderactuatedFlight", "WheeledImpedance"};
   return names;
 }
 
@@ -56,10 +59,12 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   if (name == "PoseIDAPBC") {
     return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);
   }
+  if (name == "ResolvedMotion") return std::make_unique<ResolvedMotion>(model);
   if (name == "TaskSpaceIDAPBC") return std::make_unique<TaskSpaceIDAPBC>(model);
   if (name == "UnderactuatedFlight") {
     return std::make_unique<UnderactuatedFlight>(model, allocation, base_actuated);
   }
+  if (name == "WheeledImpedance") return std::make_unique<WheeledImpedance>(model, wheels);
   std::string known;
   for (const std::string& each : law_names()) known += (known.empty() ? "" : ", ") + each;
   throw ModelError("there is no law '" + name + "' in the C++ core; there are " + known);

@@ -74,28 +74,20 @@ PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation,
                   std::make_unique<BaseActuation>(model, allocation, base_actuated)),
       spring_(model),
       motion_(model),
-      held_(model),
+      effort_(model),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       gyroscopic_(rest_),
       wanted_(rest_),
-      gradient_(rest_),
-      drift_(rest_),
-      force_(rest_),
       sent_(rest_),
       posture_(model.neutral_configuration()),
-      offset_(Eigen::VectorXd::Zero(model.nv())),
-      rest_force_(rest_),
-      rest_stiffness_(rest_),
-      damping_(MatrixV::Zero(model.nv(), model.nv())),
-      null_damping_(damping_),
-      stiffness_(damping_) {
+      offset_(Eigen::VectorXd::Zero(model.nv())) {
   begin();
 }
 
 void PoseIDAPBC::hold() noexcept {
   tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
-  potential_.restart(Pose::Identity());
+  effort_.restart();
   spring_.restart(d_);
   posture_ = d_.q();
   shape_inertia_ = d_.M_hat_m().diagonal();
@@ -110,37 +102,15 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
   const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
   const Pose error = se3::inverse(tool_.pose()) * placement;
-  potential_.follow(error);
   motion_.compute(d_, model_.end_effector());
   const Matrix6V& J = motion_.J;
-  const Twist lead = se3::Ad(se3::inverse(error)) * tool_.twist();
-  const double k_position = gains.stiffness, k_rotation = gains.stiffness_rotation;
-  Twist k, rate;
-  k << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
-  rate << gains.damping, gains.damping, gains.damping, gains.damping_rotation,
-      gains.damping_rotation, gains.damping_rotation;
-  damping();
-  const Twist spring = potential_.gradient(error, k_position, k_rotation);
-  const Twist drift = h * k.cwiseProduct(lead);
+  effort_.aim(error, tool_.twist(),
+              {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation},
+              h);
+  effort_.rest_damping = gains.damping_null * motion_.null_inertia;
   springs(h, dt);
-  Matrix6V scaled = rate.asDiagonal() * J;
-  damping_ = null_damping_;
-  damping_.noalias() += J.transpose().lazyProduct(scaled);
-  scaled = k.asDiagonal() * J;
-  stiffness_ = J.transpose().lazyProduct(scaled);
-  stiffness_.diagonal() += rest_stiffness_;
-  const Twist pull = spring - drift, carried = rate.cwiseProduct(lead);
-  gradient_ = rest_force_;
-  gradient_.noalias() += J.transpose().lazyProduct(pull);
-  drift_ = J.transpose().lazyProduct(carried);
-  held_.compute(d_.M(), damping_, stiffness_, gradient_, d_.v(), h, &drift_);
+  effort_.compute(d_.M(), J, d_.v(), h);
 
-  const Twist left = J.lazyProduct(held_.velocity);
-  const Twist on_task = rate.cwiseProduct(left - lead);
-  VectorV on_null = null_damping_.lazyProduct(held_.velocity);
-  on_null += held_.ahead;
-  const Twist force = spring + on_task - drift;
-  motion_.decouple(d_);
   const double exchanged = -motion_.on_task.dot(motion_.twist);
   const double smallest = motion_.smallest;
   double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
@@ -148,42 +118,32 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   gyroscopic_ = motion_.on_null;
   gyroscopic_.noalias() += J.transpose().lazyProduct(motion_.on_task);
   gyroscopic_ *= share;
-  wanted_ = d_.g() + gyroscopic_ - rest_force_ - on_null;
-  wanted_.noalias() -= J.transpose().lazyProduct(force);
+  wanted_ = d_.g() + gyroscopic_ + effort_.wanted;
   if (!wanted_.allFinite()) return refuse();
-  sent_ = d_.g() + gyroscopic_ - held_.spring - on_null;
-  sent_.noalias() -= J.transpose().lazyProduct(on_task);
   const bool turns = (gyroscopic_.array() != 0.0).any();
-  sent_ += held_.brake(d_, h, turns ? &gyroscopic_ : nullptr);
+  sent_ = d_.g() + gyroscopic_ + effort_.sent;
+  sent_ += effort_.held.brake(d_, h, turns ? &gyroscopic_ : nullptr);
   const VectorV& given = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
-  const double potential = potential_.value(error, k_position, k_rotation) + rest_energy_;
   energy.kinetic_task = 0.5 * motion_.twist.dot(motion_.inertia * motion_.twist);
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
-  energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + potential;
-  energy.shaped_potential = potential;
-  energy.damping_task = (motion_.twist - lead).dot(on_task - drift);
-  energy.damping_null = d_.v().dot(on_null);
-  energy.reference_power = -force.dot(lead);
+  energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + effort_.potential;
+  energy.shaped_potential = effort_.potential;
+  energy.damping_task = effort_.damping_task;
+  energy.damping_null = effort_.damping_null;
+  energy.reference_power = effort_.reference_power;
   energy.clipped_power = (given - wanted_).dot(d_.v());
   energy.routing_power = gyroscopic_.dot(d_.v());
   energy.null_to_task = exchanged;
-  command_.task_error = error.topRightCorner<3, 1>().norm();
+  command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest;
-  told(given, {held_.reason()});
+  told(given, {effort_.held.reason()});
   if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
     command_.status = Status::degraded;
     reason_.set("near a singularity: smallest singular value %.3g", smallest);
   }
   return command_;
-}
-
-/// Compute the damping of the null space, Pi^T M Pi times its rate.
-void PoseIDAPBC::damping() noexcept {
-  const MatrixV momentum = d_.M().lazyProduct(motion_.projector);
-  null_damping_ = motion_.projector.transpose().lazyProduct(momentum);
-  null_damping_ *= gains_now().damping_null;
 }
 
 /// Compute the springs that hold the base, the posture and the joints within their limits.
@@ -193,23 +153,18 @@ void PoseIDAPBC::springs(double h, double dt) noexcept {
   spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, share,
                   share);
   model_.joint_positions(d_.q(), positions_);
-  const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  const VectorV soon = positions_ + h * d_.v().tail(n_);
-  const VectorV ahead = joint_limits_.depth(soon, gains.limit_margin);
   const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
   const VectorV posture = (gains.frequency_posture * gains.frequency_posture) * shape_inertia_;
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
   model_.difference(posture_, d_.q(), offset_);
   const VectorV offset = offset_.tail(n_);
-  rest_energy_ =
-      spring_.energy + 0.5 * (wall.dot(depth.cwiseAbs2()) + posture.dot(offset.cwiseAbs2()));
-  rest_force_.head(b_) = spring_.force;
-  rest_force_.tail(n_) = wall.cwiseProduct(depth) + posture.cwiseProduct(offset);
-  rest_stiffness_.head(b_) = spring_.stiffness;
-  rest_stiffness_.tail(n_) = posture;
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    // Springs at limits that are about to act count as well.
-    if (depth[i] != 0.0 || ahead[i] != 0.0) rest_stiffness_[b_ + i] += wall[i];
-  }
+  const VectorV pull = posture.cwiseProduct(offset);
+  effort_.rest_energy = spring_.energy + limits.energy + 0.5 * pull.dot(offset);
+  effort_.rest_force.head(b_) = spring_.force;
+  effort_.rest_force.tail(n_) = limits.force + pull;
+  effort_.rest_stiffness.diagonal().head(b_) = spring_.stiffness;
+  effort_.rest_stiffness.diagonal().tail(n_) = limits.stiffness + posture;
 }
 
 }  // namespace vms_ph

@@ -45,7 +45,7 @@ PoseMotion::PoseMotion(const Model& model)
     : J(Matrix6V::Zero(6, model.nv())),
       J_rate(J),
       inertia(Matrix6::Zero()),
-      projector(MatrixV::Zero(model.nv(), model.nv())),
+      null_inertia(MatrixV::Zero(model.nv(), model.nv())),
       twist(Vector6::Zero()),
       on_task(Vector6::Zero()),
       on_null(VectorV::Zero(model.nv())),
@@ -60,28 +60,44 @@ VMS_PH_WIDE void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame)
   inverse_ = J.transpose();
   Cholesky(d.M()).solve_columns(inverse_);
   mobility_ = J.lazyProduct(inverse_);
+  invert();
+  smallest = smallest_singular_value(J, square_, eigen_);
+
+  // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
+  const Matrix6 turned = mobility_.lazyProduct(inertia);
+  const Matrix6 both = 2.0 * inertia - inertia.lazyProduct(turned);
+  const Matrix6V momenta = both.lazyProduct(J);
+  null_inertia = d.M();
+  null_inertia -= J.transpose().lazyProduct(momenta);
+
+  const Vector6 momentum = inertia.lazyProduct(twist);
+  along_ = inverse_.lazyProduct(momentum);
+  null_ = d.v() - along_;
+  force_ = d.C().lazyProduct(null_);
+  Vector6 drift = J_rate.lazyProduct(null_);
+  drift -= inverse_.transpose().lazyProduct(force_);
+  on_task = -inertia.lazyProduct(drift);
+  on_null = J_rate.transpose().lazyProduct(momentum);
+  on_null -= d.C().transpose().lazyProduct(along_);
+  const Vector6 moved = inverse_.transpose().lazyProduct(on_null);
+  const Vector6 felt = inertia.lazyProduct(moved);
+  on_null -= J.transpose().lazyProduct(felt);
+}
+
+/// Invert the mobility, of which the least eigenvalue is bounded.
+VMS_PH_WIDE void PoseMotion::invert() noexcept {
+  square_ = mobility_;
+  square_.diagonal().array() -= kLeastMobility;
+  if (Cholesky(square_).is_positive()) {  // no eigenvalue is at the bound: the usual case
+    square_.setIdentity();
+    Cholesky(mobility_).solve_columns(square_);
+    inertia = square_;
+    return;
+  }
   decompose_symmetric(mobility_, eigen_);
   const Matrix6 vectors = eigen_.eigenvectors();
   const Vector6 sizes = eigen_.eigenvalues().cwiseMax(kLeastMobility).cwiseInverse();
   inertia = (vectors * sizes.asDiagonal()).lazyProduct(vectors.transpose());
-  const Matrix6V momentum = inertia.lazyProduct(J);
-  projector = -inverse_.lazyProduct(momentum);
-  projector.diagonal().array() += 1.0;
-  smallest = smallest_singular_value(J, square_, eigen_);
-}
-
-VMS_PH_WIDE void PoseMotion::decouple(Evaluation& d) noexcept {
-  null_ = projector.lazyProduct(d.v());
-  along_ = d.v() - null_;
-  bias_ = d.C().lazyProduct(null_);
-  Cholesky(d.M()).solve(bias_.data());
-  Vector6 drift = J_rate.lazyProduct(null_);
-  drift -= J.lazyProduct(bias_);
-  on_task = -(inertia * drift);
-  const Vector6 momentum = inertia * twist;
-  VectorV left = J_rate.transpose().lazyProduct(momentum);
-  left -= d.C().transpose().lazyProduct(along_);
-  on_null = projector.transpose().lazyProduct(left);
 }
 
 }  // namespace vms_ph

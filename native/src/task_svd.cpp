@@ -16,9 +16,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "vms_ph_native/orthogonal_columns.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -27,11 +27,6 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
-
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-
-// Each sweep squares what is left of the angles between the columns.
-constexpr int kSweeps = 12;
 
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
@@ -88,28 +83,7 @@ class Reflections {
 /// Turn the columns of a matrix until they are orthogonal, and `turn` with it; false where that
 /// leaves no direction for one of them.
 bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
-  turn.setIdentity();
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    bool turned = false;
-    for (int p = 0; p < 2; ++p) {
-      for (int q = p + 1; q < 3; ++q) {
-        const double a = columns.col(p).squaredNorm(), b = columns.col(q).squaredNorm();
-        const double c = columns.col(p).dot(columns.col(q));
-        if (!(std::abs(c) > kEpsilon * std::sqrt(a * b))) continue;
-        turned = true;
-        const double zeta = 0.5 * (b - a) / c;
-        const double size = 1.0 / (std::abs(zeta) + std::sqrt(1.0 + zeta * zeta));
-        const double tangent = zeta < 0.0 ? -size : size;
-        const double cosine = 1.0 / std::sqrt(1.0 + tangent * tangent), sine = cosine * tangent;
-        for (Matrix3d* each : {&columns, &turn}) {
-          const Vector3d before = each->col(p);
-          each->col(p) = cosine * before - sine * each->col(q);
-          each->col(q) = sine * before + cosine * each->col(q);
-        }
-      }
-    }
-    if (!turned) break;
-  }
+  make_columns_orthogonal(columns, turn);
   const Vector3d lengths = columns.colwise().norm();
   return lengths.minCoeff() > kSmall * lengths.maxCoeff();  // false for what is not finite
 }

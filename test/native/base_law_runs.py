@@ -14,136 +14,20 @@
 
 """What laws of moving bases are put through where they are compared between languages."""
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from dynamics.nonholonomic.carts import RADIUS, TWO_WHEELS, on_two_wheels
 
-import vms_ph_controllers
-from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState
-from vms_ph_controllers.wheeled import DifferentialDrive
+from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.effects.allocation import Allocation, Rotor
-from vms_ph_io import robots
+
+from .base_law_cases import OF_END_EFFECTOR, Case
 
 Rng = np.random.Generator
 HOLD = Reference()
 ENERGIES = tuple(field.name for field in fields(ControlEnergy))
-
-
-@dataclass(frozen=True)
-class Case:
-    """A robot and the options of its controller."""
-
-    robot: str
-    rotors: str = ""
-    base_actuated: bool = True
-    endless: bool = False
-    law: str = "DecoupledVMSController"
-    label: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        usual = self.law == "DecoupledVMSController"
-        parts = [
-            "" if usual else self.law,
-            self.robot,
-            self.rotors,
-            "" if self.base_actuated else "floating_only",
-        ]
-        parts.append("endless" if self.endless else "")
-        object.__setattr__(self, "label", "-".join(filter(None, parts)))
-
-    def description(self) -> str:
-        """The URDF, without what is only for the eye."""
-        text = robots.get(self.robot).description()
-        text = re.sub(r"<(visual|collision)\b.*?</\1>", "", text, flags=re.DOTALL)
-        text = re.sub(r"<(transmission|gazebo)\b.*?(</\1>|/>)", "", text, flags=re.DOTALL)
-        text = re.sub(r"<!--.*?-->|<material\b[^>]*/>", "", text, flags=re.DOTALL)
-        if self.endless:
-            text = re.sub(r'(name="panda_joint[17]"\s+type=")revolute"', r'\1continuous"', text)
-        return re.sub(r">\s*<", ">\n<", text)
-
-    def model(self) -> VMSModel:
-        return robots.get(self.robot).model(self.description())
-
-    def allocation(self) -> Allocation | None:
-        return ROTORS[self.rotors]()
-
-    def home(self, model: VMSModel) -> np.ndarray:
-        known = robots.get(self.robot)
-        return model.configuration(known.home, known.home_base or None)
-
-    def wheels(self) -> dict[str, float]:
-        """Radii by the joints that turn the wheels."""
-        return {}
-
-    def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
-        kind = getattr(vms_ph_controllers, self.law)
-        made: Controller = kind(model, allocation=allocation, base_actuated=self.base_actuated)
-        return made
-
-
-@dataclass(frozen=True)
-class OnWheels(Case):
-    """A cart on two wheels that do not slip, with friction in its joints."""
-
-    robot: str = "differential_drive"
-    law: str = "DifferentialDrive"
-    base_actuated: bool = False
-
-    def description(self) -> str:
-        friction = '<dynamics damping="0.2" friction="0.4"/></joint>'
-        return re.sub(r">\s*<", ">\n<", TWO_WHEELS.replace("</joint>", friction))
-
-    def model(self) -> VMSModel:
-        return VMSModel.from_urdf(self.description(), base="planar")
-
-    def home(self, model: VMSModel) -> np.ndarray:
-        return model.configuration({"shoulder": 0.3, "elbow": 0.4})
-
-    def wheels(self) -> dict[str, float]:
-        return {"left": RADIUS, "right": RADIUS}
-
-    def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
-        return DifferentialDrive(on_two_wheels(model))
-
-
-def upright(most: float) -> Allocation:
-    """Six upright rotors: no side force."""
-    angles = np.arange(6) * np.pi / 3
-    places = 0.3 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
-    up = np.array([0.0, 0.0, 1.0])
-    return Allocation([Rotor(x, up, 0.02 * (-1) ** i, 0.0, most) for i, x in enumerate(places)])
-
-
-def wheels() -> Allocation:
-    """Three driven wheels of a cart."""
-    rotors = []
-    for angle in np.arange(3) * 2 * np.pi / 3:
-        outward = np.array([np.cos(angle), np.sin(angle), 0.0])
-        along = np.array([-outward[1], outward[0], 0.0])
-        rotors.append(Rotor(0.3 * outward, along, 0.0, -60.0, 60.0))
-    return Allocation(rotors, "planar")
-
-
-def reaction_wheels() -> Allocation:
-    """Three wheels that turn a satellite."""
-    matrix = np.vstack([np.zeros((3, 3)), np.eye(3)])
-    return Allocation.of_matrix(matrix, np.full(3, -8.0), np.full(3, 8.0))
-
-
-ROTORS: dict[str, Callable[[], Allocation | None]] = {
-    "": lambda: None,
-    "hextilt": lambda: robots.get("hextilt").allocation(),
-    "upright": lambda: upright(12.0),
-    "weak": lambda: upright(2.0),
-    "wheels": wheels,
-    "reaction_wheels": reaction_wheels,
-}
 
 # Of gains that change, where a law has them.
 RANGES = {
@@ -173,34 +57,11 @@ RANGES = {
     "acceleration": (0.1, 2.0),
     "turn_acceleration": (0.1, 2.0),
     "integral": (0.0, 1.0),
+    "bandwidth": (0.0, 4.0),
+    "bandwidth_attitude": (0.0, 4.0),
+    "bandwidth_rates": (0.0, 40.0),
+    "least_singular_value": (1e-3, 0.3),
 }
-
-CASES = (
-    Case("omnidirectional_panda"),
-    Case("omnidirectional_panda", rotors="wheels"),
-    Case("omnidirectional_panda", endless=True),
-    Case("hextilt"),
-    Case("hextilt", rotors="hextilt"),
-    Case("borinot", rotors="upright"),
-    Case("borinot", rotors="weak"),
-    Case("satellite_panda"),
-    Case("satellite_panda", base_actuated=False),
-    Case("borinot", rotors="upright", law="UnderactuatedFlight"),
-    Case("borinot", rotors="weak", law="UnderactuatedFlight"),
-    Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"),
-    Case("satellite_panda", law="PoseIDAPBC"),
-    Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
-    Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
-    Case("panda", law="EndEffectorImpedance"),
-    Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
-    Case("satellite_panda", base_actuated=False, law="EndEffectorImpedance"),
-    Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
-    Case("hextilt", law="MobileManipulation"),
-    OnWheels(),
-)
-
-# Laws whose reference of a pose is that of the end effector.
-OF_END_EFFECTOR = ("PoseIDAPBC", "EndEffectorImpedance")
 
 
 class Drive:
@@ -299,8 +160,8 @@ def switches(drive: Drive, rng: Rng, steps: int) -> None:
     dt, q = 4.0 / steps, drive.q
     for k in range(steps):
         if k % (steps // 4) == 1:
-            drive.set(relative_to_base=k < steps // 2, hold_base=k > steps // 4)
-            drive.set(hold_attitude=k < steps // 2)
+            drive.set_known(relative_to_base=k < steps // 2, hold_base=k > steps // 4)
+            drive.set_known(hold_attitude=k < steps // 2)
         v = 0.3 * rng.uniform(-1, 1, drive.model.nv)
         reference = drive.elsewhere(0.5, rng) if k % 3 == 0 else HOLD
         drive.update(drive.model.integrate(q, 0.1 * v), v, reference, dt)
@@ -414,5 +275,5 @@ def is_for(script: object, case: Case) -> bool:
     if script is empty_tank:
         return not case.wheels()
     if script is switches:
-        return case.law in ("EndEffectorImpedance", "MobileManipulation")
+        return case.law in ("EndEffectorImpedance", "MobileManipulation", "ResolvedMotion")
     return script is not half_turns or case.robot != "panda"

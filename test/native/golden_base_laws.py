@@ -24,7 +24,8 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference
 
-from .base_law_runs import SCRIPTS, Case, Drive, OnWheels, is_for
+from .base_law_cases import Case, OnWheels
+from .base_law_runs import SCRIPTS, Drive, is_for
 from .golden_format import FOLDER, Line, line, write
 
 CASES = (
@@ -39,7 +40,9 @@ CASES = (
     Case("panda", law="EndEffectorImpedance"),
     Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
     Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
+    Case("satellite_panda", base_actuated=False, law="ResolvedMotion"),
     OnWheels(),
+    OnWheels(law="WheeledImpedance"),
 )
 
 # Of a reference.

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import vms_ph_controllers
 from vms_ph_controllers import Command, Controller, Reference, RobotState
-from vms_ph_controllers.wheeled import DifferentialDrive
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
@@ -55,12 +54,11 @@ def law_of(lines: list[Line]) -> Any:
         rows = [entry.numbers for entry in lines if entry.key == "rotors"]
         allocation = Given(np.array(rows), first["lower"].numbers, first["upper"].numbers)
     wheels = [entry.text.split() for entry in lines if entry.key == "wheel"]
+    law = first["law"].text
     if wheels:
         constraints = [WheelConstraint(model, joint, float(radius)) for joint, radius in wheels]
-        return DifferentialDrive(NonholonomicForm(model, constraints))
-    actuated = bool(first["base_actuated"].numbers[0])
-    kind = getattr(vms_ph_controllers, first["law"].text)
-    return kind(model, allocation=allocation, base_actuated=actuated)
+        return make_controller(law, model, form=NonholonomicForm(model, constraints))
+    return make_controller(law, model, allocation, bool(first["base_actuated"].numbers[0]))
 
 
 def resets(law: Controller, q: np.ndarray) -> bool:

@@ -17,12 +17,14 @@
 from collections.abc import Callable
 from dataclasses import fields, replace
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 import vms_ph_controllers
 from vms_ph_controllers import Command, Reference, RobotState, Status
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
@@ -31,7 +33,7 @@ from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
 
-from .base_law_runs import reaction_wheels, upright
+from .base_law_cases import reaction_wheels, upright
 from .conftest import native_model
 
 PARITY = 1e-9
@@ -106,6 +108,7 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
         ("borinot", "UnderactuatedFlight"),
         ("satellite_panda", "AttitudeControl"),
         ("omnidirectional_panda", "MobileManipulation"),
+        ("satellite_panda", "ResolvedMotion"),
     ],
 )
 def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind: str) -> None:
@@ -115,8 +118,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
     rotors = own.get(kind, known.allocation)()
     actuated = rotors is not None or not name.startswith("satellite")
     bounds = {"restart_time": 0.01, "recovery_samples": 3}
-    parameters = {} if name == "panda" else {"allocation": rotors, "base_actuated": actuated}
-    laws = [getattr(vms_ph_controllers, kind)(model, **parameters) for _ in range(2)]
+    laws: list[Any] = [make_controller(kind, model, rotors, actuated) for _ in range(2)]
     # A tank whose level has changed shows that continuing at another pose does not refill it.
     for law in laws:
         law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.5)

@@ -34,8 +34,10 @@ from ..laws.differential_drive import DifferentialDrive
 from ..laws.end_effector_impedance import EndEffectorImpedance
 from ..laws.mobile_manipulation import MobileManipulation
 from ..laws.pose_ida_pbc import PoseIDAPBC
+from ..laws.resolved_motion import ResolvedMotion
 from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from ..laws.underactuated_flight import UnderactuatedFlight
+from ..laws.wheeled_impedance import WheeledImpedance
 from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
 
@@ -49,6 +51,8 @@ _LAWS_MOVING = (
     EndEffectorImpedance,
     MobileManipulation,
     DifferentialDrive,
+    ResolvedMotion,
+    WheeledImpedance,
 )
 
 _OTHER_SOURCES = "it was built from other sources, ./vms native builds it anew"

@@ -33,6 +33,7 @@ from ..interface import (
 )
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
+from .gain_ramp import GainRamp
 from .staged_controller import StagedController
 
 _SE3, _SO3 = SE3(), SO3()
@@ -94,7 +95,7 @@ class ResolvedMotion(StagedController):
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
             )
         super().__init__(model, gains, OutputStage(model, None, base_actuated=False))
-        self._tool = PoseReference()
+        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
@@ -103,15 +104,15 @@ class ResolvedMotion(StagedController):
         self._tool.restart(d.placement(self.model.end_effector))
         self._limit_inertia = np.diag(d.M_hat_m).copy()
         self._rates: Array | None = None
+        self._ramp.restart(self.gains)
         return d
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
-        model, gains = self.model, self.gains
-        refused = self._refused(state, dt)
+        model, refused = self.model, self._refused(state, dt)
         if refused is not None:
             return refused
-        d = Evaluation(model, state.q, state.v)
+        d, gains = Evaluation(model, state.q, state.v), self._ramp.follow(self.gains, dt)
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, smallest = self._wanted_rates(d)
@@ -142,7 +143,7 @@ class ResolvedMotion(StagedController):
 
     def _wanted_rates(self, d: Evaluation) -> tuple[Array, Array, float]:
         """Return joint rates (n,), the tool's error (6,) and the least singular value."""
-        gains, n = self.gains, self.model.n
+        gains, n = self._ramp.now, self.model.n
         pose, goal = d.placement(self.model.end_effector), self._tool.pose
         error = np.concatenate(
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
@@ -172,7 +173,7 @@ class ResolvedMotion(StagedController):
 
     def _share(self, rates: Array, step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
-        room = np.maximum(self.gains.joint_speed - np.sign(step) * rates, 0.0)
+        room = np.maximum(self._ramp.now.joint_speed - np.sign(step) * rates, 0.0)
         return float(np.min(room / np.maximum(np.abs(step), _LEAST), initial=1.0))
 
     @staticmethod

@@ -19,26 +19,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, ModelError, StateError
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
-from ..interface import (
-    Command,
-    ControlEnergy,
-    Controller,
-    Reference,
-    RobotState,
-    Status,
-    gain,
-    is_usable_step,
-)
+from ..interface import Command, ControlEnergy, Reference, RobotState, Status, gain
 from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
-from ..safety.limits import LimitGains, TorqueLimits
+from ..safety.limits import LimitGains
 from .held_impedance import HeldImpedance, horizon
+from .wheeled_controller import WheeledController
 
 _SE3 = SE3()
 
@@ -47,7 +39,7 @@ _REGULARISATION = 1e-6
 _RANK = 1e-9
 
 
-class WheeledImpedance(Controller):
+class WheeledImpedance(WheeledController):
     r"""A spring and a damper hold the end effector; the wheels follow as their constraints allow.
 
     ``f_nu = S^T (g - J^T (dV + D J v)) - d N nu - dV_q`` in the reduced equations of
@@ -97,22 +89,26 @@ class WheeledImpedance(Controller):
             ModelError: some motion of the robot is moved by no driven joint.
             StateError: there is no such joint.
         """
-        super().__init__(form.model)
-        self._form, self.gains = form, self._checked_gains(gains)
+        super().__init__(form, gains)
+        self._options = () if driven is None else ("driven",)
         names = form.model.joint_names if driven is None else driven
-        self._driven = np.array([form.model.joint_index(name) for name in names], dtype=int)
-        self._limits = TorqueLimits(form.model)
+        self._motors = np.array([form.model.joint_index(name) for name in names], dtype=int)
         self._joint_limits = JointLimitPotential(form.model)
         self._potential, self._tool = PosePotential(), PoseReference()
         rest = form.model.neutral_configuration()
         basis = form.terms(rest, np.zeros(form.dimension)).basis
-        moved = basis[form.model.b + self._driven]
+        moved = basis[form.model.b + self._motors]
         if np.linalg.matrix_rank(moved, _RANK) < form.dimension:
             raise ModelError(
                 f"the driven joints {', '.join(names)} do not move all {form.dimension} motions "
                 "that the wheels allow; name more of them"
             )
         self.reset(RobotState(rest, np.zeros(form.model.nv)))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """See :attr:`Controller.options`."""
+        return self._options
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
@@ -122,96 +118,62 @@ class WheeledImpedance(Controller):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._limits.restart()
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
-        model, gains = self.model, self.gains
-        if not (state.is_usable(model) and is_usable_step(dt)):
-            return self.safe_output(model.neutral_configuration())
-        try:
-            t = self._form.terms(state.q, state.v[self._form.independent])
-        except StateError as posture:
-            return replace(self.safe_output(state.q), reason=str(posture))
-        d = t.d
+    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+        model, gains, d = self.model, self.gains, t.d
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
-        held, energy = self._held(t, error, horizon(dt, gains.delay))
-        wanted = t.basis.T @ d.g - held.spring - held.ahead - held.damping
-        if not np.isfinite(wanted.sum()):
-            return replace(
-                self.safe_output(state.q),
-                reason="the effort of the law is not finite, because its reference is too large; "
-                "holding against gravity until the next reset",
-            )
+        force, energy, reason = self._held(t, error, horizon(dt, gains.delay))
+        if not np.isfinite(force.sum()):
+            return None
         torque = np.zeros(model.n)
-        rows = t.basis[model.b + self._driven]
-        torque[self._driven] = np.linalg.lstsq(rows.T, wanted, rcond=None)[0]
+        rows = t.basis[model.b + self._motors]
+        torque[self._motors] = np.linalg.lstsq(rows.T, force, rcond=None)[0]
         b = model.b
         limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
-        clipped = float((limited.torque - torque) @ d.v[b:])
         return Command(
             np.zeros(b),
             limited.torque,
-            replace(energy, clipped_power=clipped),
+            replace(energy, clipped_power=float((limited.torque - torque) @ d.v[b:])),
             Status.SATURATED if limited.reason else Status.OK,
-            "; ".join(filter(None, (limited.reason, held.reason))),
+            "; ".join(filter(None, (limited.reason, reason))),
             task_error=float(np.linalg.norm(error[:3, 3])),
         )
 
-    def _held(self, t: NonholonomicTerms, error: Array, h: float) -> "tuple[_Held, ControlEnergy]":
-        """Return the springs and the damping in the independent velocities, and their energies."""
+    def _held(
+        self, t: NonholonomicTerms, error: Array, h: float
+    ) -> tuple[Array, ControlEnergy, str]:
+        """Return the force on the independent velocities (m,), its energies, and why it is less."""
         model, gains, d = self.model, self.gains, t.d
         j = d.J_end_effector @ t.basis
         k = (gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
+        spring = self._potential.gradient(error, *k)
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
-        null_inertia = t.mass - j.T @ np.linalg.solve(mobility, j)
-        positions = model.joint_positions(d.q)
-        depth = self._joint_limits.depth(positions, gains.limit_margin)
+        rest = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
+        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         wall = gains.limit_frequency**2 * self._limit_stiffness
         joints = t.basis[model.b :]
-        whole = j.T @ damping @ j + gains.damping_null * null_inertia
         held = HeldImpedance.of(
             t.mass,
-            whole,
+            j.T @ damping @ j + rest,
             j.T @ stiffness @ j + joints.T @ (np.where(depth != 0.0, wall, 0.0)[:, None] * joints),
-            j.T @ (self._potential.gradient(error, *k)) + joints.T @ (wall * depth),
+            j.T @ spring + joints.T @ (wall * depth),
             t.nu,
             h,
             j.T @ (damping @ wanted_twist),
         )
-        force = whole @ held.velocity - j.T @ (damping @ wanted_twist)
+        on_task = damping @ (j @ held.velocity - wanted_twist)
+        on_null = rest @ held.velocity + held.ahead
         potential = self._potential.value(error, *k) + 0.5 * float(wall @ (depth * depth))
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
-            damping_task=float(t.nu @ (force + held.ahead)),
-            reference_power=-float(self._potential.gradient(error, *k) @ wanted_twist),
+            damping_task=float((j @ t.nu - wanted_twist) @ on_task),
+            damping_null=float(t.nu @ on_null),
+            reference_power=-float((spring + on_task) @ wanted_twist),
         )
-        return _Held(held.spring, held.ahead, force, held.reason), energy
-
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""
-        d = Evaluation(self.model, q, np.zeros(self.model.nv))
-        bound = self.model.joints.effort
-        torque = np.clip(d.g[self.model.b :], -bound, bound)
-        return Command(
-            np.zeros(self.model.b),
-            torque,
-            status=Status.HOLDING,
-            reason="the state is not finite or does not fit this robot, or the time step is not in "
-            "[0, 1] s; holding against gravity",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Springs, what they add at the predicted pose, and damping, (m,) each; why less, in words."""
-
-    spring: Array
-    ahead: Array
-    damping: Array
-    reason: str
+        return t.basis.T @ d.g - held.spring - j.T @ on_task - on_null, energy, held.reason

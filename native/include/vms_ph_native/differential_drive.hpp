@@ -18,11 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/drive_reference.hpp"
 #include "vms_ph_native/joint_reference.hpp"
-#include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/wheels.hpp"
+#include "vms_ph_native/wheeled_controller.hpp"
 
 namespace vms_ph {
 
@@ -36,7 +34,7 @@ struct DriveGains : LimitGains {
 
 /// The base comes to a pose by turning and driving, while the joints go to their positions; it is
 /// described in vms_ph_controllers/laws/differential_drive.py.
-class DifferentialDrive final : public Controller {
+class DifferentialDrive final : public WheeledController {
  public:
   /// Control base and joints of a robot, which must outlive the controller.
   ///
@@ -45,8 +43,6 @@ class DifferentialDrive final : public Controller {
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels);
 
   bool reset(const RobotState& state) noexcept override;
-  const Command& update(const RobotState& state, const Reference& reference,
-                        double dt) noexcept override;
 
   std::vector<Gain> gains() const override { return DriveGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
@@ -54,19 +50,12 @@ class DifferentialDrive final : public Controller {
   }
 
  private:
-  const Command& hold(const ConstVector& q, const char* why) noexcept;
+  const char* drive(const Reference& reference, double dt) noexcept override;
   void follow(const Reference& reference, double dt) noexcept;
   void take_outputs(const MatrixV& basis, MatrixV& result) const noexcept;
-  bool wanted(const ConstVector& q) noexcept;
-  bool torque_for(const VectorV& force) noexcept;
+  bool wanted() noexcept;
 
-  const Model& model_;
-  const int b_, n_;
-  const VectorV rest_;  // (nv,) zeros
-  WheeledTerms t_;
-  Evaluation resting_;
   DriveGains gains_;
-  TorqueLimits limits_;
   DriveReference base_;
   JointReference joints_;
   std::vector<Eigen::Index> arm_;  // joints that are no wheels
@@ -74,9 +63,7 @@ class DifferentialDrive final : public Controller {
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
   MatrixV map_, map_rate_, copy_, right_;
   VectorV nu_, nu_rate_, reference_;  // wanted (m,), their rates, and those of the reference
-  VectorV positions_, away_, torque_;
-  Eigen::VectorXd unusable_;  // (n,) the safe output for no state
-  Command command_, held_;
+  VectorV positions_, away_;
 };
 
 }  // namespace vms_ph

@@ -19,7 +19,7 @@
 
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/base_spring.hpp"
-#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 
@@ -58,19 +58,15 @@ class PoseImpedance : public StagedController {
  private:
   Pose tool_pose() noexcept;
   void jacobian() noexcept;
-  void null_inertia() noexcept;
   void rest(double h, double dt) noexcept;
 
-  PosePotential potential_;
-  HeldImpedance held_;
+  PoseEffort effort_;
   SwitchRamp holding_, attached_, upright_;
   bool relative_ = false;         // whether the end effector is held in the frame of the base
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
-  VectorV shape_inertia_, positions_, wanted_, sent_, gradient_, drift_;
-  // Of base and joints: energy, J, gradient and stiffness, (nv,).
-  double rest_energy_ = 0.0, smallest_ = 0.0;
-  VectorV rest_force_, rest_stiffness_;
-  MatrixV damping_, rest_damping_, stiffness_, small_;
+  double smallest_ = 0.0;         // singular value
+  VectorV shape_inertia_, positions_, wanted_, sent_;
+  MatrixV small_;
   SymmetricEigen eigen_;
 };
 

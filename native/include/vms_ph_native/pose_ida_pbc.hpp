@@ -19,7 +19,7 @@
 
 #include "vms_ph_native/allocation.hpp"
 #include "vms_ph_native/base_spring.hpp"
-#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_motion.hpp"
 #include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/staged_controller.hpp"
@@ -52,20 +52,14 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
   void hold() noexcept override;
   const Command& control(const Reference& reference, double dt) noexcept override;
   void springs(double h, double dt) noexcept;
-  void damping() noexcept;
 
   SwitchRamp holding_, cancelling_;
-  PosePotential potential_;
   BaseSpring spring_;
   PoseReference tool_;
   PoseMotion motion_;
-  HeldImpedance held_;
-  VectorV shape_inertia_, positions_, gyroscopic_, wanted_, gradient_, drift_, force_, sent_;
+  PoseEffort effort_;
+  VectorV shape_inertia_, positions_, gyroscopic_, wanted_, sent_;
   Eigen::VectorXd posture_, offset_;
-  // Of base and joints: energy, J, gradient and stiffness, (nv,).
-  double rest_energy_ = 0.0;
-  VectorV rest_force_, rest_stiffness_;
-  MatrixV damping_, null_damping_, stiffness_;
 };
 
 }  // namespace vms_ph

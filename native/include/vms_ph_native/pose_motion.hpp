@@ -35,25 +35,24 @@ class PoseMotion {
 
   explicit PoseMotion(const Model& model);
 
-  /// Compute the motion of a state.
+  /// Compute the motion of a state, and the forces that cancel the coupling of its parts.
   void compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept;
-
-  /// Compute the forces that cancel the coupling, on the task and on all motions (nv,).
-  void decouple(Evaluation& d) noexcept;
 
   Matrix6V J, J_rate;     ///< task Jacobian and its derivative along the motion, (6,nv)
   Matrix6 inertia;        ///< (J M^-1 J^T)^-1
-  MatrixV projector;      ///< (nv,nv) onto motions that do not move the frame
+  MatrixV null_inertia;   ///< Pi^T M Pi (nv,nv) of the projector Pi onto motions beside the frame's
   Vector6 twist;          ///< of the frame
-  Vector6 on_task;        ///< what decouple() computes
-  VectorV on_null;        ///< (nv,) what decouple() computes
+  Vector6 on_task;        ///< the force that cancels the coupling, on the task
+  VectorV on_null;        ///< the same on all motions, (nv,)
   double smallest = 0.0;  ///< singular value of J
 
  private:
+  void invert() noexcept;
+
   const int nv_;
   MatrixV square_, mobility_;
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
-  VectorV null_, along_, bias_;
+  VectorV null_, along_, force_;
   SymmetricEigen eigen_;
 };
 

@@ -1,0 +1,66 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The one-sided Jacobi method: the columns of a matrix are turned until they are orthogonal.
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <limits>
+
+namespace vms_ph {
+
+/// Turn the columns of a matrix B (n,k) until they are orthogonal, and write the turn W (k,k). Then
+/// the lengths of the columns of B W are the singular values of B, and its directions and the
+/// columns of W are the singular vectors; small values keep their digits.
+template <class Columns, class Turn>
+void make_columns_orthogonal(Columns& columns, Turn& turn) noexcept {
+  // Each sweep squares what is left of the angles between the columns.
+  constexpr int kSweeps = 12;
+  const Eigen::Index count = columns.cols();
+  const auto apply = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
+    for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+      const double first = matrix(i, p), second = matrix(i, q);
+      matrix(i, p) = c * first - s * second;
+      matrix(i, q) = s * first + c * second;
+    }
+  };
+  turn.setIdentity(count, count);
+  bool turned = true;
+  for (int sweep = 0; turned && sweep < kSweeps; ++sweep) {
+    turned = false;
+    for (Eigen::Index p = 0; p + 1 < count; ++p) {
+      for (Eigen::Index q = p + 1; q < count; ++q) {
+        double a = 0.0, b = 0.0, c = 0.0;
+        for (Eigen::Index i = 0; i < columns.rows(); ++i) {
+          const double first = columns(i, p), second = columns(i, q);
+          a += first * first;
+          b += second * second;
+          c += first * second;
+        }
+        // False for what is not finite.
+        if (!(std::abs(c) > std::numeric_limits<double>::epsilon() * std::sqrt(a * b))) continue;
+        turned = true;
+        const double zeta = 0.5 * (b - a) / c;
+        const double size = 1.0 / (std::abs(zeta) + std::sqrt(1.0 + zeta * zeta));
+        const double tangent = zeta < 0.0 ? -size : size;
+        const double cosine = 1.0 / std::sqrt(1.0 + tangent * tangent);
+        apply(columns, p, q, cosine, cosine * tangent);
+        apply(turn, p, q, cosine, cosine * tangent);
+      }
+    }
+  }
+}
+
+}  // namespace vms_ph

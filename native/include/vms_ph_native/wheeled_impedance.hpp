@@ -1,0 +1,67 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Impedance of the end effector of a robot on wheels, in the velocities that its wheels allow.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/wheeled_controller.hpp"
+
+namespace vms_ph {
+
+/// Gains of the impedance on wheels.
+struct WheeledGains : LimitGains {
+  double stiffness = 100.0, stiffness_rotation = 5.0, damping = 40.0, damping_rotation = 1.0;
+  double damping_null = 1.0, limit_margin = 0.05, limit_frequency = 10.0;
+  double speed = 0.2, turn = 0.5;
+
+  static const GainTable<WheeledGains>& table();
+};
+
+/// A spring and a damper hold the end effector, and all joints follow as the wheels allow; the law
+/// is described in vms_ph_controllers/laws/wheeled_impedance.py.
+class WheeledImpedance final : public WheeledController {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @throws ModelError  wheels that no joint moves, or a mistake in the wheels.
+  WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels);
+
+  bool reset(const RobotState& state) noexcept override;
+
+  std::vector<Gain> gains() const override { return WheeledGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return WheeledGains::table().set(gains_, name, value);
+  }
+
+ private:
+  const char* drive(const Reference& reference, double dt) noexcept override;
+  void rest() noexcept;
+
+  WheeledGains gains_;
+  JointLimitPotential joint_limits_;
+  PoseReference tool_;
+  PoseEffort effort_;
+  Evaluation beginning_;
+  VectorV limit_inertia_, positions_, wanted_;
+  Matrix6V jacobian_, momentum_;
+  Reason reason_;
+};
+
+}  // namespace vms_ph

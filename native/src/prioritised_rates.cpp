@@ -1,0 +1,70 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/prioritised_rates.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Keeps divisions by what may vanish finite.
+constexpr double kLeast = 1e-30;
+
+}  // namespace
+
+VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& wanted,
+                                       double least, double bound) noexcept {
+  // With the columns V S of the transposed Jacobian that are orthogonal, and its turn U.
+  columns_ = free_.lazyProduct(jacobian.transpose());
+  make_columns_orthogonal(columns_, turn_);
+  const Eigen::Index count = columns_.cols();
+  const double damped = least * jacobian.cwiseAbs().maxCoeff();
+  VectorB values(count), missing = wanted;
+  missing -= jacobian.lazyProduct(rates);
+  VectorB along = turn_.transpose().lazyProduct(missing);
+  scaled_ = columns_;
+  for (Eigen::Index k = 0; k < count; ++k) {
+    const double value = columns_.col(k).norm();
+    Eigen::Index place = k;  // of the values in increasing order
+    for (; place > 0 && values[place - 1] > value; --place) values[place] = values[place - 1];
+    values[place] = value;
+    // Damped below the bound and exact above it, continuous at it.
+    const double lifted = std::max(value, damped);
+    const double inverse = 1.0 / std::max(lifted * lifted, kLeast);
+    along[k] *= inverse;
+    scaled_.col(k) *= inverse;
+  }
+  step_ = columns_.lazyProduct(along);
+  rates += share(bound) * step_;
+  free_ -= scaled_.lazyProduct(columns_.transpose());
+  // There are as many singular values as rows or columns, whatever is less.
+  smallest = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
+}
+
+/// The share of the step that keeps each of the rates within its bound.
+double PrioritisedRates::share(double bound) const noexcept {
+  double most = 1.0;
+  for (Eigen::Index i = 0; i < rates.size(); ++i) {
+    const double ahead = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
+    most = std::min(most, std::max(bound - ahead, 0.0) / std::max(std::abs(step_[i]), kLeast));
+  }
+  return most;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,99 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/wheeled_controller.hpp"
+
+#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+namespace {
+
+const char* const kUnusable =
+    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
+    "holding against gravity";
+const char* const kFar =
+    "the effort of the law is not finite, because its reference is too large; holding against "
+    "gravity until the next reset";
+
+}  // namespace
+
+WheeledController::WheeledController(const Model& model, const std::vector<Wheel>& wheels)
+    : model_(model),
+      b_(model.b()),
+      n_(model.n()),
+      rest_(VectorV::Zero(model.nv())),
+      t_(model, wheels),
+      limits_(model),
+      torque_(VectorV::Zero(n_)),
+      resting_(model) {
+  command_.wrench_base.setZero(b_);
+  command_.torque.setZero(n_);
+  held_ = command_;
+  held_.status = Status::holding;
+  hold(model.neutral_configuration(), kUnusable);
+  unusable_ = held_.torque;
+}
+
+const Command& WheeledController::update(const RobotState& state, const Reference& reference,
+                                         double dt) noexcept {
+  if (!(state.is_usable(model_) && is_usable_step(dt))) {
+    held_.torque = unusable_;
+    held_.reason = kUnusable;
+    return held_;
+  }
+  if (!t_.compute(state)) return hold(state.q, t_.reason());
+  const char* const obstacle = drive(reference, dt);
+  return obstacle ? hold(state.q, obstacle) : command_;
+}
+
+/// Compensate gravity by the joints.
+const Command& WheeledController::hold(const ConstVector& q, const char* why) noexcept {
+  resting_.set(q, rest_);
+  held_.torque = resting_.g().tail(n_).cwiseMax(-model_.effort()).cwiseMin(model_.effort());
+  held_.reason = why;
+  return held_;
+}
+
+const char* WheeledController::send(const VectorV& force, const LimitGains& gains,
+                                    double dt) noexcept {
+  if (!torque_for(force) || !torque_.allFinite()) return kFar;
+  Evaluation& d = t_.d();
+  command_.torque =
+      limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
+  command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
+  command_.reason = limits_.reason().text();
+  return nullptr;
+}
+
+bool WheeledController::drives_all(const Eigen::VectorXd& q) noexcept {
+  RobotState home;
+  home.q = q;
+  home.v.setZero(model_.nv());
+  return t_.compute(home) && torque_for(VectorV::Zero(t_.dimension()));
+}
+
+/// Compute the smallest torques S_j^T tau = f; false where there are none.
+VMS_PH_WIDE bool WheeledController::torque_for(const VectorV& force) noexcept {
+  const auto drives = t_.basis.bottomRows(n_);
+  squares_ = drives.transpose().lazyProduct(drives);
+  const Cholesky squares(squares_);
+  if (!squares.is_positive()) return false;
+  VectorV left = force;
+  squares.solve(left.data());
+  torque_ = drives.lazyProduct(left);
+  return true;
+}
+
+}  // namespace vms_ph

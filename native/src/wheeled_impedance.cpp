@@ -1,0 +1,122 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/wheeled_impedance.hpp"
+
+#include <algorithm>
+
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+
+const GainTable<WheeledGains>& WheeledGains::table() {
+  using G = WheeledGains;
+  static const GainTable<G> gains{
+      LimitGains::table(),
+      {
+          {"stiffness", "stiffness of the end-effector position, N/m", &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", "stiffness of its attitude, N m/rad", &G::stiffness_rotation, 0.0,
+           500.0},
+          {"damping", "damping of its velocity, N s/m", &G::damping, 0.0, 1000.0},
+          {"damping_rotation", "damping of its angular velocity, N m s/rad", &G::damping_rotation,
+           0.0, 100.0},
+          {"damping_null", "rate at which motion beside it is damped, 1/s", &G::damping_null, 0.0,
+           100.0},
+          {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
+           &G::limit_margin, 0.0, 1.0},
+          {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
+           &G::limit_frequency, 0.0, 100.0},
+          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
+          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+      }};
+  return gains;
+}
+
+WheeledImpedance::WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
+    : WheeledController(model, wheels),
+      joint_limits_(model),
+      effort_(model),
+      beginning_(model),
+      limit_inertia_(VectorV::Zero(n_)),
+      positions_(limit_inertia_),
+      wanted_(rest_),
+      reason_(1024) {
+  RobotState home;
+  home.q = model.neutral_configuration();
+  if (!drives_all(home.q)) {
+    throw ModelError("the joints of '" + model.name() +
+                     "' do not move all motions that its wheels allow");
+  }
+  WheeledGains::table();  // constructed here, so that setting a gain later does not allocate
+  reset(home);
+}
+
+bool WheeledImpedance::reset(const RobotState& state) noexcept {
+  if (!model_.is_configuration(state.q)) return false;
+  beginning_.set(state.q, rest_);
+  tool_.restart(beginning_.placement(model_.end_effector()).toHomogeneousMatrix());
+  limit_inertia_ = beginning_.M_hat_m().diagonal();
+  effort_.restart();
+  limits_.restart();
+  return true;
+}
+
+const char* WheeledImpedance::drive(const Reference& reference, double dt) noexcept {
+  Evaluation& d = t_.d();
+  const WheeledGains& gains = gains_;
+  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+  const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
+  effort_.aim(se3::inverse(tool_.pose()) * placement, tool_.twist(),
+              {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation},
+              0.0);
+  jacobian_ = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL).lazyProduct(t_.basis);
+  split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
+  effort_.rest_damping *= gains.damping_null;
+  rest();
+  effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay));
+  wanted_ = t_.basis.transpose().lazyProduct(d.g());
+  wanted_ += effort_.sent;
+  if (const char* obstacle = send(wanted_, gains, dt)) return obstacle;
+  ControlEnergy& energy = command_.energy;
+  energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
+  energy.shaped_potential = effort_.potential;
+  energy.damping_task = effort_.damping_task;
+  energy.damping_null = effort_.damping_null;
+  energy.reference_power = effort_.reference_power;
+  energy.clipped_power = (command_.torque - torque_).dot(d.v().tail(n_));
+  command_.task_error = effort_.distance;
+  const char* const reduced = effort_.held.reason();
+  if (*reduced != '\0') {
+    reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduced);
+    command_.reason = reason_.text();
+  }
+  return nullptr;
+}
+
+/// Compute the springs at the limits of the joints, in the independent velocities.
+VMS_PH_WIDE void WheeledImpedance::rest() noexcept {
+  model_.joint_positions(t_.d().q(), positions_);
+  const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
+  const VectorV rates = t_.d().v().tail(n_);
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
+  const auto joints = t_.basis.bottomRows(n_);
+  effort_.rest_energy = limits.energy;
+  effort_.rest_force = joints.transpose().lazyProduct(limits.force);
+  const MatrixV scaled = limits.stiffness.asDiagonal() * joints;
+  effort_.rest_stiffness = joints.transpose().lazyProduct(scaled);
+}
+
+}  // namespace vms_ph
