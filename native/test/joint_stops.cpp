@@ -54,7 +54,7 @@ void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const Vector
   const Model model = Model::from_urdf(kNarrow, base);
   Plant plant(model, at_neutral(model));
   const VectorXd efforts = Eigen::Vector2d(2.0, -1.0);
-  for (int i = 0; i < 40; ++i) CHECK(plant.advance(wrench, efforts, 10));
+  for (int i = 0; i < 40; ++i) CHECK(plant.advance(wrench, false, efforts, 10));
   CHECK((plant.q().tail<2>() - joints).norm() < 1e-9);
   CHECK(std::abs(plant.port_energies().supplied[0] - torque) < 1e-9);
   CHECK(std::abs(plant.port_energies().dissipated - dissipated) < 1e-9);
@@ -69,7 +69,7 @@ void stores_what_is_supplied_and_not_dissipated() {
   double taken = 0.0;
   for (int i = 0; i < 60; ++i) {
     const double sign = i % 20 < 10 ? 1.0 : -1.0;
-    CHECK(plant.advance(wrench, sign * Eigen::Vector2d(3.0, -2.0), 10));
+    CHECK(plant.advance(wrench, false, sign * Eigen::Vector2d(3.0, -2.0), 10));
     CHECK(plant.port_energies().dissipated >= taken - 1e-6);
     taken = plant.port_energies().dissipated;
     for (int joint = 0; joint < 2; ++joint) {
@@ -86,16 +86,16 @@ void an_arm_lies_on_its_stop() {
   const Model model = Model::from_urdf(kNarrow, Base::fixed);
   Plant plant(model, at_neutral(model));
   const VectorXd none = VectorXd::Zero(0), hold = Eigen::Vector2d(0.0, 0.0);
-  CHECK(plant.advance(none, hold, 100));
+  CHECK(plant.advance(none, false, hold, 100));
   // The first time may load libraries; from then on nothing is allocated, on the stops or off.
   const long counted = allocations();
-  CHECK(plant.advance(none, hold, 5000));
+  CHECK(plant.advance(none, false, hold, 5000));
   CHECK(allocations() == counted);
   CHECK(std::abs(plant.q()[0] - 0.3) < 1e-3);
   PlantOptions without = at_neutral(model);
   without.stops = false;
   Plant falls(model, without);
-  CHECK(falls.advance(none, hold, 500));
+  CHECK(falls.advance(none, false, hold, 500));
   CHECK(falls.q()[0] > 0.5);
 }
 
