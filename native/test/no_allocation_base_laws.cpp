@@ -21,7 +21,7 @@ using vms_ph::golden::Step;
 
 namespace {
 
-constexpr int kUpdates = 100000;
+constexpr int kUpdates = 20000;
 
 // What a golden file gives the law, again and again: it has moving references, empty tanks,
 // saturated actuators, limits, resets, and states and references that are not finite.

@@ -22,6 +22,7 @@ from types import ModuleType
 
 import pytest
 
+from vms_ph_controllers.hosting.native_guard import core_model
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot import KinematicTree
 
@@ -72,4 +73,4 @@ def _terms_in_python() -> Iterator[None]:
 
 def native_model(native: ModuleType, model: VMSModel) -> object:
     """Return the same robot in C++."""
-    return native.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+    return core_model(native, model)

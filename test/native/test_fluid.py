@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
 from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.effects.fluid import Fluid
 from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.integrators import make_stepper
 from vms_ph_dynamics.structure import Ports
@@ -38,30 +38,10 @@ def model() -> VMSModel:
     return robots.load("bluerov2_alpha5")
 
 
-def bodies_of(fluid: Fluid) -> list[tuple[str, Array, float, Array, Array, Array]]:
-    return [
-        (
-            body.link,
-            body.added_mass.ravel(),
-            body.volume,
-            body.centre_of_buoyancy,
-            body.linear_drag,
-            body.quadratic_drag,
-        )
-        for body in fluid.bodies
-    ]
-
-
-def immersed(native: ModuleType, model: VMSModel) -> object:
-    fluid = model.fluid
-    assert fluid is not None
-    return native_model(native, model).in_fluid(bodies_of(fluid), fluid.density)  # type: ignore[attr-defined]
-
-
 def test_its_terms_and_energies_are_the_same(
     native: ModuleType, model: VMSModel, rng: np.random.Generator
 ) -> None:
-    d = native.Evaluation(immersed(native, model))
+    d = native.Evaluation(native_model(native, model))
     for _ in range(5):
         q, v = model.random_configuration(rng), rng.uniform(-1.0, 1.0, model.nv)
         expected = model.evaluate(q, v)
@@ -80,7 +60,7 @@ def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSMo
     ours = DecoupledVMSController(model, allocation=thrusters)
     theirs = native.Law(
         "DecoupledVMSController",
-        immersed(native, model),
+        native_model(native, model),
         allocation=native.Allocation.of_matrix(thrusters.matrix, thrusters.lower, thrusters.upper),
     )
     q, goal = model.neutral_configuration(), np.eye(4)
@@ -105,10 +85,36 @@ def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSMo
     assert "base wrench a" in reasons  # at its limit
 
 
+@pytest.mark.parametrize("law", ["EndEffectorImpedance", "PoseIDAPBC", "MobileManipulation"])
+def test_a_guarded_law_is_in_cpp_where_the_core_is_and_commands_the_same(
+    native: ModuleType, model: VMSModel, law: str
+) -> None:
+    thrusters = robots.get("bluerov2_alpha5").own_actuators().allocation
+    one, two = (
+        make_guard(
+            make_controller(f"vms_ph_controllers.{law}", model, thrusters), thrusters, native=core
+        )
+        for core in (False, None)
+    )
+    assert isinstance(two, NativeGuard)
+    q = model.neutral_configuration()
+    one.reset(RobotState(q, np.zeros(model.nv)))
+    two.reset(RobotState(q, np.zeros(model.nv)))
+    for k in range(40):
+        v = 0.05 * np.sin(0.1 * k + np.arange(model.nv))
+        q = model.integrate(q, 0.01 * v)
+        state, asked = RobotState(q, v), Reference(joints=0.2 * np.ones(model.n))
+        slow, fast = one.update(state, asked, 0.01), two.record(two.update(state, asked, 0.01))
+        assert (fast.status, fast.reason) == (slow.status, slow.reason)
+        np.testing.assert_allclose(fast.wrench_base, slow.wrench_base, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(fast.torque, slow.torque, rtol=0.0, atol=1e-9)
+        assert np.abs(fast.wrench_base).max() > 0.01
+
+
 def test_a_step_is_of_fourth_order_the_same_and_counts_drag(
     native: ModuleType, model: VMSModel, rng: np.random.Generator
 ) -> None:
-    form, same = StandardForm(model), immersed(native, model)
+    form, same = StandardForm(model), native_model(native, model)
     q, v = model.random_configuration(rng), rng.uniform(-0.5, 0.5, model.nv)
     # The last link has an inertia of 1e-4 kg m^2.
     torque, wrench = rng.uniform(-0.01, 0.01, model.n), rng.uniform(-5.0, 5.0, 6)
@@ -146,7 +152,9 @@ def test_coefficients_that_cannot_be_are_refused_in_a_sentence(
 ) -> None:
     robot = native_model(native, model)
     assert model.fluid is not None
-    link, mass, volume, centre, linear, quadratic = bodies_of(model.fluid)[0]
+    body = model.fluid.bodies[0]
+    link, volume, centre = body.link, body.volume, body.centre_of_buoyancy
+    mass, linear, quadratic = body.added_mass.ravel(), body.linear_drag, body.quadratic_drag
     for wrong, what in (
         ([("tail", mass, volume, centre, linear, quadratic)], "no frame 'tail'"),
         ([(link, -mass, volume, centre, linear, quadratic)], "positive semi-definite"),

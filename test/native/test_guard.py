@@ -161,15 +161,13 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
 
 
 def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
-    panda, submarine = robots.load("panda"), robots.load("bluerov2_alpha5")
+    panda = robots.load("panda")
     pushing = vms_ph_controllers.PushingImpedance(panda)
-    decoupled = vms_ph_controllers.DecoupledVMSController(submarine)
     stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
     free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
     place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
     for law, why in (
         (pushing, "PushingImpedance"),
-        (decoupled, "a fluid"),
         (stiff, "was made with task_stiffness, which C"),
         (free, "was made with routing, which C"),
         (place, "was made with task, which C"),

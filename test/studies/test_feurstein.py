@@ -80,6 +80,7 @@ def test_momenta_and_energy_of_the_gait_are_not_called_published() -> None:
     assert {check.origin for check in gait_checks(hop)} == {"independent"}
 
 
+@pytest.mark.slow
 def test_stable_hopping_in_place_is_refuted_by_its_floquet_multiplier() -> None:
     checks = run("prismatic-3", duration="3.2")
     assert not differing(checks)

@@ -74,6 +74,7 @@ def test_on_a_floor_that_does_not_pull_controller_iii_hops_forward(tmp_path: Pat
     assert float(forward.split()[0]) == pytest.approx(0.175, abs=0.005)
 
 
+@pytest.mark.slow
 def test_a_map_of_starts_shows_the_gaits_they_reach(tmp_path: Path) -> None:
     checks = run("basin", tmp_path, points="2", lean="30", speed="0.4")
     assert not differing(checks)

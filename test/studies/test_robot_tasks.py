@@ -234,11 +234,12 @@ def test_on_wheels_the_baseline_ignores_inertial_coupling() -> None:
 
 
 def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
-    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/satellite_reach.yaml").read_text()
-    for within, code in (("0.005", 0), ("1.0e-14", 1)):
+    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/arm_reach.yaml").read_text()
+    soon = text.replace("after: 9.0", "after: 2.0").replace("shortest: 9.5", "shortest: 2.5")
+    for within, code in (("0.1", 0), ("1.0e-14", 1)):
         own = tmp_path / "own.yaml"
-        own.write_text(text.replace("within: 0.005", f"within: {within}"))
-        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "16.0", "--json"])
+        own.write_text(soon.replace("within: 0.005", f"within: {within}"))
+        done = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "2.5", "--json"])
         assert done.exit_code == code, done.output
         assert json.loads(done.output)["met"] is (code == 0)
     short = CliRunner().invoke(make_app(), ["demo", "arm_reach", "--seconds", "0.1"])

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import StateError
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
@@ -88,7 +88,7 @@ class NativeGuard:
             rotors = module.Allocation.of_matrix(
                 allocation.matrix, allocation.lower, allocation.upper
             )
-        self._model = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+        self._model = core_model(module, model)
         name = type(law).__name__
         if name not in getattr(module, "laws", ()):
             raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
@@ -226,6 +226,30 @@ def make_guard(
     return guard if found is None else found
 
 
+def core_model(module: Any, model: VMSModel) -> Any:
+    """Return the robot, with its fluid, as a ``vms_ph_native.Model``.
+
+    Raises:
+        ValueError: the core does not cover the robot; the message says why.
+    """
+    robot = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+    fluid = model.fluid
+    if fluid is None:
+        return robot
+    bodies = [
+        (
+            body.link,
+            body.added_mass.ravel(),
+            body.volume,
+            body.centre_of_buoyancy,
+            body.linear_drag,
+            body.quadratic_drag,
+        )
+        for body in fluid.bodies
+    ]
+    return robot.in_fluid(bodies, fluid.density)
+
+
 def _wheels(law: Controller) -> dict[str, float] | None:
     """Return the radii of the wheels of a law by their joints; None for constraints of others."""
     form = getattr(law, "form", None)
@@ -249,8 +273,6 @@ def _obstacle(law: Controller) -> str | None:
         )
     if _wheels(law) is None:
         return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
-    if not law.model.is_plain:
-        return (
-            f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"
-        )
+    if law.model.tree.projection is not None:
+        return f"'{law.model.name}' has joints that mimic others, which C++ does not cover"
     return None

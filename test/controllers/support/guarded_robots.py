@@ -49,10 +49,11 @@ class Guarded:
         actuated = not self.name.startswith("satellite")
         kinds = ("TaskSpaceIDAPBC", "DecoupledVMSController")
         kind = f"vms_ph_controllers.{self.law or kinds[self.model.b > 0]}"
-        law = make_controller(kind, self.model, known.allocation(), actuated)
+        self.allocation = known.allocation()
+        law = make_controller(kind, self.model, self.allocation, actuated)
         assert {item.name for item in fields(law.gains)} >= set(self.gains)
         law.gains = replace(law.gains, **self.gains)
-        self.guard = Guard(law, known.allocation(), actuated)
+        self.guard = Guard(law, self.allocation, actuated)
         self.home = self.model.configuration(known.home, known.home_base or None)
         self.guard.reset(RobotState(self.home, np.zeros(self.model.nv)))
         self._tick = self._given = 0
@@ -90,7 +91,7 @@ class Guarded:
         assert np.isfinite(command.torque).all()
         assert np.isfinite(command.wrench_base).all()
         assert (np.abs(command.torque) <= self.model.joints.effort).all()
-        allocation = robots.get(self.name).allocation()
+        allocation = self.allocation
         if allocation is not None:
             thrusts = np.linalg.pinv(allocation.matrix) @ command.wrench_base
             size = 1e-6 * float(np.abs(allocation.upper).max())
