@@ -88,6 +88,7 @@ struct Course {
       references[k].joints.resize(model.n());
       model.joint_positions(states[k].q, references[k].joints);
       references[k].has_joints = true;
+      references[k].wrench = (k == 0 ? 5.0 : -5.0) * Twist::Ones();
       if (model.b() > 0) references[k].pose = model.base_pose(states[k].q).toHomogeneousMatrix();
     }
   }
@@ -135,7 +136,8 @@ Contenders laws(const Model& model) {
   Setting shaped = all;
   shaped.gains.insert(shaped.gains.end(), {gain("stiffness", 1000), gain("task_stiffness", 300)});
   contenders.push_back(contender(usual, full, model, fixed ? shaped : all));
-  for (const char* name : {"PoseIDAPBC", "EndEffectorImpedance", "MobileManipulation"}) {
+  for (const char* name :
+       {"PoseIDAPBC", "EndEffectorImpedance", "PushingImpedance", "MobileManipulation"}) {
     if (fixed && std::string(name) == "MobileManipulation") continue;
     contenders.push_back(contender(name, full, model, all));
   }

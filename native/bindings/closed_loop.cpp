@@ -110,10 +110,12 @@ void bind_closed_loop(py::module_& module) {
              const std::optional<Eigen::Vector3d>& velocity,
              const std::optional<Eigen::Matrix4d>& pose,
              const std::optional<Eigen::Matrix<double, 6, 1>>& twist,
-             const std::optional<VectorXd>& joints, const vms_ph::SolverState& x,
+             const std::optional<VectorXd>& joints,
+             const std::optional<Eigen::Matrix<double, 6, 1>>& wrench, const vms_ph::SolverState& x,
              const vms_ph::Ports& outside, const VectorXd& torque, const VectorXd& wrench_base,
              double t0, double dt, long first, long steps) {
-            vms_ph::Reference reference{position, velocity, pose, twist, {}, joints.has_value()};
+            vms_ph::Reference reference{position, velocity,           pose,  twist,
+                                        {},       joints.has_value(), wrench};
             if (joints) reference.joints = *joints;
             vms_ph::SolverState here = x, room = x;
             vms_ph::LoopResult result;
@@ -125,8 +127,9 @@ void bind_closed_loop(py::module_& module) {
             }
             return result_of(std::move(here), std::move(result), py::none());
           },
-          "guard"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a, "solver_state"_a,
-          "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
+          "guard"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a, "wrench"_a,
+          "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a, "first"_a,
+          "steps"_a,
           "Take steps under a guarded law. Return solver state, result, number of steps, torque "
           "and base wrench of the law over the last step and after it, and None.")
       .def(

@@ -22,6 +22,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "laws.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace py = pybind11;
 using vms_ph::Guard;
@@ -98,13 +99,14 @@ void bind_guard(py::module_& module) {
           [](Guard& guard, const Vector& q, const Vector& v,
              const std::optional<Eigen::Vector3d>& position,
              const std::optional<Eigen::Vector3d>& velocity,
-             const std::optional<Eigen::Matrix4d>& pose,
-             const std::optional<Eigen::Matrix<double, 6, 1>>& twist,
-             const std::optional<Vector>& joints, double dt) -> vms_ph::Command {
-            vms_ph::Reference reference{position, velocity, pose, twist, {}, joints.has_value()};
+             const std::optional<Eigen::Matrix4d>& pose, const std::optional<vms_ph::Twist>& twist,
+             const std::optional<Vector>& joints, double dt,
+             const std::optional<vms_ph::Twist>& wrench) -> vms_ph::Command {
+            vms_ph::Reference reference{position, velocity,           pose,  twist,
+                                        {},       joints.has_value(), wrench};
             if (joints) reference.joints = *joints;
             return guard.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("position"), py::arg("velocity"), py::arg("pose"),
-          py::arg("twist"), py::arg("joints"), py::arg("dt"));
+          py::arg("twist"), py::arg("joints"), py::arg("dt"), py::arg("wrench") = py::none());
 }

@@ -98,7 +98,8 @@ void bind_laws(py::module_& module) {
           [](Law& law, const Vector& q, const Vector& v, const std::optional<Eigen::Matrix4d>& pose,
              const std::optional<vms_ph::Twist>& twist, const std::optional<Vector>& joints,
              double dt, const std::optional<Eigen::Vector3d>& position,
-             const std::optional<Eigen::Vector3d>& velocity) -> vms_ph::Command {
+             const std::optional<Eigen::Vector3d>& velocity,
+             const std::optional<vms_ph::Twist>& wrench) -> vms_ph::Command {
             vms_ph::Reference reference;
             reference.position = position;
             reference.velocity = velocity;
@@ -106,10 +107,12 @@ void bind_laws(py::module_& module) {
             reference.twist = twist;
             reference.has_joints = joints.has_value();
             if (joints) reference.joints = *joints;
+            reference.wrench = wrench;
             return law.update({q, v}, reference, dt);
           },
           py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
-          py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none())
+          py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none(),
+          py::arg("wrench") = py::none())
       .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }

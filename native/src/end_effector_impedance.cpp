@@ -57,6 +57,7 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
     : StagedController(
           model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       spring_(model),
+      given_(rest_),
       effort_(model),
       jacobian_(Matrix6V::Zero(6, model.nv())),
       momentum_(jacobian_),
@@ -72,6 +73,7 @@ void PoseImpedance::hold() noexcept {
   spring_.restart(d_);
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
+  given_ = d_.g();
   holding_.restart();
   upright_.restart();
   attached_.restart();
@@ -87,19 +89,23 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   }
   const double attached = attached_.follow(gains.relative_to_base == relative_, dt);
   follow(reference, dt);
+  const Push* pushing = push(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
   jacobian();
   const PoseGains held{attached * gains.stiffness, attached * gains.stiffness_rotation,
                        attached * gains.damping, attached * gains.damping_rotation};
   effort_.aim(error, tool_.twist(), held, h);
+  if (pushing) effort_.release(pushing->direction, pushing->damping, h);
   split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;
   rest(h, dt);
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
   wanted_ = d_.g() + effort_.wanted;
+  if (pushing) wanted_ += pushing->effort;
   if (!wanted_.allFinite()) return refuse();
   sent_ = d_.g() + effort_.sent + effort_.held.brake(d_, h);
-  const VectorV& given = pass(sent_, dt);
+  if (pushing) sent_ += pushing->effort;
+  given_ = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
@@ -111,10 +117,12 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.damping_task = effort_.damping_task;
   energy.damping_null = effort_.damping_null;
   energy.reference_power = base_power_ + effort_.reference_power;
-  energy.clipped_power = (given - wanted_).dot(d_.v());
+  if (pushing) energy.reference_power += pushing->effort.dot(d_.v());
+  energy.clipped_power = (given_ - wanted_).dot(d_.v());
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_;
-  return told(given, {effort_.held.reason()});
+  command_.authority = pushing ? pushing->authority : 1.0;
+  return told(given_, {effort_.held.reason(), pushing ? pushing->reason : ""});
 }
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {

@@ -32,6 +32,7 @@ void forget(Reference& reference) noexcept {
   reference.pose.reset();
   reference.twist.reset();
   reference.has_joints = false;
+  reference.wrench.reset();
 }
 
 }  // namespace
@@ -92,6 +93,7 @@ void Guard::wait_with(const Reference& reference) noexcept {
     waiting_.joints = reference.joints;
     waiting_.has_joints = true;
   }
+  if (reference.wrench) waiting_.wrench = reference.wrench;
   waiting_.velocity = reference.velocity;
   waiting_.twist = reference.twist;
 }

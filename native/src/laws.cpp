@@ -20,6 +20,7 @@
 #include "vms_ph_native/end_effector_impedance.hpp"
 #include "vms_ph_native/mobile_manipulation.hpp"
 #include "vms_ph_native/pose_ida_pbc.hpp"
+#include "vms_ph_native/pushing_impedance.hpp"
 #include "vms_ph_native/resolved_motion.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 #include "vms_ph_native/underactuated_flight.hpp"
@@ -28,11 +29,11 @@
 namespace vms_ph {
 
 const std::vector<std::string>& law_names() {
-  static const std::vector<std::string> names{"AttitudeControl",     "DecoupledVMSController",
-                                              "DifferentialDrive",   "EndEffectorImpedance",
-                                              "MobileManipulation",  "PoseIDAPBC",
-                                              "ResolvedMotion",      "TaskSpaceIDAPBC",
-                                              "UnderactuatedFlight", "WheeledImpedance"};
+  static const std::vector<std::string> names{
+      "AttitudeControl",      "DecoupledVMSController", "DifferentialDrive",
+      "EndEffectorImpedance", "MobileManipulation",     "PoseIDAPBC",
+      "PushingImpedance",     "ResolvedMotion",         "TaskSpaceIDAPBC",
+      "UnderactuatedFlight",  "WheeledImpedance"};
   return names;
 }
 
@@ -58,6 +59,9 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   }
   if (name == "PoseIDAPBC") {
     return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);
+  }
+  if (name == "PushingImpedance") {
+    return std::make_unique<PushingImpedance>(model, allocation, base_actuated);
   }
   if (name == "ResolvedMotion") return std::make_unique<ResolvedMotion>(model);
   if (name == "TaskSpaceIDAPBC") return std::make_unique<TaskSpaceIDAPBC>(model);

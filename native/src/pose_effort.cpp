@@ -44,6 +44,8 @@ void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gai
   potential_.follow(error);
   lead_ = se3::Ad(se3::inverse(error)) * twist;
   spring_ = potential_.gradient(error, gains.stiffness, gains.stiffness_rotation);
+  stiffness_.topLeftCorner<3, 3>().setZero();
+  damping_.topLeftCorner<3, 3>().setZero();
   stiffness_.diagonal().head<3>().setConstant(gains.stiffness);
   stiffness_.diagonal().tail<3>().setConstant(gains.stiffness_rotation);
   damping_.diagonal().head<3>().setConstant(gains.damping);
@@ -51,6 +53,14 @@ void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gai
   drift_ = h * stiffness_.lazyProduct(lead_);
   potential = potential_.value(error, gains.stiffness, gains.stiffness_rotation);
   distance = error.topRightCorner<3, 1>().norm();
+}
+
+void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
+  const Eigen::Matrix3d along = direction * direction.transpose();
+  spring_.head<3>() -= direction.dot(spring_.head<3>()) * direction;
+  stiffness_.topLeftCorner<3, 3>() -= stiffness_(0, 0) * along;
+  damping_.topLeftCorner<3, 3>() += (damping - damping_(0, 0)) * along;
+  drift_ = h * stiffness_.lazyProduct(lead_);
 }
 
 VMS_PH_WIDE void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,

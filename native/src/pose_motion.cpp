@@ -37,8 +37,7 @@ VMS_PH_WIDE double smallest_singular_value(const Matrix6V& jacobian, MatrixV& sq
   } else {
     square = jacobian.lazyProduct(jacobian.transpose());
   }
-  decompose_symmetric(square, eigen);
-  return std::sqrt(std::max(eigen.eigenvalues()[0], 0.0));
+  return std::sqrt(std::max(least_eigenvalue(square, eigen), 0.0));
 }
 
 PoseMotion::PoseMotion(const Model& model)

@@ -27,6 +27,11 @@ void PoseReference::restart(const Pose& pose) noexcept {
   is_resting_ = true;
 }
 
+void PoseReference::slide(const Eigen::Vector3d& displacement) noexcept {
+  pose_.topRightCorner<3, 1>() += displacement;
+  if (has_target_) target_.topRightCorner<3, 1>() += displacement;
+}
+
 void PoseReference::go_to(const Pose& target) noexcept {
   target_ = target;
   has_target_ = true;

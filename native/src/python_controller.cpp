@@ -331,6 +331,10 @@ void PythonController::Hosted::want(const Reference& reference) noexcept {
     task.in.joints.of(next_) = reference.joints;
     task.flag.joints.of(flags_).setOnes();
   }
+  if (reference.wrench) {
+    task.in.wrench.of(next_) = *reference.wrench;
+    task.flag.wrench.of(flags_).setOnes();
+  }
 }
 
 void PythonController::Hosted::hand_over(const RobotState& state, double dt) noexcept {

@@ -47,6 +47,8 @@ double highest(double gain, double start, double end) {
 
 SamplePrediction::SamplePrediction(const Model& model)
     : model_(model),
+      first_(model),
+      second_(model),
       at_(model),
       start_(Eigen::VectorXd::Zero(model.nq())),
       q_(start_),
@@ -77,7 +79,7 @@ void SamplePrediction::begin(Evaluation& d, const VectorV& unheld, double budget
 void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
   start_ = q_ = d_->q();
   v1_ = d_->v();
-  double p1 = rate(v1_, force, a1_);
+  double p1 = rate(first_, v1_, force, a1_);
   result.acceleration = a1_;
   result.way.setZero(v1_.size());
   result.lack = energy_ = std::numeric_limits<double>::infinity();
@@ -89,19 +91,19 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   for (int k = 0; k < steps; ++k) {
     v2_ = v1_ + 0.5 * h * a1_;
     move(0.5 * h * v1_);
-    const double p2 = rate(v2_, force, a2_);
+    const double p2 = rate(second_, v2_, force, a2_);
     v3_ = v1_ + 0.5 * h * a2_;
     move(0.5 * h * v2_);
-    const double p3 = rate(v3_, force, a3_);
+    const double p3 = rate(at_, v3_, force, a3_);
     v4_ = v1_ + h * a3_;
     move(h * v3_);
-    const double p4 = rate(v4_, force, a4_);
+    const double p4 = rate(at_, v4_, force, a4_);
     const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
     way_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(way_);
     start_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
-    p1 = rate(v1_, force, a1_);
+    p1 = k + 1 < steps ? rate(first_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(gain - h * p2);
     peak = std::max(peak, energy + highest(gain, h * before, h * p1) + margin);
     energy += gain;
@@ -118,15 +120,20 @@ void SamplePrediction::move(const VectorV& way) noexcept {
   model_.integrate(start_, tangent_, q_);
 }
 
-double SamplePrediction::rate(const VectorV& v, const VectorV& force, VectorV& result) noexcept {
+double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
+                              VectorV& result) noexcept {
   velocity_ = v;
-  at_.place(q_.data());
-  at_.gravity(weight_.data());
+  at.place(q_.data());
+  at.gravity(weight_.data());
   force_ = force - weight_;
   const double power = (force_ - unheld_).dot(v);
-  at_.accelerate(velocity_, force_, acceleration_);
+  at.accelerate(velocity_, force_, acceleration_);
   result = acceleration_;
   return power;
+}
+
+double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
+  return (force - unheld_).dot(v) - at_.lifting_power(q_.data(), v.data());
 }
 
 }  // namespace vms_ph

@@ -20,6 +20,11 @@ void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept
   result.compute(matrix);
 }
 
+double least_eigenvalue(const MatrixV& matrix, SymmetricEigen& workspace) noexcept {
+  workspace.compute(matrix, Eigen::EigenvaluesOnly);
+  return workspace.eigenvalues()[0];
+}
+
 void decompose_symmetric(const Eigen::MatrixXd& matrix,
                          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& result) {
   result.compute(matrix);

@@ -43,6 +43,7 @@ Reference reference_in(std::istream& line, int n) {
     if (word == "position") reference.position = read<Eigen::Vector3d>(line, 3);
     if (word == "velocity") reference.velocity = read<Eigen::Vector3d>(line, 3);
     if (word == "twist") reference.twist = read<Eigen::Matrix<double, 6, 1>>(line, 6);
+    if (word == "wrench") reference.wrench = read<Eigen::Matrix<double, 6, 1>>(line, 6);
     if (word == "pose") {
       const auto rows = read<Eigen::Matrix<double, 16, 1>>(line, 16);
       reference.pose = Eigen::Map<const Eigen::Matrix<double, 4, 4, Eigen::RowMajor>>(rows.data());

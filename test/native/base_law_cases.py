@@ -155,6 +155,9 @@ CASES = (
     Case("panda", law="EndEffectorImpedance"),
     Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
     Case("satellite_panda", base_actuated=False, law="EndEffectorImpedance"),
+    Case("panda", law="PushingImpedance"),
+    Case("hextilt", rotors="hextilt", law="PushingImpedance"),
+    Case("satellite_panda", base_actuated=False, law="PushingImpedance"),
     Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
     Case("hextilt", law="MobileManipulation"),
     Case("satellite_panda", base_actuated=False, law="ResolvedMotion"),
@@ -163,4 +166,10 @@ CASES = (
 )
 
 # Laws whose reference of a pose is that of the end effector.
-OF_END_EFFECTOR = ("PoseIDAPBC", "EndEffectorImpedance", "ResolvedMotion", "WheeledImpedance")
+OF_END_EFFECTOR = (
+    "PoseIDAPBC",
+    "EndEffectorImpedance",
+    "PushingImpedance",
+    "ResolvedMotion",
+    "WheeledImpedance",
+)

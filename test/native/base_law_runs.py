@@ -14,7 +14,7 @@
 
 """What laws of moving bases are put through where they are compared between languages."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,12 @@ RANGES = {
     "bandwidth_attitude": (0.0, 4.0),
     "bandwidth_rates": (0.0, 40.0),
     "least_singular_value": (1e-3, 0.3),
+    "push_force": (1.0, 20.0),
+    "push_speed": (0.01, 0.5),
+    "push_energy": (0.0, 2.0),
+    "push_routing": (0.0, 1.0),
+    "push_rate": (1.0, 500.0),
+    "push_feedback": (0.0, 1.0),
 }
 
 
@@ -69,12 +75,13 @@ class Drive:
 
     def __init__(self, case: Case, dt: float) -> None:
         self.case, self.dt, self.model = case, dt, self.robot(case)
-        self.allocation = case.allocation()
+        self.allocation, self.pushes = case.allocation(), case.law == "PushingImpedance"
         self.law: Any = case.make_law(self.model, self.allocation)
         self._plant = self.model.pinocchio
         self._data = self._plant.createData()
         self.home = case.home(self.model)
         self.q, self.v = self.home, np.zeros(self.model.nv)
+        self.outside = np.zeros(self.model.nv)  # generalised force besides the efforts of the law
 
     def robot(self, case: Case) -> VMSModel:
         """The robot that the law in Python computes with."""
@@ -107,7 +114,7 @@ class Drive:
             t = form.terms(self.q, self.v[form.independent])
             self.v = t.basis @ (t.nu + self.dt * t.acceleration(force - t.d.g))
         else:
-            a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force))
+            a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force + self.outside))
             self.v = self.v + self.dt * a
         self.q = self.model.integrate(self.q, self.dt * self.v)
         return told
@@ -183,9 +190,30 @@ def half_turns(drive: Drive, rng: Rng, steps: int) -> None:
         angle += rng.uniform(-0.3, 0.5)
 
 
+def pushes(drive: Drive, rng: Rng, steps: int) -> None:
+    """Pushes in several directions against a force, until they end or their energy is used up."""
+    drive.begin(0.05, 0.1, rng)
+    drive.set_known(push_energy=2e-3, push_routing=0.1, push_rate=1000.0)
+    wrench, phase = np.zeros(6), -1
+    for k in range(steps):
+        asked, before, phase = HOLD, phase, 6 * k // steps
+        if phase != before:
+            wrench = rng.uniform(-8, 8, 6)
+            asked = Reference(wrench=np.zeros(6) if phase == 4 else wrench)
+            drive.set_known(push_feedback=float(phase < 2), relative_to_base=phase > 1)
+            if phase == 3:
+                drive.update(drive.q, np.full(drive.model.nv, np.nan), HOLD, drive.dt)
+        d = drive.model.evaluate(drive.q, drive.v)
+        turned = d.placement(drive.model.end_effector)[:3, :3].T @ wrench[:3]
+        drive.outside = -float(phase in (1, 2, 3)) * d.J_end_effector[:3].T @ turned
+        drive.step(asked)
+    drive.outside = 0.0 * drive.outside
+
+
 def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.3, 0.3, rng)
-    drive.step(drive.elsewhere(0.5, rng))
+    reference = drive.elsewhere(0.5, rng)
+    drive.step(replace(reference, wrench=np.arange(6.0)) if drive.pushes else reference)
     for k in range(steps):
         if k % 3 == 0:
             ranges = {name: RANGES[name] for name in RANGES if name in vars(drive.law.gains)}
@@ -254,7 +282,9 @@ def faults(drive: Drive, rng: Rng, steps: int) -> None:
         assert there.joints is not None
         pose, joints, twist = there.pose.copy(), there.joints.copy(), rng.uniform(-1, 1, 6)
         pose[i, 3], joints[-1], twist[i] = (bad if i == j else 0.1 for j in range(3))
-        drive.step(Reference(pose=pose, joints=joints, twist=twist if k % 2 else None))
+        wrong_too = 5.0 * np.roll(twist, k) if drive.pushes else None
+        led = twist if k % 2 else None
+        drive.step(Reference(pose=pose, joints=joints, twist=led, wrench=wrong_too))
 
 
 SCRIPTS = (
@@ -267,11 +297,16 @@ SCRIPTS = (
     faults,
     coupling,
     switches,
+    pushes,
 )
 
 
 def is_for(script: object, case: Case) -> bool:
     """Whether a law can be put through a script."""
+    if case.law == "PushingImpedance":  # the rest is that of EndEffectorImpedance
+        return script in (pushes, moving_references, gain_changes, limits, anywhere, faults)
+    if script is pushes:
+        return False
     if script is empty_tank:
         return not case.wheels()
     if script is switches:

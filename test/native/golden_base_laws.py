@@ -39,6 +39,7 @@ CASES = (
     Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
     Case("panda", law="EndEffectorImpedance"),
     Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
+    Case("satellite_panda", base_actuated=False, law="PushingImpedance"),
     Case("omnidirectional_panda", rotors="wheels", law="MobileManipulation"),
     Case("satellite_panda", base_actuated=False, law="ResolvedMotion"),
     OnWheels(),
@@ -46,7 +47,7 @@ CASES = (
 )
 
 # Of a reference.
-PARTS = ("position", "velocity", "pose", "twist", "joints")
+PARTS = ("position", "velocity", "pose", "twist", "joints", "wrench")
 
 
 def file_of(case: Case) -> Path:

@@ -55,7 +55,7 @@ def motion(model: VMSModel, home: Array, steps: int, seed: int) -> Iterator[Inst
             reference = Reference(pose=pose, twist=0.01 * rng.normal(size=6))
         if k % 10 == 8:
             joints = model.joint_positions(home) + 0.1 * rng.normal(size=model.n)
-            reference = Reference(joints=joints)
+            reference = Reference(joints=joints, wrench=rng.uniform(-5.0, 5.0, 6))
         yield Instant(RobotState(q, v), reference, float(rng.uniform(0.5e-3, 2e-3)))
 
 

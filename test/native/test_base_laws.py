@@ -67,7 +67,15 @@ class Twins(Drive):
         ours = super().update(q, v, reference, dt)
         r = reference
         theirs = self.twin.update(
-            q, v, r.pose, r.twist, r.joints, dt, position=r.position, velocity=r.velocity
+            q,
+            v,
+            r.pose,
+            r.twist,
+            r.joints,
+            dt,
+            position=r.position,
+            velocity=r.velocity,
+            wrench=r.wrench,
         )
         self.told[ours.reason.partition(":")[0].partition(" for ")[0].partition(" covers ")[0]] += 1
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
@@ -196,6 +204,7 @@ def test_a_long_way_of_the_reference_stays_the_same(
         (Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"), "base_turn"),
         (Case("hextilt", rotors="hextilt", law="PoseIDAPBC"), "frequency_posture"),
         (Case("hextilt", law="EndEffectorImpedance"), "frequency_base"),
+        (Case("panda", law="PushingImpedance"), "push_speed"),
         (Case("hextilt", law="MobileManipulation"), "base_speed"),
         (Case("satellite_panda", law="ResolvedMotion"), "bandwidth"),
         (OnWheels(), "rate_base"),

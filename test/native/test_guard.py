@@ -26,6 +26,7 @@ import vms_ph_controllers
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
+from vms_ph_controllers.observers import NoiseModel
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import ModelError, StateError
@@ -96,6 +97,26 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
     return Reference(**{name: x for name, x in parts.items() if rng.random() < 0.3})
 
 
+def _push_while_the_state_is_lost(ours: Any, theirs: Any, home: np.ndarray) -> None:
+    """A wrench that comes while the safe output acts is exerted afterwards, in both languages."""
+    nv = ours.law.model.nv
+    lost = RobotState(home, np.full(nv, np.nan))
+    seen = RobotState(home, np.zeros(nv))
+    asked = Reference(wrench=np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    torques = []
+    for guard in (ours, theirs):
+        guard.update(seen, Reference(), 1e-3)
+        rest = np.array(guard.update(seen, Reference(), 1e-3).torque)
+        assert guard.update(lost, asked, 1e-3).status == Status.HOLDING
+        for _ in range(50):
+            pushing = guard.update(seen, Reference(), 1e-3)
+        assert pushing.status == Status.OK
+        torques.append(np.array(pushing.torque))
+        assert np.abs(torques[-1] - rest).max() > 1.0
+        guard.reset(seen)
+    np.testing.assert_allclose(*torques, rtol=0, atol=PARITY)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -107,6 +128,7 @@ def _reference(rng: np.random.Generator, n: int) -> Reference:
         ("omnidirectional_panda", "DecoupledVMSController"),
         ("borinot", "UnderactuatedFlight"),
         ("satellite_panda", "AttitudeControl"),
+        ("satellite_panda", "PushingImpedance"),
         ("omnidirectional_panda", "MobileManipulation"),
         ("satellite_panda", "ResolvedMotion"),
     ],
@@ -151,6 +173,8 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
         np.testing.assert_allclose(other.wrench_base, one.wrench_base, rtol=0, atol=PARITY * size)
         return one
 
+    if kind == "PushingImpedance":
+        _push_while_the_state_is_lost(ours, theirs, home)
     simulation = Simulation(StandardForm(model), home, 1e-3, control)
     push = np.array([1.0, -0.5, 0.3, 0, 0, 0])
     simulation.advance(600, External(wrench_end_effector=push, in_tool_axes=False))
@@ -162,12 +186,12 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
 
 def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
     panda = robots.load("panda")
-    pushing = vms_ph_controllers.PushingImpedance(panda)
+    pushing = vms_ph_controllers.PushingImpedance(panda, noise=NoiseModel())
     stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
     free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
     place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
     for law, why in (
-        (pushing, "PushingImpedance"),
+        (pushing, "was made with noise, which C"),
         (stiff, "was made with task_stiffness, which C"),
         (free, "was made with routing, which C"),
         (place, "was made with task, which C"),

@@ -34,7 +34,7 @@ BY_ROBOT: list[tuple[str, str, dict[str, Any]]] = [
     ("panda", "TaskSpaceIDAPBC", {"tank_capacity": 2.0, "cancel_coupling": True}),
     ("omnidirectional_panda", "EndEffectorImpedance", {"hold_base": False}),
     ("hextilt", "DecoupledVMSController", {}),
-    ("satellite_panda", "EndEffectorImpedance", {"relative_to_base": True}),
+    ("satellite_panda", "PushingImpedance", {"relative_to_base": True}),
 ]
 
 

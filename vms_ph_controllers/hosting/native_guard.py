@@ -34,6 +34,7 @@ from ..laws.differential_drive import DifferentialDrive
 from ..laws.end_effector_impedance import EndEffectorImpedance
 from ..laws.mobile_manipulation import MobileManipulation
 from ..laws.pose_ida_pbc import PoseIDAPBC
+from ..laws.pushing_impedance import PushingImpedance
 from ..laws.resolved_motion import ResolvedMotion
 from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from ..laws.underactuated_flight import UnderactuatedFlight
@@ -42,13 +43,14 @@ from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
 
 # The laws that C++ has, on fixed and on moving bases.
-_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance)
+_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance, PushingImpedance)
 _LAWS_MOVING = (
     DecoupledVMSController,
     PoseIDAPBC,
     UnderactuatedFlight,
     AttitudeControl,
     EndEffectorImpedance,
+    PushingImpedance,
     MobileManipulation,
     DifferentialDrive,
     ResolvedMotion,
@@ -141,6 +143,7 @@ class NativeGuard:
             asked.twist,
             asked.joints,
             dt,
+            asked.wrench,
         )
 
     def core(self) -> Any:
@@ -193,7 +196,7 @@ class HeldReference:
         if not isinstance(self.guard, NativeGuard):
             return None
         r = self.reference
-        return self.guard.core(), (r.position, r.velocity, r.pose, r.twist, r.joints)
+        return self.guard.core(), (r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench)
 
 
 def make_guard(

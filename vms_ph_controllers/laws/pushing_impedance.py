@@ -114,7 +114,14 @@ class PushingImpedance(EndEffectorImpedance):
         self._balance = ImpulseBalance(model, noise, "decoupled", friction)
         self._observer = MomentumObserver(model, _OBSERVED)
         self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
+        given = {"noise": noise, "friction": friction}
+        self._options = tuple(name for name, value in given.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """See :attr:`Controller.options`."""
+        return self._options
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = super()._hold(state)
@@ -163,6 +170,8 @@ class PushingImpedance(EndEffectorImpedance):
         if self._force <= _LEAST:
             self._force, self._correction = 0.0, 0.0
             if strength <= _LEAST:
+                self._balance.restart()
+                self._observer.restart()
                 self._held = None
                 return None
             self._normal = self._wanted / strength

@@ -139,6 +139,7 @@ def _later(before: Reference, now: Reference) -> Reference:
         position=before.position if now.position is None else now.position,
         pose=before.pose if now.pose is None else now.pose,
         joints=before.joints if now.joints is None else now.joints,
+        wrench=before.wrench if now.wrench is None else now.wrench,
     )
 
 

@@ -55,6 +55,8 @@ struct Reference {
   std::optional<Eigen::Matrix<double, 6, 1>> twist;  ///< in the axes of the reference, linear first
   Eigen::VectorXd joints;  ///< (n,) positions, rad or m; (0,) for none. Sized once, not per update.
   bool has_joints = false;
+  /// That the end effector is to exert on its surroundings, in inertial axes at its origin.
+  std::optional<Eigen::Matrix<double, 6, 1>> wrench;
 };
 
 /// The outcome of an update; the values are those of the ControllerState message.

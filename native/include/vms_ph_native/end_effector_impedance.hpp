@@ -21,6 +21,7 @@
 #include "vms_ph_native/base_spring.hpp"
 #include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/push.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
@@ -51,9 +52,14 @@ class PoseImpedance : public StagedController {
   /// Compute the spring of the base.
   virtual void hold_base(double dt) noexcept;
 
+  /// What replaces the impedance along one direction; null where nothing does.
+  virtual const Push* push(const Reference&, double) noexcept { return nullptr; }
+
   PoseReference tool_;
   BaseSpring spring_;
   double base_power_ = 0.0;  // with which the base's reference moves the minimum, W
+  bool relative_ = false;    // whether the end effector is held in the frame of the base
+  VectorV given_;            // (nv,) effort that was passed last
 
  private:
   Pose tool_pose() noexcept;
@@ -62,7 +68,6 @@ class PoseImpedance : public StagedController {
 
   PoseEffort effort_;
   SwitchRamp holding_, attached_, upright_;
-  bool relative_ = false;         // whether the end effector is held in the frame of the base
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
   VectorV shape_inertia_, positions_, wanted_, sent_;

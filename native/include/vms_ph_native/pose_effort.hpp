@@ -47,6 +47,10 @@ class PoseEffort {
   /// @param h      the horizon in which the spring accounts for that twist, s.
   void aim(const Pose& error, const Twist& twist, const PoseGains& gains, double h) noexcept;
 
+  /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
+  /// damping, N s/m; after aim(), with its horizon.
+  void release(const Eigen::Vector3d& direction, double damping, double h) noexcept;
+
   /// Compute the forces.
   ///
   /// @param mass  (m,m) of the velocities, and their Jacobian J (6,m) and value v (m,).

@@ -31,6 +31,9 @@ class PoseReference {
   /// Set the target pose.
   void go_to(const Pose& target) noexcept;
 
+  /// Displace the pose and its target, in the frame of the pose, m.
+  void slide(const Eigen::Vector3d& displacement) noexcept;
+
   /// Advance towards a target pose, else towards the position of a reference, or with its velocity;
   /// what is not finite is ignored. The other arguments are those of advance().
   void follow(const Reference& reference, const std::optional<Pose>& target, double speed,

@@ -60,12 +60,16 @@ class SamplePrediction {
 
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
-  double rate(const VectorV& v, const VectorV& force, VectorV& result) noexcept;
+  double rate(Dynamics& at, const VectorV& v, const VectorV& force, VectorV& result) noexcept;
+  // Power of an effort at q_ and a velocity, W.
+  double power(const VectorV& v, const VectorV& force) noexcept;
   // Set q_ to the configuration reached from start_ by a displacement.
   void move(const VectorV& way) noexcept;
 
   const Model& model_;
-  Dynamics at_;
+  // The first two stages of a sample stand where those of the previous prediction did, whatever
+  // the effort: each keeps its inertia.
+  Dynamics first_, second_, at_;
   Evaluation* d_ = nullptr;
   Eigen::VectorXd start_, q_, velocity_, tangent_, force_, weight_, acceleration_;
   VectorV unheld_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, way_;

@@ -34,7 +34,7 @@ namespace vms_ph {
 /// what it does at a state; its gains are those of RampedGains.
 class StagedController : public Controller {
  public:
-  bool reset(const RobotState& state) noexcept final;
+  bool reset(const RobotState& state) noexcept override;
   bool resume(const RobotState& state) noexcept final;
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;

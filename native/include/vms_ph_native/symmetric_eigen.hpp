@@ -27,7 +27,10 @@ using SymmetricEigen = Eigen::SelfAdjointEigenSolver<MatrixV>;
 /// a function by itself because compilers take seconds for every use of Eigen's solver.
 void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept;
 
-/// The same of a matrix of any size; it takes memory.
+/// Return the least eigenvalue; no eigenvectors are computed.
+double least_eigenvalue(const MatrixV& matrix, SymmetricEigen& workspace) noexcept;
+
+/// Eigenvalues and eigenvectors of a matrix of any size; it takes memory.
 void decompose_symmetric(const Eigen::MatrixXd& matrix,
                          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& result);
 

@@ -1,0 +1,84 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Pushing with a desired force, with bounded energy and bounded speed where contact is lost.
+#pragma once
+
+#include <optional>
+
+#include "vms_ph_native/end_effector_impedance.hpp"
+#include "vms_ph_native/energy_tank.hpp"
+#include "vms_ph_native/observers/external_wrench.hpp"
+#include "vms_ph_native/observers/impulse_balance.hpp"
+
+namespace vms_ph {
+
+/// Gains of the impedance that pushes.
+struct PushGains : ImpedanceGains {
+  double push_force = 50.0, push_speed = 0.05, push_energy = 2.0;
+  double push_routing = 0.5, push_rate = 100.0, push_feedback = 1.0;
+
+  static const GainTable<PushGains>& table();
+};
+
+/// The impedance of the end effector, and along one direction a force instead; it is described in
+/// vms_ph_controllers/laws/pushing_impedance.py.
+class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  false for a base without actuators; it is then not held.
+  /// @throws ModelError    the allocation is for another base.
+  explicit PushingImpedance(const Model& model, std::optional<Allocation> allocation = {},
+                            bool base_actuated = true);
+
+  bool reset(const RobotState& state) noexcept override;
+  void missed_updates() noexcept override;
+
+  /// Energy that is left for pushing, J.
+  double push_level() const noexcept { return tank_ ? tank_->level() : gains_now().push_energy; }
+
+  /// Force on the surroundings along the direction of the push, as observed, N.
+  double observed_force() const noexcept { return taken_; }
+
+ private:
+  // A force that was held over the last sample.
+  struct Held {
+    Eigen::Vector3d from;  // where the end effector was, m
+    double force;          // N
+    Eigen::Vector3d along;
+  };
+
+  void hold() noexcept override;
+  const Push* push(const Reference& reference, double dt) noexcept override;
+  void settle(double dt) noexcept;
+  bool aim(const Reference& reference, double dt) noexcept;
+  void slide() noexcept;
+  double correct(double dt) noexcept;
+
+  ImpulseBalance balance_;
+  MomentumObserver observer_;
+  WrenchMap wrenches_;
+  Push push_;
+  std::optional<EnergyTank> tank_;
+  std::optional<Held> held_;
+  Matrix6V J_;            // (6,nv) of the end effector, in its axes
+  Eigen::Matrix3d turn_;  // its rotation
+  Eigen::Vector3d at_;    // its place, m
+  Eigen::Vector3d wanted_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
+  double force_ = 0.0, correction_ = 0.0, taken_ = 0.0, routable_ = 0.0;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,195 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/pushing_impedance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "vms_ph_native/cholesky.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Bandwidth of the observer of the force, 1/s, and of its correction.
+constexpr double kObserved = 30.0, kCorrected = 4.0;
+
+// Share of the desired force by which the correction may change it.
+constexpr double kCorrection = 0.5;
+
+// Share of the capacity of the tank below which the force decreases with its level.
+constexpr double kReserve = 0.1;
+
+// Below this force nothing is pushed, N.
+constexpr double kLeast = 1e-6;
+
+// Standard deviations of a contact before anything is measured, N and N m.
+constexpr double kContactForce = 300.0, kContactMoment = 60.0;
+
+}  // namespace
+
+const GainTable<PushGains>& PushGains::table() {
+  using G = PushGains;
+  static const GainTable<G> gains{
+      ImpedanceGains::table(),
+      {
+          {"push_force", "largest force of a push, N", &G::push_force, 0.0, 1e4},
+          {"push_speed", "speed that a push without contact approaches, m/s", &G::push_speed, 1e-3,
+           2.0},
+          {"push_energy", "energy that pushes may give, J", &G::push_energy, 0.0, 1e6, true},
+          {"push_routing", "share of the energy taken out by other damping that pushes may give",
+           &G::push_routing, 0.0, 1.0},
+          {"push_rate", "rate at which the force of a push changes, N/s", &G::push_rate, 0.1, 1e5},
+          {"push_feedback", "share of the error of the observed force that is corrected",
+           &G::push_feedback, 0.0, 1.0},
+      }};
+  return gains;
+}
+
+PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation> allocation,
+                                   bool base_actuated)
+    : RampedGains(model, std::move(allocation), base_actuated),
+      balance_(model, NoiseModel(), true),
+      observer_(model, kObserved),
+      wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
+      J_(Matrix6V::Zero(6, model.nv())),
+      turn_(Eigen::Matrix3d::Identity()),
+      at_(Eigen::Vector3d::Zero()) {
+  push_.effort = rest_;
+  begin();
+}
+
+bool PushingImpedance::reset(const RobotState& state) noexcept {
+  if (!PoseImpedance::reset(state)) return false;
+  tank_.reset();
+  return true;
+}
+
+void PushingImpedance::missed_updates() noexcept {
+  PoseImpedance::missed_updates();
+  balance_.restart();
+  held_.reset();
+}
+
+void PushingImpedance::hold() noexcept {
+  PoseImpedance::hold();
+  balance_.restart();
+  observer_.restart();
+  held_.reset();
+  wanted_force_.setZero();
+  normal_ = Eigen::Vector3d::UnitX();
+  force_ = correction_ = taken_ = routable_ = 0.0;
+}
+
+const Push* PushingImpedance::push(const Reference& reference, double dt) noexcept {
+  const PushGains& gains = gains_now();
+  const pinocchio::SE3& placement = d_.placement(model_.end_effector());
+  turn_ = placement.rotation();
+  at_ = placement.translation();
+  J_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
+  settle(dt);
+  if (!aim(reference, dt)) return nullptr;
+  slide();
+  const double capacity = std::max(gains.push_energy, 1e-12);
+  push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
+  const double force = push_.authority * (force_ + correct(dt));
+  held_ = Held{at_, force, normal_};
+  push_.direction = turn_.transpose() * normal_;
+  const VectorV row = J_.topRows<3>().transpose() * push_.direction;
+  push_.effort = row;
+  Cholesky(d_.M()).solve(push_.effort.data());
+  const double gained = horizon(dt, gains.delay) * force * row.dot(push_.effort);
+  push_.damping = force / std::max(gains.push_speed - gained, 0.5 * gains.push_speed);
+  push_.effort = force * row;
+  push_.reason = "";
+  if (push_.authority < 1.0) {
+    push_.damping = std::max(push_.damping, gains.damping);
+    push_.reason = "the energy for pushing is used up";
+  }
+  return &push_;
+}
+
+/// Take what the held force has given from the tank, and route what damping took.
+void PushingImpedance::settle(double dt) noexcept {
+  const PushGains& gains = gains_now();
+  if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
+  tank_->set_capacity(gains.push_energy);
+  if (held_) {
+    tank_->withdraw(held_->force * held_->along.dot(at_ - held_->from));
+    tank_->receive(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
+  }
+  const Twist twist = J_.lazyProduct(d_.v());
+  const Eigen::Vector3d along = turn_.transpose() * normal_;
+  const Eigen::Vector3d across = twist.head<3>() - along.dot(twist.head<3>()) * along;
+  routable_ = gains.damping * across.squaredNorm();
+  routable_ += gains.damping_rotation * twist.tail<3>().squaredNorm();
+}
+
+/// Advance direction and force towards the wanted ones; false where nothing is pushed.
+bool PushingImpedance::aim(const Reference& reference, double dt) noexcept {
+  const PushGains& gains = gains_now();
+  if (reference.wrench && reference.wrench->allFinite())
+    wanted_force_ = reference.wrench->head<3>();
+  const double strength = wanted_force_.norm();
+  const bool turned = strength > kLeast && wanted_force_.dot(normal_) < 0.999 * strength;
+  // Before the direction changes, the force goes down to zero.
+  const double target = turned ? 0.0 : std::min(strength, gains.push_force);
+  const double step = dt > 0.0 ? gains.push_rate * dt : std::numeric_limits<double>::infinity();
+  force_ += std::min(std::max(target - force_, -step), step);
+  if (force_ > kLeast) return true;
+  force_ = correction_ = 0.0;
+  if (strength <= kLeast) {
+    balance_.restart();
+    observer_.restart();
+    held_.reset();
+    return false;
+  }
+  normal_ = wanted_force_ / strength;
+  return true;
+}
+
+/// Let the reference pose follow along the direction of the push.
+void PushingImpedance::slide() noexcept {
+  Eigen::Vector3d normal = normal_, at = at_;
+  if (relative_ && b_ > 0) {
+    const auto base = model_.base_pose(d_.q());
+    normal = base.rotation().transpose() * normal;
+    at = base.rotation().transpose() * (at - base.translation());
+  }
+  const Eigen::Vector3d away = at - tool_.pose().topRightCorner<3, 1>();
+  tool_.slide(normal.dot(away) * normal);
+}
+
+/// Return the correction of the force by the observed one, N.
+double PushingImpedance::correct(double dt) noexcept {
+  const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), given_, dt);
+  if (impulse == nullptr) return correction_;
+  observer_.add(*impulse);
+  wrenches_.estimate(*impulse->d, observer_);
+  taken_ = -normal_.dot(turn_ * wrenches_.wrench().head<3>());
+  const double feedback = gains_now().push_feedback;
+  // What accelerates the end effector itself is no contact: then nothing is corrected.
+  if (feedback > 0.0 && taken_ > kCorrection * force_) {
+    const double error = feedback * (force_ - taken_), most = kCorrection * force_;
+    correction_ += std::min(1.0, kCorrected * dt) * error;
+    correction_ = std::min(std::max(correction_, -most), most);
+  } else {
+    correction_ *= 1.0 - std::min(1.0, kObserved * dt);
+  }
+  return correction_;
+}
+
+}  // namespace vms_ph
