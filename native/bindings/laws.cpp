@@ -113,6 +113,12 @@ void bind_laws(py::module_& module) {
           py::arg("q"), py::arg("v"), py::arg("pose"), py::arg("twist"), py::arg("joints"),
           py::arg("dt"), py::arg("position") = py::none(), py::arg("velocity") = py::none(),
           py::arg("wrench") = py::none())
+      .def(
+          "resume", [](Law& law, const Vector& q) { return law.resume({q, Vector()}); },
+          py::arg("q"), "Hold another configuration, with the energy that the law has.")
+      .def("missed_updates", &Law::missed_updates,
+           "Note that the safe output has acted since the last update.")
+      .def("set_gain", &Law::set_gain, py::arg("name"), py::arg("value"))
       .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }

@@ -36,6 +36,7 @@ from vms_ph_dynamics.effects.fluid import WATER, Fluid, ImmersedBody
 from ..interface import Command, Reference, RobotState
 from .layout import ENERGIES, flag_layout, input_layout, output_layout
 from .loading import make_controller
+from .native_law import in_cpp
 
 
 class HostedController:
@@ -43,7 +44,7 @@ class HostedController:
 
     Attributes:
         model: the robot.
-        controller: the law.
+        controller: the law; one of this library in C++ where that exists.
         inputs: state, time step and reference, laid out as ``layout["inputs"]``.
         given: flags, laid out as ``layout["given"]``: the given parts of the reference, and whether
             the safe output has acted since the last update.
@@ -77,7 +78,8 @@ class HostedController:
         known = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
         if allocation is not None:
             known = Allocation.of_matrix(*(np.asarray(part, dtype=float) for part in allocation))
-        self.controller = make_controller(kind, model, known, base_actuated)
+        law = make_controller(kind, model, known, base_actuated)
+        self.controller = in_cpp(law, known, base_actuated)
         self.layout = {
             "inputs": input_layout(model.n, model.nq, model.nv),
             "given": flag_layout(),

@@ -85,11 +85,6 @@ class NativeGuard:
             ValueError: C++ does not cover this robot, or has been built from other sources.
         """
         self.law, model = law, law.model
-        rotors = None
-        if allocation is not None:
-            rotors = module.Allocation.of_matrix(
-                allocation.matrix, allocation.lower, allocation.upper
-            )
         self._model = core_model(module, model)
         name = type(law).__name__
         if name not in getattr(module, "laws", ()):
@@ -97,10 +92,10 @@ class NativeGuard:
         self._guard = module.Guard(
             self._model,
             asdict(bounds or PlausibilityBounds()),
-            rotors,
+            core_rotors(module, allocation),
             base_actuated,
             name,
-            _wheels(law) or {},
+            wheels_of(law) or {},
         )
         self._gains: Any = None
         self._check = model.evaluate
@@ -154,26 +149,12 @@ class NativeGuard:
 
     def record(self, command: Any) -> Command:
         """Return the command as a record of its own, which stays when the next update is over."""
-        energy = command.energy
-        return Command(
-            np.array(command.wrench_base),
-            np.array(command.torque),
-            ControlEnergy(**{name: getattr(energy, name) for name in _ENERGIES}),
-            Status(command.status),
-            command.reason,
-            command.task_error,
-            command.smallest_singular_value,
-            command.authority,
-        )
+        return recorded(command)
 
     def _take_gains(self) -> list[str]:
         """Set the gains in C++ and return the names of those that it refuses."""
         self._gains = self.law.gains
-        return [
-            item.name
-            for item in fields(self._gains)
-            if not self._guard.set_gain(item.name, float(getattr(self._gains, item.name)))
-        ]
+        return gains_refused(self._guard, self._gains)
 
 
 class HeldReference:
@@ -222,11 +203,42 @@ def make_guard(
     guard = Guard(law, allocation, base_actuated, bounds)
     found = chosen(
         native,
-        _obstacle(law),
+        obstacle_of(law),
         lambda module: NativeGuard(law, allocation, base_actuated, bounds, module),
         "the law in Python is used",
     )
     return guard if found is None else found
+
+
+def recorded(command: Any) -> Command:
+    """Return a command of C++ as a record in Python."""
+    energy = command.energy
+    return Command(
+        np.array(command.wrench_base),
+        np.array(command.torque),
+        ControlEnergy(**{name: getattr(energy, name) for name in _ENERGIES}),
+        Status(command.status),
+        command.reason,
+        command.task_error,
+        command.smallest_singular_value,
+        command.authority,
+    )
+
+
+def gains_refused(core: Any, gains: Any) -> list[str]:
+    """Set gains of a law or guard in C++ and return the names of those that it refuses."""
+    return [
+        item.name
+        for item in fields(gains)
+        if not core.set_gain(item.name, float(getattr(gains, item.name)))
+    ]
+
+
+def core_rotors(module: Any, allocation: Allocation | None) -> Any:
+    """Return the actuators of a base as a ``vms_ph_native.Allocation``, or None."""
+    if allocation is None:
+        return None
+    return module.Allocation.of_matrix(allocation.matrix, allocation.lower, allocation.upper)
 
 
 def core_model(module: Any, model: VMSModel) -> Any:
@@ -253,7 +265,7 @@ def core_model(module: Any, model: VMSModel) -> Any:
     return robot.in_fluid(bodies, fluid.density)
 
 
-def _wheels(law: Controller) -> dict[str, float] | None:
+def wheels_of(law: Controller) -> dict[str, float] | None:
     """Return the radii of the wheels of a law by their joints; None for constraints of others."""
     form = getattr(law, "form", None)
     wheels = {}
@@ -264,7 +276,8 @@ def _wheels(law: Controller) -> dict[str, float] | None:
     return wheels
 
 
-def _obstacle(law: Controller) -> str | None:
+def obstacle_of(law: Controller) -> str | None:
+    """Return why C++ does not cover a law, or None."""
     kinds = _LAWS_MOVING if law.model.b else _LAWS_FIXED
     if type(law) not in kinds:
         names = ", ".join(kind.__name__ for kind in kinds)
@@ -274,7 +287,7 @@ def _obstacle(law: Controller) -> str | None:
             f"this {type(law).__name__} was made with {' and '.join(law.options)}, which C++ does "
             "not take"
         )
-    if _wheels(law) is None:
+    if wheels_of(law) is None:
         return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
     if law.model.tree.projection is not None:
         return f"'{law.model.name}' has joints that mimic others, which C++ does not cover"
