@@ -33,6 +33,7 @@ from ..laws.decoupled_vms import DecoupledVMSController
 from ..laws.differential_drive import DifferentialDrive
 from ..laws.end_effector_impedance import EndEffectorImpedance
 from ..laws.mobile_manipulation import MobileManipulation
+from ..laws.payload_compensation import PayloadCompensation
 from ..laws.pose_ida_pbc import PoseIDAPBC
 from ..laws.pushing_impedance import PushingImpedance
 from ..laws.resolved_motion import ResolvedMotion
@@ -65,7 +66,8 @@ _ENERGIES = tuple(item.name for item in fields(ControlEnergy))
 class NativeGuard:
     """A law and its guard in C++: the same statuses, reasons and efforts, an order faster.
 
-    A change of ``law.gains`` takes effect at the next update.
+    A change of ``law.gains``, or of the ``payload`` of a law that compensates one, takes effect at
+    the next update.
 
     Attributes:
         law: the law in Python, which holds the gains; its own update is not used.
@@ -91,7 +93,8 @@ class NativeGuard:
                 allocation.matrix, allocation.lower, allocation.upper
             )
         self._model = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
-        name = type(law).__name__
+        inner = _itself(law)
+        name = type(inner).__name__
         if name not in getattr(module, "laws", ()):
             raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
         self._guard = module.Guard(
@@ -100,9 +103,11 @@ class NativeGuard:
             rotors,
             base_actuated,
             name,
-            _wheels(law) or {},
+            _wheels(inner) or {},
+            law.rate if isinstance(law, PayloadCompensation) else None,
         )
         self._gains: Any = None
+        self._carried: Any = None
         self._check = model.evaluate
         self._seen = model.neutral_configuration()
         if foreign := self._take_gains():
@@ -129,8 +134,7 @@ class NativeGuard:
 
         Never raises.
         """
-        if self.law.gains is not self._gains:
-            self._take_gains()
+        self._take_changes()
         if state.q.shape == self._seen.shape and isfinite(state.q.sum()):
             self._seen = state.q
         asked = reference(self._seen) if callable(reference) else reference
@@ -148,8 +152,7 @@ class NativeGuard:
 
     def core(self) -> Any:
         """Return the ``vms_ph_native.Guard``, with the gains of the law."""
-        if self.law.gains is not self._gains:
-            self._take_gains()
+        self._take_changes()
         return self._guard
 
     def record(self, command: Any) -> Command:
@@ -165,6 +168,18 @@ class NativeGuard:
             command.smallest_singular_value,
             command.authority,
         )
+
+    def _take_changes(self) -> None:
+        """Set gains and payload in C++ where others are wanted than at the last update."""
+        law = self.law
+        if law.gains is not self._gains:
+            self._take_gains()
+        if isinstance(law, PayloadCompensation) and law.payload is not self._carried:
+            found = self._carried = law.payload
+            if found is None:
+                self._guard.carry(0.0, np.zeros(3), 0.0)
+            else:
+                self._guard.carry(found.mass, found.moment, found.mass_deviation)
 
     def _take_gains(self) -> list[str]:
         """Set the gains in C++ and return the names of those that it refuses."""
@@ -222,7 +237,7 @@ def make_guard(
     guard = Guard(law, allocation, base_actuated, bounds)
     found = chosen(
         native,
-        _obstacle(law),
+        _obstacle(_itself(law)),
         lambda module: NativeGuard(law, allocation, base_actuated, bounds, module),
         "the law in Python is used",
     )
@@ -238,6 +253,11 @@ def _wheels(law: Controller) -> dict[str, float] | None:
             return None
         wheels[each.wheel] = each.radius
     return wheels
+
+
+def _itself(law: Controller) -> Controller:
+    """Return the law within one that compensates a payload."""
+    return law.law if type(law) is PayloadCompensation else law
 
 
 def _obstacle(law: Controller) -> str | None:
