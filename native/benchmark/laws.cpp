@@ -17,8 +17,10 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "contender.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/se3.hpp"
 
@@ -104,13 +106,18 @@ struct Setting {
   std::vector<Wheel> wheels;
   std::vector<Gain> gains;
   bool moves = true;
+  double payload = 0.0;  ///< kg
 };
 
 Contender contender(const std::string& law, const char* how, const Model& model,
                     const Setting& setting) {
   const auto robot = std::make_shared<const Model>(model);
-  const auto course = std::make_shared<Course>(
-      *robot, make_law(law, *robot, setting.allocation, true, setting.wheels), setting.gains);
+  auto made = make_law(law, *robot, setting.allocation, true, setting.wheels);
+  if (setting.payload > 0.0) {
+    made = std::make_unique<PayloadCompensation>(*robot, std::move(made));
+    made->carry(setting.payload, Eigen::Vector3d::Zero(), 0.0);
+  }
+  const auto course = std::make_shared<Course>(*robot, std::move(made), setting.gains);
   if (setting.moves) course->move(*robot);
   return {law + " in C++" + how, [robot, course](int k) {
             const auto& state = course->states[static_cast<std::size_t>(k) % 256];
@@ -141,6 +148,10 @@ Contenders laws(const Model& model) {
     if (fixed && std::string(name) == "MobileManipulation") continue;
     contenders.push_back(contender(name, full, model, all));
   }
+  Setting loaded = all;
+  loaded.payload = 1.0;
+  contenders.push_back(
+      contender("EndEffectorImpedance", ", all features and a payload", model, loaded));
   if (model.base() == Base::planar) {
     const std::vector<Wheel> wheels{{"left wheel", kRadius}, {"right wheel", kRadius}};
     for (const char* name : {"DifferentialDrive", "WheeledImpedance"}) {

@@ -42,8 +42,9 @@ vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
 std::unique_ptr<Guard> make_guard(const vms_ph::Model& model, const py::dict& bounds,
                                   const std::optional<vms_ph::Allocation>& allocation,
                                   bool base_actuated, const std::string& law,
-                                  const py::dict& wheels) {
-  auto made = vms_ph::make_law(law, model, allocation, base_actuated, vms_ph::wheels_of(wheels));
+                                  const py::dict& wheels,
+                                  const std::optional<double>& payload_rate) {
+  auto made = vms_ph::law_of(law, model, allocation, base_actuated, wheels, payload_rate);
   return std::make_unique<Guard>(model, std::move(made), bounds_of(bounds), allocation,
                                  base_actuated);
 }
@@ -88,7 +89,9 @@ void bind_guard(py::module_& module) {
                     "See vms_ph_controllers.safety.guard; of a law by its name, see `laws`.")
       .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("bounds") = py::dict(), py::arg("allocation") = py::none(),
-           py::arg("base_actuated") = true, py::arg("law") = "", py::arg("wheels") = py::dict())
+           py::arg("base_actuated") = true, py::arg("law") = "", py::arg("wheels") = py::dict(),
+           py::arg("payload_rate") = py::none())
+      .def("carry", &Guard::carry, py::arg("mass"), py::arg("moment"), py::arg("deviation"))
       .def("set_gain", &Guard::set_gain, py::arg("name"), py::arg("value"))
       .def(
           "reset",

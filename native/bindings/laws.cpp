@@ -20,9 +20,11 @@
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <utility>
 
 #include "bindings.hpp"
 #include "laws.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace py = pybind11;
@@ -35,8 +37,9 @@ namespace {
 
 std::unique_ptr<Law> make_law(const std::string& name, const vms_ph::Model& model,
                               const py::dict& gains, const std::optional<Allocation>& allocation,
-                              bool base_actuated, const py::dict& wheels) {
-  auto law = vms_ph::make_law(name, model, allocation, base_actuated, vms_ph::wheels_of(wheels));
+                              bool base_actuated, const py::dict& wheels,
+                              const std::optional<double>& payload_rate) {
+  auto law = vms_ph::law_of(name, model, allocation, base_actuated, wheels, payload_rate);
   vms_ph::set_gains(*law, gains);
   return law;
 }
@@ -50,6 +53,15 @@ void vms_ph::set_gains(Controller& law, const py::dict& gains) {
                        " = " + py::cast<std::string>(py::str(value)));
     }
   }
+}
+
+std::unique_ptr<Law> vms_ph::law_of(const std::string& name, const Model& model,
+                                    const std::optional<Allocation>& allocation, bool base_actuated,
+                                    const py::dict& wheels,
+                                    const std::optional<double>& payload_rate) {
+  auto law = make_law(name, model, allocation, base_actuated, wheels_of(wheels));
+  if (!payload_rate) return law;
+  return std::make_unique<PayloadCompensation>(model, std::move(law), *payload_rate);
 }
 
 std::vector<vms_ph::Wheel> vms_ph::wheels_of(const py::dict& radii) {
@@ -89,6 +101,7 @@ void bind_laws(py::module_& module) {
       .def(py::init(&make_law), py::keep_alive<1, 3>(), py::arg("name"), py::arg("model"),
            py::arg("gains") = py::dict(), py::arg("allocation") = py::none(),
            py::arg("base_actuated") = true, py::arg("wheels") = py::dict(),
+           py::arg("payload_rate") = py::none(),
            "On wheels: the radii, m, by the names of the joints that turn them.")
       .def(
           "reset", [](Law& law, const Vector& q) { return law.reset({q, Vector()}); }, py::arg("q"),
@@ -119,6 +132,7 @@ void bind_laws(py::module_& module) {
       .def("missed_updates", &Law::missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, py::arg("name"), py::arg("value"))
+      .def("carry", &Law::carry, py::arg("mass"), py::arg("moment"), py::arg("deviation"))
       .def("set_gains", &vms_ph::set_gains, py::arg("gains"))
       .def_property_readonly("gains", &Law::gains);
 }

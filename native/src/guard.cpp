@@ -46,6 +46,7 @@ Guard::Guard(const Model& model, std::unique_ptr<Controller> law, const Plausibi
       safe_(model, std::move(allocation), base_actuated),
       nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      place_(nowhere_),
       reason_(1024) {
   command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   command_.torque = Eigen::VectorXd::Zero(model.n());
@@ -101,7 +102,9 @@ void Guard::wait_with(const Reference& reference) noexcept {
 const Command& Guard::safe(const char* what, const char* why, double dt) noexcept {
   reason_.set("%s%s; holding against gravity and damping", what, why);
   law_->missed_updates();
-  safe_.compute(seen_->q, seen_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep);
+  place_ = seen_->q;
+  safe_.compute(seen_->q, seen_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
+                law_->further_weight(place_));
   command_.wrench_base = safe_.wrench_base();
   command_.torque = safe_.torque();
   command_.energy = ControlEnergy();

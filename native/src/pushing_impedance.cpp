@@ -65,7 +65,7 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
       balance_(model, NoiseModel(), true),
       observer_(model, kObserved),
       wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
-      J_(Matrix6V::Zero(6, model.nv())),
+      tool_jacobian_(Matrix6V::Zero(6, model.nv())),
       turn_(Eigen::Matrix3d::Identity()),
       at_(Eigen::Vector3d::Zero()) {
   push_.effort = rest_;
@@ -99,7 +99,7 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   const pinocchio::SE3& placement = d_.placement(model_.end_effector());
   turn_ = placement.rotation();
   at_ = placement.translation();
-  J_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
+  tool_jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   settle(dt);
   if (!aim(reference, dt)) return nullptr;
   slide();
@@ -108,7 +108,7 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   const double force = push_.authority * (force_ + correct(dt));
   held_ = Held{at_, force, normal_};
   push_.direction = turn_.transpose() * normal_;
-  const VectorV row = J_.topRows<3>().transpose() * push_.direction;
+  const VectorV row = tool_jacobian_.topRows<3>().transpose() * push_.direction;
   push_.effort = row;
   Cholesky(d_.M()).solve(push_.effort.data());
   const double gained = horizon(dt, gains.delay) * force * row.dot(push_.effort);
@@ -131,7 +131,7 @@ void PushingImpedance::settle(double dt) noexcept {
     tank_->withdraw(held_->force * held_->along.dot(at_ - held_->from));
     tank_->receive(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
-  const Twist twist = J_.lazyProduct(d_.v());
+  const Twist twist = tool_jacobian_.lazyProduct(d_.v());
   const Eigen::Vector3d along = turn_.transpose() * normal_;
   const Eigen::Vector3d across = twist.head<3>() - along.dot(twist.head<3>()) * along;
   routable_ = gains.damping * across.squaredNorm();

@@ -33,7 +33,8 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
       step_(rest_),
       torque_(rest_) {}
 
-void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt) noexcept {
+void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt,
+                         const Eigen::VectorXd* further) noexcept {
   const int b = model_.b(), n = model_.n();
   const Eigen::VectorXd& effort = model_.effort();
   d_.set(q, v);
@@ -44,6 +45,12 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt) 
   step_ = braking_.tail(n);
   if (b > 0) {
     rest_.noalias() += d_.A().transpose() * (base_ - weight.head(b));
+  }
+  if (further) {
+    base_ += further->head(b);
+    rest_ = rest_.cwiseMax(-effort).cwiseMin(effort) + further->tail(n);
+  }
+  if (b > 0) {
     const VectorB wanted = base_ + braking_.head(b);
     wrench_ = actuation_.apply(wanted, base_);
     // What the base does not apply must not act on the shape either.

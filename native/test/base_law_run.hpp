@@ -24,6 +24,7 @@
 
 #include "golden.hpp"
 #include "vms_ph_native/laws.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
 
 namespace vms_ph::golden {
 
@@ -40,11 +41,12 @@ inline std::vector<std::string> base_law_files(const std::string& folder) {
 
 /// One call of the controller, and what must come of it.
 struct Step {
-  enum class Kind { gain, reset, update };
+  enum class Kind { gain, payload, reset, update };
 
   Kind kind = Kind::update;
   std::string gain;
-  double value = 0.0;  ///< of the gain, or the time step
+  double value = 0.0;       ///< of the gain, or the time step
+  Eigen::VectorXd payload;  ///< mass, moment and deviation of the mass
   RobotState state;
   Reference reference;
   std::vector<Line> expected;
@@ -63,6 +65,10 @@ class BaseLawRun {
   const Command* apply(const Step& step, bool& taken) noexcept {
     if (step.kind == Step::Kind::update)
       return &law_->update(step.state, step.reference, step.value);
+    if (step.kind == Step::Kind::payload) {
+      taken = law_->carry(step.payload[0], step.payload.segment<3>(1), step.payload[4]);
+      return nullptr;
+    }
     taken = step.kind == Step::Kind::reset ? law_->reset(step.state)
                                            : law_->set_gain(step.gain, step.value);
     return nullptr;
@@ -88,6 +94,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
   std::string law;
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();
   bool actuated = true;
+  double payload_rate = 0.0;
   std::vector<Eigen::VectorXd> rotors;
   Eigen::VectorXd lower, upper;
   std::vector<Wheel> wheels;
@@ -95,6 +102,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     if (line.key == "robot") robot = line.words();
     if (line.key == "law") law = line.words().at(0);
     if (line.key == "gravity") gravity = line.numbers();
+    if (line.key == "payload_rate") payload_rate = line.number();
     if (line.key == "base_actuated") actuated = line.number() != 0.0;
     if (line.key == "wheel") wheels.push_back({line.words().at(0), std::stod(line.words().at(1))});
     if (line.key == "rotors") rotors.push_back(line.numbers());
@@ -115,6 +123,9 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     allocation.emplace(matrix, lower, upper);
   }
   law_ = make_law(law, *model_, allocation, actuated, wheels);
+  if (payload_rate > 0.0) {
+    law_ = std::make_unique<PayloadCompensation>(*model_, std::move(law_), payload_rate);
+  }
 }
 
 inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
@@ -128,6 +139,8 @@ inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
       Step& step = add(Step::Kind::gain);
       step.gain = line.words()[0];
       step.value = std::stod(line.words()[1]);
+    } else if (line.key == "payload") {
+      add(Step::Kind::payload).payload = line.numbers();
     } else if (line.key == "reset") {
       add(Step::Kind::reset).state.q = line.numbers();
     } else if (line.key == "q") {

@@ -23,6 +23,7 @@ from dynamics.nonholonomic.carts import RADIUS, TWO_WHEELS, on_two_wheels
 
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_io import robots
@@ -74,6 +75,11 @@ class Case:
         """Radii by the joints that turn the wheels."""
         return {}
 
+    @property
+    def payload_rate(self) -> float | None:
+        """Largest change of the mass in force, kg/s; None for a law that compensates none."""
+        return None
+
     def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
         return make_controller(self.law, model, allocation, self.base_actuated)
 
@@ -101,6 +107,25 @@ class OnWheels(Case):
 
     def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
         return make_controller(self.law, model, form=on_two_wheels(model))
+
+
+@dataclass(frozen=True)
+class Loaded(Case):
+    """A law that compensates the weight of payloads."""
+
+    robot: str = "panda"
+    law: str = "EndEffectorImpedance"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "label", f"PayloadCompensation-{self.label}")
+
+    @property
+    def payload_rate(self) -> float:
+        return 20.0
+
+    def make_law(self, model: VMSModel, allocation: Allocation | None) -> Controller:
+        return PayloadCompensation(super().make_law(model, allocation), self.payload_rate)
 
 
 def upright(most: float) -> Allocation:
@@ -163,6 +188,8 @@ CASES = (
     Case("satellite_panda", base_actuated=False, law="ResolvedMotion"),
     OnWheels(),
     OnWheels(law="WheeledImpedance"),
+    Loaded(),
+    Loaded("hextilt", rotors="hextilt"),
 )
 
 # Laws whose reference of a pose is that of the end effector.

@@ -21,6 +21,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState
+from vms_ph_controllers.observers import Payload
 from vms_ph_dynamics import StateError, VMSModel
 
 from .base_law_cases import OF_END_EFFECTOR, Case
@@ -102,6 +103,11 @@ class Drive:
         """Set the gains that the law has."""
         known = vars(self.law.gains)
         self.set(**{name: value for name, value in gains.items() if name in known})
+
+    def carry(self, mass: float, moment: np.ndarray, deviation: float) -> None:
+        """Tell the law of a payload."""
+        covariance = np.diag([deviation**2, 0.0, 0.0, 0.0])
+        self.law.payload = Payload(mass, moment, covariance, False)
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         return self.law.update(RobotState(q, v), reference, dt)
@@ -210,6 +216,20 @@ def pushes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.outside = 0.0 * drive.outside
 
 
+def payloads(drive: Drive, rng: Rng, steps: int) -> None:
+    """Payloads that are known, hardly known and none, and a robot that hits its limits."""
+    drive.begin(0.2, 0.3, rng)
+    for k in range(steps):
+        if k % (steps // 8) == 0:
+            mass = float(rng.choice([-1.0, 0.0, 0.3, 1.0, 60.0, np.inf]))
+            moment = 0.05 * rng.uniform(-1, 1, 3)
+            drive.carry(mass, moment, float(rng.choice([0.0, 0.05, 0.5])) * abs(min(mass, 99.0)))
+        drive.step(drive.elsewhere(0.3, rng) if k == steps // 2 else HOLD)
+    drive.carry(0.0, np.zeros(3), 0.0)
+    for _ in range(steps // 2):
+        drive.step()
+
+
 def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.3, 0.3, rng)
     reference = drive.elsewhere(0.5, rng)
@@ -298,14 +318,17 @@ SCRIPTS = (
     coupling,
     switches,
     pushes,
+    payloads,
 )
 
 
 def is_for(script: object, case: Case) -> bool:
     """Whether a law can be put through a script."""
-    if case.law == "PushingImpedance":  # the rest is that of EndEffectorImpedance
-        return script in (pushes, moving_references, gain_changes, limits, anywhere, faults)
-    if script is pushes:
+    if case.payload_rate or case.law == "PushingImpedance":  # the rest is that of another law
+        own = payloads if case.payload_rate else pushes
+        shared = () if case.rotors else (moving_references, gain_changes, limits, anywhere, faults)
+        return script in (own, *shared)
+    if script in (pushes, payloads):
         return False
     if script is empty_tank:
         return not case.wheels()

@@ -22,7 +22,7 @@ from types import ModuleType
 
 import pytest
 
-from vms_ph_controllers.hosting.native_guard import core_model
+from vms_ph_controllers.hosting.native_twin import core_model
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot import KinematicTree
 

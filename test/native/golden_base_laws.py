@@ -24,7 +24,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference
 
-from .base_law_cases import Case, OnWheels
+from .base_law_cases import Case, Loaded, OnWheels
 from .base_law_runs import SCRIPTS, Drive, is_for
 from .golden_format import FOLDER, Line, line, write
 
@@ -44,6 +44,7 @@ CASES = (
     Case("satellite_panda", base_actuated=False, law="ResolvedMotion"),
     OnWheels(),
     OnWheels(law="WheeledImpedance"),
+    Loaded(),
 )
 
 # Of a reference.
@@ -67,6 +68,8 @@ class Recorder(Drive):
             line("gravity", self.model.gravity),
             line("base_actuated", [float(case.base_actuated)]),
         ]
+        if case.payload_rate:
+            self.lines.append(line("payload_rate", [case.payload_rate]))
         self.lines += [line("wheel", f"{w} {r}") for w, r in case.wheels().items()]
         if self.allocation is not None:
             rows = self.allocation
@@ -96,6 +99,15 @@ class Recorder(Drive):
         rounded = {name: float(_rounded(value)) for name, value in gains.items()}
         super().set(**rounded)
         self.lines += [line("gain", f"{name} {value:.12g}") for name, value in rounded.items()]
+
+    def carry(self, mass: float, moment: np.ndarray, deviation: float) -> None:
+        mass, deviation, moment = (
+            float(_rounded(mass)),
+            float(_rounded(deviation)),
+            _rounded(moment),
+        )
+        super().carry(mass, moment, deviation)
+        self.lines.append(line("payload", [mass, *moment, deviation]))
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         q, v = self._configuration(q), _rounded(v)

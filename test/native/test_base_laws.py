@@ -49,6 +49,7 @@ class Twins(Drive):
             else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
             base_actuated=case.base_actuated,
             wheels=case.wheels(),
+            payload_rate=case.payload_rate,
         )
         self.told: Counter[str] = Counter()
         self.worst = 0.0
@@ -62,6 +63,10 @@ class Twins(Drive):
     def set(self, **gains: float) -> None:
         super().set(**gains)
         self.twin.set_gains(gains)
+
+    def carry(self, mass: float, moment: np.ndarray, deviation: float) -> None:
+        super().carry(mass, moment, deviation)
+        assert self.twin.carry(mass, moment, deviation)
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         ours = super().update(q, v, reference, dt)

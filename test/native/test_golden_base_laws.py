@@ -23,6 +23,8 @@ import pytest
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
+from vms_ph_controllers.observers import Payload
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation, Rotor
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
@@ -58,7 +60,10 @@ def law_of(lines: list[Line]) -> Any:
     if wheels:
         constraints = [WheelConstraint(model, joint, float(radius)) for joint, radius in wheels]
         return make_controller(law, model, form=NonholonomicForm(model, constraints))
-    return make_controller(law, model, allocation, bool(first["base_actuated"].numbers[0]))
+    made = make_controller(law, model, allocation, bool(first["base_actuated"].numbers[0]))
+    if "payload_rate" in first:
+        return PayloadCompensation(made, float(first["payload_rate"].numbers[0]))
+    return made
 
 
 def resets(law: Controller, q: np.ndarray) -> bool:
@@ -92,6 +97,10 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
         if entry.key == "gain":
             name, value = entry.text.split()
             law.gains = replace(law.gains, **{name: float(value)})
+        elif entry.key == "payload":
+            mass, deviation = entry.numbers[[0, -1]].tolist()
+            covariance = np.diag([deviation**2, 0.0, 0.0, 0.0])
+            law.payload = Payload(mass, entry.numbers[1:4], covariance, False)
         elif entry.key == "reset":
             assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
         elif entry.key in ("q", "v", *PARTS):

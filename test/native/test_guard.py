@@ -23,10 +23,11 @@ import numpy as np
 import pytest
 
 import vms_ph_controllers
-from vms_ph_controllers import Command, Reference, RobotState, Status
+from vms_ph_controllers import Command, EndEffectorImpedance, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
-from vms_ph_controllers.observers import NoiseModel
+from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
+from vms_ph_controllers.observers import NoiseModel, Payload
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import ModelError, StateError
@@ -115,6 +116,41 @@ def _push_while_the_state_is_lost(ours: Any, theirs: Any, home: np.ndarray) -> N
         assert np.abs(torques[-1] - rest).max() > 1.0
         guard.reset(seen)
     np.testing.assert_allclose(*torques, rtol=0, atol=PARITY)
+
+
+@pytest.mark.parametrize("name", ["panda", "hextilt"])
+def test_both_languages_carry_a_payload_while_they_hold(native: ModuleType, name: str) -> None:
+    known = robots.get(name)
+    model, rotors = known.load(), known.allocation()
+    guards = []
+    for compiled in (False, True):
+        law = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
+        guards.append(make_guard(law, rotors, native=compiled))
+    home, nv = model.configuration(known.home), model.nv
+    at_rest, lost = RobotState(home, np.zeros(nv)), RobotState(home, np.full(nv, np.nan))
+    for guard in guards:
+        guard.reset(at_rest)
+    torques = []
+    heavy = Payload(0.2, np.array([0.01, 0.0, 0.02]), np.diag([1e-6, 0.0, 0.0, 0.0]), False)
+    for payload in (None, heavy, heavy, None):
+        one, other = (_after_a_change(guard, payload, at_rest, lost) for guard in guards)
+        np.testing.assert_allclose(other, one, rtol=0, atol=PARITY)
+        torques.append(one)
+    assert np.abs(torques[1] - torques[0]).max() > 0.1
+    np.testing.assert_array_equal(torques[2], torques[1])
+    np.testing.assert_allclose(torques[3], torques[0], rtol=0, atol=1e-12)
+
+
+def _after_a_change(
+    guard: Any, payload: Payload | None, at_rest: RobotState, lost: RobotState
+) -> np.ndarray:
+    """The safe output of a guard whose law has been told of a payload."""
+    guard.law.payload = payload
+    for _ in range(50):  # it acts again, and the mass in force arrives
+        guard.update(at_rest, Reference(), 1e-3)
+    held = guard.update(lost, Reference(), 1e-3)
+    assert held.status == Status.HOLDING
+    return np.concatenate([held.wrench_base, held.torque])
 
 
 @pytest.mark.parametrize(

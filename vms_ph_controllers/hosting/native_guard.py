@@ -15,57 +15,38 @@
 """Laws of this library in C++, behind the interface of the guard in Python."""
 
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import StateError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
-from vms_ph_dynamics.nonholonomic import WheelConstraint
 
-from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
-from ..laws.attitude_control import AttitudeControl
-from ..laws.decoupled_vms import DecoupledVMSController
-from ..laws.differential_drive import DifferentialDrive
-from ..laws.end_effector_impedance import EndEffectorImpedance
-from ..laws.mobile_manipulation import MobileManipulation
-from ..laws.pose_ida_pbc import PoseIDAPBC
-from ..laws.pushing_impedance import PushingImpedance
-from ..laws.resolved_motion import ResolvedMotion
-from ..laws.task_space_ida_pbc import TaskSpaceIDAPBC
-from ..laws.underactuated_flight import UnderactuatedFlight
-from ..laws.wheeled_impedance import WheeledImpedance
+from ..interface import Command, Controller, Reference, RobotState
+from ..laws.payload_compensation import PayloadCompensation
 from ..safety.guard import Guard
 from ..safety.plausibility import PlausibilityBounds
-
-# The laws that C++ has, on fixed and on moving bases.
-_LAWS_FIXED = (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance, PushingImpedance)
-_LAWS_MOVING = (
-    DecoupledVMSController,
-    PoseIDAPBC,
-    UnderactuatedFlight,
-    AttitudeControl,
-    EndEffectorImpedance,
-    PushingImpedance,
-    MobileManipulation,
-    DifferentialDrive,
-    ResolvedMotion,
-    WheeledImpedance,
+from .native_twin import (
+    OTHER_SOURCES,
+    core_model,
+    core_rotors,
+    gains_refused,
+    itself,
+    obstacle_of,
+    recorded,
+    wheels_of,
 )
-
-_OTHER_SOURCES = "it was built from other sources, ./vms native builds it anew"
-
-_ENERGIES = tuple(item.name for item in fields(ControlEnergy))
 
 
 class NativeGuard:
     """A law and its guard in C++: the same statuses, reasons and efforts, an order faster.
 
-    A change of ``law.gains`` takes effect at the next update.
+    A change of ``law.gains``, or of the ``payload`` of a law that compensates one, takes effect at
+    the next update.
 
     Attributes:
         law: the law in Python, which holds the gains; its own update is not used.
@@ -86,24 +67,27 @@ class NativeGuard:
         """
         self.law, model = law, law.model
         self._model = core_model(module, model)
-        name = type(law).__name__
+        inner = itself(law)
+        name = type(inner).__name__
         if name not in getattr(module, "laws", ()):
-            raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
+            raise ValueError(f"the installed C++ core has no law '{name}'; {OTHER_SOURCES}")
         self._guard = module.Guard(
             self._model,
             asdict(bounds or PlausibilityBounds()),
             core_rotors(module, allocation),
             base_actuated,
             name,
-            wheels_of(law) or {},
+            wheels_of(inner) or {},
+            law.rate if isinstance(law, PayloadCompensation) else None,
         )
         self._gains: Any = None
+        self._carried: Any = None
         self._check = model.evaluate
         self._seen = model.neutral_configuration()
         if foreign := self._take_gains():
             raise ValueError(
                 f"the installed C++ core has no gain '{foreign[0]}' with this value; "
-                f"{_OTHER_SOURCES}"
+                f"{OTHER_SOURCES}"
             )
 
     def reset(self, state: RobotState) -> None:
@@ -124,8 +108,7 @@ class NativeGuard:
 
         Never raises.
         """
-        if self.law.gains is not self._gains:
-            self._take_gains()
+        self._take_changes()
         if state.q.shape == self._seen.shape and isfinite(state.q.sum()):
             self._seen = state.q
         asked = reference(self._seen) if callable(reference) else reference
@@ -143,13 +126,24 @@ class NativeGuard:
 
     def core(self) -> Any:
         """Return the ``vms_ph_native.Guard``, with the gains of the law."""
-        if self.law.gains is not self._gains:
-            self._take_gains()
+        self._take_changes()
         return self._guard
 
     def record(self, command: Any) -> Command:
         """Return the command as a record of its own, which stays when the next update is over."""
         return recorded(command)
+
+    def _take_changes(self) -> None:
+        """Set gains and payload in C++ where others are wanted than at the last update."""
+        law = self.law
+        if law.gains is not self._gains:
+            self._take_gains()
+        if isinstance(law, PayloadCompensation) and law.payload is not self._carried:
+            found = self._carried = law.payload
+            if found is None:
+                self._guard.carry(0.0, np.zeros(3), 0.0)
+            else:
+                self._guard.carry(found.mass, found.moment, found.mass_deviation)
 
     def _take_gains(self) -> list[str]:
         """Set the gains in C++ and return the names of those that it refuses."""
@@ -203,92 +197,8 @@ def make_guard(
     guard = Guard(law, allocation, base_actuated, bounds)
     found = chosen(
         native,
-        obstacle_of(law),
+        obstacle_of(itself(law)),
         lambda module: NativeGuard(law, allocation, base_actuated, bounds, module),
         "the law in Python is used",
     )
     return guard if found is None else found
-
-
-def recorded(command: Any) -> Command:
-    """Return a command of C++ as a record in Python."""
-    energy = command.energy
-    return Command(
-        np.array(command.wrench_base),
-        np.array(command.torque),
-        ControlEnergy(**{name: getattr(energy, name) for name in _ENERGIES}),
-        Status(command.status),
-        command.reason,
-        command.task_error,
-        command.smallest_singular_value,
-        command.authority,
-    )
-
-
-def gains_refused(core: Any, gains: Any) -> list[str]:
-    """Set gains of a law or guard in C++ and return the names of those that it refuses."""
-    return [
-        item.name
-        for item in fields(gains)
-        if not core.set_gain(item.name, float(getattr(gains, item.name)))
-    ]
-
-
-def core_rotors(module: Any, allocation: Allocation | None) -> Any:
-    """Return the actuators of a base as a ``vms_ph_native.Allocation``, or None."""
-    if allocation is None:
-        return None
-    return module.Allocation.of_matrix(allocation.matrix, allocation.lower, allocation.upper)
-
-
-def core_model(module: Any, model: VMSModel) -> Any:
-    """Return the robot, with its fluid, as a ``vms_ph_native.Model``.
-
-    Raises:
-        ValueError: the core does not cover the robot; the message says why.
-    """
-    robot = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
-    fluid = model.fluid
-    if fluid is None:
-        return robot
-    bodies = [
-        (
-            body.link,
-            body.added_mass.ravel(),
-            body.volume,
-            body.centre_of_buoyancy,
-            body.linear_drag,
-            body.quadratic_drag,
-        )
-        for body in fluid.bodies
-    ]
-    return robot.in_fluid(bodies, fluid.density)
-
-
-def wheels_of(law: Controller) -> dict[str, float] | None:
-    """Return the radii of the wheels of a law by their joints; None for constraints of others."""
-    form = getattr(law, "form", None)
-    wheels = {}
-    for each in () if form is None else form.constraints:
-        if not isinstance(each, WheelConstraint) or each.has_rollers:
-            return None
-        wheels[each.wheel] = each.radius
-    return wheels
-
-
-def obstacle_of(law: Controller) -> str | None:
-    """Return why C++ does not cover a law, or None."""
-    kinds = _LAWS_MOVING if law.model.b else _LAWS_FIXED
-    if type(law) not in kinds:
-        names = ", ".join(kind.__name__ for kind in kinds)
-        return f"there is no {type(law).__name__} in C++ for this base, only {names}"
-    if law.options:
-        return (
-            f"this {type(law).__name__} was made with {' and '.join(law.options)}, which C++ does "
-            "not take"
-        )
-    if wheels_of(law) is None:
-        return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
-    if law.model.tree.projection is not None:
-        return f"'{law.model.name}' has joints that mimic others, which C++ does not cover"
-    return None

@@ -22,7 +22,15 @@ from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
 
 from ..interface import Command, Controller, Reference, RobotState
-from .native_guard import core_model, core_rotors, gains_refused, obstacle_of, recorded, wheels_of
+from .native_twin import (
+    OTHER_SOURCES,
+    core_model,
+    core_rotors,
+    gains_refused,
+    obstacle_of,
+    recorded,
+    wheels_of,
+)
 
 
 class NativeLaw(Controller):
@@ -54,7 +62,7 @@ class NativeLaw(Controller):
         )
         self._taken: Any = None
         if not hasattr(self._law, "resume") or gains_refused(self._law, law.gains):
-            raise ValueError("the C++ core was built from other sources")
+            raise ValueError(f"the installed C++ core is an earlier one; {OTHER_SOURCES}")
 
     @property
     def gains(self) -> Any:

@@ -40,6 +40,7 @@ class PayloadCompensation(Controller):
     Attributes:
         law: the law itself; its gains are those of this object.
         payload: the payload observed last; None for none.
+        rate: largest change of the mass in force, kg/s.
     """
 
     def __init__(self, law: Controller, rate: float = 2.0) -> None:
@@ -55,7 +56,7 @@ class PayloadCompensation(Controller):
         self.Gains = law.Gains  # type: ignore[misc]
         self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
         self.LEADS_BOTH = law.LEADS_BOTH  # type: ignore[misc]
-        self._rate = rate
+        self.rate = rate
         self._held = np.zeros(4)
 
     @property
@@ -106,7 +107,7 @@ class PayloadCompensation(Controller):
             return
         away = target - self._held
         # The first moment arrives with the mass.
-        share = min(1.0, self._rate * dt / max(abs(float(away[0])), 1e-9))
+        share = min(1.0, self.rate * dt / max(abs(float(away[0])), 1e-9))
         self._held = self._held + share * away
 
     def _loaded(self, command: Command, q: Array) -> Command:

@@ -150,6 +150,22 @@ class Controller {
   /// motion in between to its own command.
   virtual void missed_updates() noexcept {}
 
+  /// Take over what is known of a payload; false for a law that compensates none.
+  ///
+  /// @param mass       kg; zero for none.
+  /// @param moment     mass times centre of mass, from the end effector in its axes, kg m.
+  /// @param deviation  standard deviation of the mass, kg.
+  virtual bool carry(double /*mass*/, const Eigen::Vector3d& /*moment*/,
+                     double /*deviation*/) noexcept {
+    return false;
+  }
+
+  /// The efforts (nv,) that hold at a configuration (nq,) what is not part of the model, valid
+  /// until the next call; null for none. A host adds them to a safe output of its own.
+  virtual const Eigen::VectorXd* further_weight(const Eigen::VectorXd& /*q*/) noexcept {
+    return nullptr;
+  }
+
   /// The gains with their present values, for hosts that expose them as parameters.
   virtual std::vector<Gain> gains() const = 0;
 

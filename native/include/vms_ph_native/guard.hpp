@@ -42,6 +42,9 @@ class Guard final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   void missed_updates() noexcept override { law_->missed_updates(); }
+  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override {
+    return law_->carry(mass, moment, deviation);
+  }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return law_->set_gain(name, value);
@@ -63,6 +66,7 @@ class Guard final : public Controller {
   ReferencePlausibility references_;
   SafeOutput safe_;
   const Eigen::VectorXd nowhere_, motionless_;
+  Eigen::VectorXd place_;  // (nq,) where the safe output acts
   Reference waiting_;
   const Judgement* seen_ = nullptr;
   Command command_;

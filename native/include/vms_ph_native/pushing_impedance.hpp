@@ -74,9 +74,9 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   Push push_;
   std::optional<EnergyTank> tank_;
   std::optional<Held> held_;
-  Matrix6V J_;            // (6,nv) of the end effector, in its axes
-  Eigen::Matrix3d turn_;  // its rotation
-  Eigen::Vector3d at_;    // its place, m
+  Matrix6V tool_jacobian_;  // (6,nv) of the end effector, in its axes
+  Eigen::Matrix3d turn_;    // its rotation
+  Eigen::Vector3d at_;      // its place, m
   Eigen::Vector3d wanted_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
   double force_ = 0.0, correction_ = 0.0, taken_ = 0.0, routable_ = 0.0;
 };

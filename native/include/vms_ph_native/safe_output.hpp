@@ -33,7 +33,10 @@ class SafeOutput {
   SafeOutput(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
   /// Compute the efforts for a finite state (nq,) and (nv,), to be held for dt (s).
-  void compute(const ConstVector& q, const ConstVector& v, double dt) noexcept;
+  ///
+  /// @param further  (nv,) efforts that hold what is not part of the model; null for none.
+  void compute(const ConstVector& q, const ConstVector& v, double dt,
+               const Eigen::VectorXd* further = nullptr) noexcept;
 
   const VectorB& wrench_base() const noexcept { return wrench_; }
   const VectorV& torque() const noexcept { return torque_; }

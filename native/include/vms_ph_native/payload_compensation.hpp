@@ -1,0 +1,65 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The weight of an observed payload in the gravity term of any law.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/evaluation.hpp"
+
+namespace vms_ph {
+
+/// A law whose efforts carry the weight of a payload as well; it is described in
+/// vms_ph_controllers/laws/payload_compensation.py.
+class PayloadCompensation final : public Controller {
+ public:
+  /// Compensate a payload beside a law for a robot, which must outlive it.
+  ///
+  /// @param rate  largest change of the mass in force, kg/s.
+  PayloadCompensation(const Model& model, std::unique_ptr<Controller> law, double rate = 2.0);
+
+  bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
+  bool resume(const RobotState& state) noexcept override { return law_->resume(state); }
+  void missed_updates() noexcept override { law_->missed_updates(); }
+  std::vector<Gain> gains() const override { return law_->gains(); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return law_->set_gain(name, value);
+  }
+
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override;
+  const Eigen::VectorXd* further_weight(const Eigen::VectorXd& q) noexcept override;
+
+  /// Mass in force, kg.
+  double mass() const noexcept { return held_[0]; }
+
+ private:
+  void follow(double dt) noexcept;
+
+  const Model& model_;
+  std::unique_ptr<Controller> law_;
+  const double rate_;
+  const Eigen::VectorXd rest_;  // (nv,) zeros
+  Evaluation d_;
+  Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), held_ = target_;  // mass and its moment
+  Eigen::VectorXd weight_;                                             // (nv,)
+  Command command_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,84 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/payload_compensation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+// Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
+constexpr double kKnown = 0.2;
+
+}  // namespace
+
+PayloadCompensation::PayloadCompensation(const Model& model, std::unique_ptr<Controller> law,
+                                         double rate)
+    : model_(model),
+      law_(std::move(law)),
+      rate_(rate),
+      rest_(Eigen::VectorXd::Zero(model.nv())),
+      d_(model),
+      weight_(rest_) {
+  command_.wrench_base.setZero(model.b());
+  command_.torque.setZero(model.n());
+}
+
+const Command& PayloadCompensation::update(const RobotState& state, const Reference& reference,
+                                           double dt) noexcept {
+  const Command& command = law_->update(state, reference, dt);
+  if (!(state.is_usable(model_) && is_usable_step(dt))) return command;
+  follow(dt);
+  const Eigen::VectorXd* weight = further_weight(state.q);
+  if (weight == nullptr) return command;
+  command_ = command;
+  command_.wrench_base += weight->head(model_.b());
+  const Eigen::VectorXd& effort = model_.effort();
+  command_.torque += weight->tail(model_.n());
+  command_.torque = command_.torque.cwiseMax(-effort).cwiseMin(effort);
+  return command_;
+}
+
+bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
+                                double deviation) noexcept {
+  // A payload that is hardly known is none.
+  const bool known = mass > 0.0 && deviation < kKnown * mass;
+  target_ << (known ? mass : 0.0), (known ? moment : Eigen::Vector3d::Zero());
+  return true;
+}
+
+void PayloadCompensation::follow(double dt) noexcept {
+  if (!std::isfinite(target_.sum())) return;
+  const Eigen::Vector4d away = target_ - held_;
+  // The first moment arrives with the mass.
+  held_ += std::min(1.0, rate_ * dt / std::max(std::abs(away[0]), 1e-9)) * away;
+}
+
+const Eigen::VectorXd* PayloadCompensation::further_weight(const Eigen::VectorXd& q) noexcept {
+  if (held_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
+  d_.set(q, rest_);
+  const auto frame = model_.end_effector();
+  const Eigen::Vector3d field =
+      d_.placement(frame).rotation().transpose() * model_.pinocchio().gravity.linear();
+  const auto& jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
+  const Eigen::Vector3d force = held_[0] * field, moment = held_.tail<3>().cross(field);
+  weight_.noalias() = -jacobian.topRows<3>().transpose() * force;
+  weight_.noalias() -= jacobian.bottomRows<3>().transpose() * moment;
+  return &weight_;
+}
+
+}  // namespace vms_ph
