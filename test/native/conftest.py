@@ -24,6 +24,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot import KinematicTree
+from vms_ph_dynamics.robot.native_algorithms import native_robot
 
 from .builds import plain, sanitized, sanitized_host
 
@@ -72,4 +73,4 @@ def _terms_in_python() -> Iterator[None]:
 
 def native_model(native: ModuleType, model: VMSModel) -> object:
     """Return the same robot in C++."""
-    return native.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+    return native_robot(native, model.tree, model.end_effector)

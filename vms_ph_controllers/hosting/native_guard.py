@@ -26,6 +26,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.native import chosen
 from vms_ph_dynamics.nonholonomic import WheelConstraint
+from vms_ph_dynamics.robot.native_algorithms import native_robot
 
 from ..interface import Command, ControlEnergy, Controller, Reference, RobotState, Status
 from ..laws.attitude_control import AttitudeControl
@@ -88,7 +89,7 @@ class NativeGuard:
             rotors = module.Allocation.of_matrix(
                 allocation.matrix, allocation.lower, allocation.upper
             )
-        self._model = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+        self._model = native_robot(module, model.tree, model.end_effector)
         name = type(law).__name__
         if name not in getattr(module, "laws", ()):
             raise ValueError(f"the installed C++ core has no law '{name}'; {_OTHER_SOURCES}")
@@ -249,8 +250,6 @@ def _obstacle(law: Controller) -> str | None:
         )
     if _wheels(law) is None:
         return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
-    if not law.model.is_plain:
-        return (
-            f"'{law.model.name}' has joints that mimic others or a fluid, which C++ does not cover"
-        )
+    if law.model.fluid is not None:
+        return f"'{law.model.name}' is in a fluid, which C++ does not cover"
     return None
