@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Robots with joints that mimic others in C++: terms, rates, motions and laws are those of Python."""
+"""Joints that mimic others in C++: terms, rates, motions and laws are those of Python."""
 
 from types import ModuleType
 
