@@ -19,6 +19,8 @@
 
 #include "arm.hpp"
 #include "check.hpp"
+#include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/model.hpp"
 
 using vms_ph::Base;
@@ -62,6 +64,30 @@ void check_refused(const std::string& xml, const char* why) {
   }
 }
 
+// The mass matrix is that of the robot whose joints are all free, projected; and a step is taken.
+void check_mass(const Model& model, const Model& whole, const Eigen::VectorXd& q) {
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::VectorXd full(whole.nq());
+  model.fill_configuration(q, full);
+  vms_ph::Dynamics one(model), all(whole);
+  one.place(q.data());
+  all.place(full.data());
+  Matrix mass(model.nv(), model.nv()), expected(whole.nv(), whole.nv());
+  one.mass(mass.data());
+  all.mass(expected.data());
+  Matrix projection(whole.nv(), model.nv());
+  for (int k = 0; k < model.nv(); ++k) {
+    Eigen::VectorXd column(whole.nv());
+    model.fill_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
+    projection.col(k) = column;
+  }
+  CHECK((mass - projection.transpose() * expected * projection).norm() < 1e-13);
+  vms_ph::RK4 scheme(model, true);
+  vms_ph::SolverState x = scheme.begin(q, Eigen::VectorXd::Ones(model.nv()), 0.0), next = x;
+  CHECK(scheme.step(x, vms_ph::Ports(), 0.0, 1e-3, next).failure == vms_ph::Failure::none);
+  CHECK(model.is_configuration(next.q) && next.q != q);
+}
+
 void check_mimics() {
   // The first hinge follows the second, which follows the third.
   const std::string first =
@@ -85,6 +111,7 @@ void check_mimics() {
   const auto& fixed = locked.pinocchio().frames[locked.frame_id("l1")].placement.rotation();
   CHECK(std::abs(std::atan2(fixed(1, 0), fixed(0, 0)) - 0.1) < 1e-15);
 
+  check_mass(model, Model::from_urdf(chain("", ""), Base::planar), q);
   check_refused(chain("<mimic joint='j1'/>", "<mimic joint='j0'/>"),
                 "the joints j0, j1 mimic each other in a circle");
   check_refused(chain("<mimic/>", ""), "joint 'j0' has a <mimic> that gives no joint");
