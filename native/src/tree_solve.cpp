@@ -58,18 +58,21 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   is_factorised_ = true;
   react();
   const auto n = static_cast<std::size_t>(n_);
-  if (is_coupled_) couple();
-  for (std::size_t i = is_coupled_ ? n : 0; i < n; ++i) {
-    const Body& body = bodies_[i];
-    const Screw& reaction = body.reaction;
-    double* row = &factor_[i * n];
-    for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
-    diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
-    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+  if (is_coupled_) {
+    couple();
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Body& body = bodies_[i];
+      const Screw& reaction = body.reaction;
+      double* row = &factor_[i * n];
+      for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
+      diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
+      for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+        row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+      }
+      if (b_ == 0) continue;
+      for (std::size_t j = 0; j <= i; ++j) row[j] -= columns_[j].whole.dot(columns_[i].turned);
     }
-    if (b_ == 0) continue;
-    for (std::size_t j = 0; j <= i; ++j) row[j] -= columns_[j].whole.dot(columns_[i].turned);
   }
   // L D L^T, row by row; the diagonal holds 1/D.
   for (std::size_t i = 0; i < n; ++i) {

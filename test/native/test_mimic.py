@@ -21,7 +21,16 @@ import pytest
 from dynamics.conftest import state_of
 from dynamics.robot.test_mimic import geared, joint, link
 
-from vms_ph_controllers import DecoupledVMSController, Reference, RobotState, TaskSpaceIDAPBC
+from vms_ph_controllers import (
+    Controller,
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    PoseIDAPBC,
+    Reference,
+    ResolvedMotion,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import DecoupledForm, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.effects.friction import Friction
@@ -169,12 +178,17 @@ def test_a_motion_by_the_schemes_of_the_simulated_hardware_is_that_of_python(
     near(v, form.velocity(end))
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize(
+    ("base", "law"),
+    [
+        *(("fixed", law) for law in (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance)),
+        *(("floating", law) for law in (DecoupledVMSController, PoseIDAPBC, ResolvedMotion)),
+    ],
+)
 def test_a_guarded_law_is_that_of_python(
-    native: ModuleType, base: str, rng: np.random.Generator
+    native: ModuleType, base: str, law: type[Controller], rng: np.random.Generator
 ) -> None:
     model = robot("panda", base)
-    law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
     guards = [make_guard(law(model), native=how) for how in (True, False)]
     q, v = state_of(model, rng)
     v = 0.01 * v
