@@ -19,7 +19,9 @@
 
 #include <exception>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <pinocchio/serialization/model.hpp>
 
@@ -34,7 +36,9 @@ using vms_ph::Model;
 namespace {
 
 /// Construct a model from the result of pinocchio.Model.saveToString() of the same version.
-Model from_archive(const std::string& text, const std::string& end_effector) {
+Model from_archive(
+    const std::string& text, const std::string& end_effector,
+    const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
   pinocchio::Model model;
   try {
     model.loadFromString(text);
@@ -42,7 +46,11 @@ Model from_archive(const std::string& text, const std::string& end_effector) {
     throw vms_ph::ModelError(
         std::string("this is not a model saved by this version of Pinocchio: ") + error.what());
   }
-  return Model(std::move(model), end_effector);
+  std::vector<vms_ph::Mimic> followers;
+  for (const auto& [joint, of, multiplier, offset] : mimics) {
+    followers.push_back({joint, of, multiplier, offset});
+  }
+  return Model(std::move(model), end_effector, std::move(followers));
 }
 
 Model in_fluid(const Model& model, const py::list& bodies, double density) {
@@ -94,8 +102,11 @@ PYBIND11_MODULE(vms_ph_native, module) {
   py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
   py::class_<Model, std::shared_ptr<Model>>(module, "Model",
                                             "The robot; see vms_ph_dynamics.VMSModel.")
-      .def(py::init(&from_archive), py::arg("archive"), py::arg("end_effector") = "",
-           "Take what pinocchio.Model.saveToString() gives.")
+      .def(
+          py::init(&from_archive), py::arg("archive"), py::arg("end_effector") = "",
+          py::arg("mimics") = py::list(),
+          "Take what pinocchio.Model.saveToString() gives, and the joints that mimic others: name, "
+          "name of the other, multiplier and offset of each.")
       .def("in_fluid", &in_fluid, py::arg("bodies"), py::arg("density") = 1000.0,
            "The same robot with links in a fluid: name, added mass (36,), volume, centre of "
            "buoyancy (3,), linear and quadratic drag (6,) of each.")

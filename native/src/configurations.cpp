@@ -48,11 +48,8 @@ using Vector7 = Eigen::Matrix<double, 7, 1>;
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
-  for (pinocchio::JointIndex i = 1; i < static_cast<pinocchio::JointIndex>(model_->njoints); ++i) {
-    const int positions = model_->nqs[i], velocities = model_->nvs[i];
-    if (positions == velocities) continue;
-    const int size = velocities == 6 ? 4 : 2;  // positions come first, the rotation last
-    const double length = q.segment(model_->idx_qs[i] + positions - size, size).norm();
+  for (const Rotation& each : rotations_) {
+    const double length = q.segment(each.first, each.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
@@ -73,9 +70,9 @@ void Model::integrate(const ConstVector& q, const ConstVector& dv,
     Plane().integrate(pose, twist, moved);
     result.head<4>() = moved;
   }
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < model_->nqs.size(); ++i) {
-    const int at = model_->idx_qs[i], by = model_->idx_vs[i];
-    if (model_->nqs[i] == 1) {
+  for (int i = 0; i < n_; ++i) {
+    const int at = position_index(i), by = b_ + i;
+    if (!is_pair(i)) {
       result[at] = q[at] + dv[by];
     } else {
       const Eigen::Vector2d angle = q.segment<2>(at);
@@ -97,9 +94,9 @@ void Model::difference(const ConstVector& q0, const ConstVector& q1,
   } else if (base_ == Base::planar) {
     result.head<3>() = planar_difference(q0.head<4>(), q1.head<4>());
   }
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < model_->nqs.size(); ++i) {
-    const int at = model_->idx_qs[i], by = model_->idx_vs[i];
-    if (model_->nqs[i] == 1) {
+  for (int i = 0; i < n_; ++i) {
+    const int at = position_index(i), by = b_ + i;
+    if (!is_pair(i)) {
       result[by] = q1[at] - q0[at];
     } else {
       const Eigen::Vector2d from = q0.segment<2>(at), to = q1.segment<2>(at);
@@ -119,6 +116,36 @@ void Model::joint_positions(const ConstVector& q,
   VectorV away(nv());
   difference(neutral_, q, away);
   result = away.tail(n_);
+}
+
+void Model::fill_configuration(const ConstVector& q,
+                               Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+  full.head(base_size()) = q.head(base_size());
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
+    const Lead& lead = leads_[i];
+    const int at = position_index(lead.joint);
+    if (is_pair(lead.joint)) {
+      full.segment<2>(model_->idx_qs[i]) = q.segment<2>(at);
+    } else {
+      full[model_->idx_qs[i]] = lead.multiplier * q[at] + lead.offset;
+    }
+  }
+}
+
+void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+  full.head(b_) = v.head(b_);
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
+    full[model_->idx_vs[i]] = leads_[i].multiplier * v[b_ + leads_[i].joint];
+  }
+}
+
+void Model::project_force(const ConstVector& full,
+                          Eigen::Ref<Eigen::VectorXd> force) const noexcept {
+  force.head(b_) = full.head(b_);
+  force.tail(n_).setZero();
+  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
+    force[b_ + leads_[i].joint] += leads_[i].multiplier * full[model_->idx_vs[i]];
+  }
 }
 
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {

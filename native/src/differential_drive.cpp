@@ -32,16 +32,6 @@ constexpr double kSlower = 0.25;
 // Speed over which dry friction is smoothed, rad/s or m/s.
 constexpr double kSlip = 0.01;
 
-// Earlier versions of Pinocchio had another name for it.
-template <class Tree, class = void>
-struct DryFriction {
-  static const auto& of(const Tree& tree) { return tree.friction; }
-};
-template <class Tree>
-struct DryFriction<Tree, std::void_t<decltype(std::declval<Tree>().upperDryFrictionLimit)>> {
-  static const auto& of(const Tree& tree) { return tree.upperDryFrictionLimit; }
-};
-
 PlanarPose planar(const pinocchio::SE3& pose) noexcept {
   return {pose.translation().head<2>(), std::atan2(pose.rotation()(1, 0), pose.rotation()(0, 0))};
 }
@@ -76,8 +66,8 @@ DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel
     : WheeledController(model, wheels),
       joints_(model.n()),
       fastest_(VectorV::Zero(n_)),
-      viscous_(model.pinocchio().damping.tail(n_)),
-      coulomb_(DryFriction<pinocchio::Model>::of(model.pinocchio()).tail(n_)),
+      viscous_(model.damping()),
+      coulomb_(model.dry_friction()),
       positions_(fastest_),
       away_(fastest_) {
   for (Eigen::Index i = 0; i < n_; ++i) {

@@ -56,12 +56,7 @@ Dynamics::Dynamics(const Model& model)
       pi_(VectorXd::Zero(model.n())) {
   const auto& m = model.pinocchio();
   for (std::size_t i = 0; i < m.frames.size(); ++i) frames_.push_back(tree_.frame(model, i));
-  for (std::size_t i = 1; i < m.joints.size(); ++i) {
-    const int positions = m.nqs[i], velocities = m.nvs[i];
-    if (positions == velocities) continue;
-    const int size = velocities == 6 ? 4 : 2;
-    units_.push_back({m.idx_qs[i] + positions - size, size});
-  }
+  for (const Model::Rotation& rotation : model.rotations()) units_.push_back(rotation);
   if (b() > 0) {
     mount_ = m.jointPlacements[1].translation();
     mounted_ = m.jointPlacements[1].rotation();
@@ -71,7 +66,7 @@ Dynamics::Dynamics(const Model& model)
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
   if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
-  for (const Unit& unit : units_) {
+  for (const Model::Rotation& unit : units_) {
     const double length = Eigen::Map<const VectorXd>(q + unit.first, unit.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
@@ -193,7 +188,7 @@ void Dynamics::locked_velocity(double* out) const noexcept {
 void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
 
 void Dynamics::kinetic_regressor(double* out) const noexcept {
-  for (int i = n() - bodies(); i < n(); ++i, out += 10) {
+  for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw& twist = tree_.twist_of(i);
     const Matrix3d across = at.rotation.transpose();
@@ -212,7 +207,7 @@ void Dynamics::kinetic_regressor(double* out) const noexcept {
 
 void Dynamics::potential_regressor(double* out) const noexcept {
   const double base = gravity_.dot(position_) - held_ / tree_.whole_mass();
-  for (int i = n() - bodies(); i < n(); ++i, out += 10) {
+  for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
     out[0] = -base - field_.dot(at.origin + tree_.reference());
     three(out + 1) = -(at.rotation.transpose() * field_);
@@ -242,7 +237,7 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
   std::fill(slopes, rates, 0.0);
   const auto subtract_slopes = [&]() {
     tree_.move(v_);
-    for (int i = 0; i < n(); ++i) slopes[i] -= tree_.slope(i);
+    tree_.add_slopes(-1.0, slopes);
   };
   Screw twist = tree_.base_twist(v_);
   if (decoupled && b() > 0) {
@@ -268,7 +263,8 @@ void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
   velocity(false, z, v);
   tree_.move(v_);
   write(tree_.transported(), b(), rate);
-  for (int i = 0; i < n(); ++i) rate[b() + i] = tree_.slope(i);
+  std::fill(rate + b(), rate + nv(), 0.0);
+  tree_.add_slopes(1.0, rate + b());
   add_force(efforts, rate);
 }
 

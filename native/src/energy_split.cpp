@@ -70,7 +70,7 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
 
 PowerAudit::PowerAudit(const Model& model, bool friction)
     : b_(model.b()), n_(model.n()), damping_(Eigen::VectorXd::Zero(model.n())) {
-  if (friction) damping_ = model.pinocchio().damping.tail(n_);
+  if (friction) damping_ = model.damping();
 }
 
 void PowerAudit::reset() noexcept {

@@ -14,6 +14,7 @@
 
 #include "vms_ph_native/model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -76,19 +77,29 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 
+#if PINOCCHIO_MAJOR_VERSION >= 4
+const Eigen::VectorXd& effort_of(const pinocchio::Model& m) { return m.upperEffortLimit; }
+const Eigen::VectorXd& velocity_of(const pinocchio::Model& m) { return m.upperVelocityLimit; }
+const Eigen::VectorXd& dry_friction_of(const pinocchio::Model& m) {
+  return m.upperDryFrictionLimit;
+}
+#else
+const Eigen::VectorXd& effort_of(const pinocchio::Model& m) { return m.effortLimit; }
+const Eigen::VectorXd& velocity_of(const pinocchio::Model& m) { return m.velocityLimit; }
+const Eigen::VectorXd& dry_friction_of(const pinocchio::Model& m) { return m.friction; }
+#endif
+
 }  // namespace
 
-Model::Model(pinocchio::Model model, const std::string& end_effector)
+Model::Model(pinocchio::Model model, const std::string& end_effector, std::vector<Mimic> mimics)
     : model_(std::make_shared<const pinocchio::Model>(std::move(model))),
       base_(base_of(*model_)),
+      mimics_(std::move(mimics)),
       b_(dimension(base_)),
-      n_(model_->nv - b_),
+      n_(model_->nv - b_ - static_cast<int>(mimics_.size())),
+      nq_(model_->nq - static_cast<int>(mimics_.size())),
+      leads_(model_->joints.size(), Lead{-1}),
       end_effector_(frame_named(*model_, end_effector)),
-      lower_(n_),
-      upper_(n_),
-      effort_(n_),
-      velocity_(n_),
-      neutral_(pinocchio::neutral(*model_)),
       total_mass_(pinocchio::computeTotalMass(*model_)) {
   take_gravity();
   if (!model_->armature.head(b_).isZero(0.0)) {
@@ -96,33 +107,106 @@ Model::Model(pinocchio::Model model, const std::string& end_effector)
                      "' has an armature; it is accepted on joints only: set these entries to zero "
                      "and give the base link the inertia itself");
   }
-  const auto first = static_cast<pinocchio::JointIndex>(base_ == Base::fixed ? 1 : 2);
-  for (pinocchio::JointIndex i = first; i < static_cast<pinocchio::JointIndex>(model_->njoints);
-       ++i) {
+  take_joints();
+}
+
+/// Whether a joint mimics another.
+bool Model::follows(const std::string& joint) const {
+  const auto is_of = [&](const Mimic& mimic) { return mimic.joint == joint; };
+  return std::any_of(mimics_.begin(), mimics_.end(), is_of);
+}
+
+void Model::check_mimics() const {
+  if (!mimics_.empty() && n_ < 1) {
+    throw ModelError("every joint of the robot '" + model_->name + "' mimics another one");
+  }
+  for (const Mimic& mimic : mimics_) {
+    const std::string what = "joint '" + mimic.joint + "' mimics '" + mimic.of + "': ";
+    for (const std::string& name : {mimic.joint, mimic.of}) {
+      const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
+      if (id == 0 || model_->nvs[id] != 1) {
+        throw ModelError(what + "there is no moving joint '" + name + "'");
+      }
+      if (model_->nqs[id] != 1) {
+        throw ModelError(what + "'" + name +
+                         "' is continuous, whose angle is known only up to turns; give it limits, "
+                         "or lock it");
+      }
+    }
+    if (follows(mimic.of)) {
+      throw ModelError(what + "'" + mimic.of +
+                       "' mimics another one itself; resolve the chain by resolve_mimics");
+    }
+  }
+}
+
+void Model::take_joints() {
+  check_mimics();
+  for (Eigen::VectorXd* values :
+       {&lower_, &upper_, &effort_, &velocity_, &damping_, &dry_friction_}) {
+    values->setZero(n_);
+  }
+  neutral_.setZero(nq_);
+  const int root = base_ == Base::fixed ? 0 : 1, turns = b_ == 6 ? 4 : 2;
+  neutral_.head(base_size()) = pinocchio::neutral(*model_).head(base_size());
+  if (root > 0) rotations_.push_back({base_size() - turns, turns});
+  int at = base_size();
+  for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
     if (model_->nvs[i] != 1) {
       throw ModelError(
           "the joint '" + model_->names[i] + "' has " + std::to_string(model_->nvs[i]) +
           " degrees of freedom; besides the base only revolute, continuous and prismatic joints "
           "are covered: split it into single ones");
     }
-    const int at = model_->idx_vs[i], k = at - b_;
+    if (follows(model_->names[i])) continue;
+    const auto k = static_cast<Eigen::Index>(joint_names_.size());
+    const int v = model_->idx_vs[i], q = model_->idx_qs[i];
+    leads_[i].joint = static_cast<int>(k);
     joint_names_.push_back(model_->names[i]);
     joint_kinds_.push_back(model_->joints[i].shortname());
+    positions_.push_back(at);
+    pairs_.push_back(model_->nqs[i] == 2 ? 1 : 0);
     lower_[k] = -kInfinity;
     upper_[k] = kInfinity;
-    if (model_->nqs[i] == 1) {
-      const double low = model_->lowerPositionLimit[model_->idx_qs[i]];
-      const double high = model_->upperPositionLimit[model_->idx_qs[i]];
+    if (pairs_.back()) {
+      neutral_[at] = 1.0;
+      rotations_.push_back({at, 2});
+    } else {
+      const double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-#if PINOCCHIO_MAJOR_VERSION >= 4
-    effort_[k] = limit(model_->upperEffortLimit[at]);
-    velocity_[k] = limit(model_->upperVelocityLimit[at]);
-#else
-    effort_[k] = limit(model_->effortLimit[at]);
-    velocity_[k] = limit(model_->velocityLimit[at]);
-#endif
+    effort_[k] = limit(effort_of(*model_)[v]);
+    velocity_[k] = limit(velocity_of(*model_)[v]);
+    damping_[k] = model_->damping[v];
+    dry_friction_[k] = dry_friction_of(*model_)[v];
+    at += model_->nqs[i];
+  }
+  for (const Mimic& mimic : mimics_) follow(mimic);
+}
+
+/// Let a joint follow one of the n joints, whose limits and friction become those of both.
+void Model::follow(const Mimic& mimic) {
+  const auto follower = model_->getJointId(mimic.joint);
+  const int k = leads_[model_->getJointId(mimic.of)].joint;
+  const double m = mimic.multiplier;
+  leads_[follower] = {k, m, mimic.offset};
+  const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
+  damping_[k] += m * m * model_->damping[v];
+  dry_friction_[k] += std::abs(m) * dry_friction_of(*model_)[v];
+  if (m == 0.0) return;
+  velocity_[k] = std::min(velocity_[k], limit(velocity_of(*model_)[v]) / std::abs(m));
+  double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
+  if (!(low < high)) return;
+  low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
+  high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
+  const double own_low = lower_[k], own_high = upper_[k];
+  lower_[k] = std::max(own_low, std::min(low, high));
+  upper_[k] = std::min(own_high, std::max(low, high));
+  if (lower_[k] > upper_[k]) {
+    throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
+                     mimic.of + "', whose own limits are " + std::to_string(own_low) + " and " +
+                     std::to_string(own_high));
   }
 }
 

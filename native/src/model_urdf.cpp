@@ -13,39 +13,30 @@
 // limitations under the License.
 
 // Models from URDF.
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/model.hpp>
 #include <pinocchio/parsers/urdf.hpp>
 
+#include "urdf_text.hpp"
+#include "vms_ph_native/mimic.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {
 namespace {
 
-// The name of the joint whose element encloses a position in the text of a URDF.
-std::string name_of_joint_around(const std::string& xml, std::size_t at) {
-  const auto joint = xml.rfind("<joint", at);
-  const auto name = joint == std::string::npos ? joint : xml.find("name", joint);
-  const auto begin = name == std::string::npos ? name : xml.find_first_of("\"'", name);
-  if (begin == std::string::npos || begin > at) return "";
-  return xml.substr(begin + 1, xml.find(xml[begin], begin + 1) - begin - 1);
-}
-
 // Sets the inertia of rotors, an attribute of <dynamics> that is not in the URDF standard.
 void add_armature(const std::string& xml, pinocchio::Model& model) {
-  const std::string attribute = "armature", space = " \t\r\n";
-  for (auto at = xml.find(attribute); at != std::string::npos; at = xml.find(attribute, at + 1)) {
-    const auto equals = xml.find_first_not_of(space, at + attribute.size());
-    if (equals == std::string::npos || xml[equals] != '=') continue;
-    const auto quote = xml.find_first_not_of(space, equals + 1);
-    const std::string name = name_of_joint_around(xml, at);
-    if (quote == std::string::npos || !model.existJointName(name)) continue;
-    const double armature = std::strtod(xml.c_str() + quote + 1, nullptr);
+  for (auto at = xml.find("<dynamics"); at != std::string::npos;
+       at = xml.find("<dynamics", at + 1)) {
+    const auto given = urdf::attribute(urdf::tag_at(xml, at), "armature");
+    const auto name = urdf::attribute(urdf::joint_around(xml, at), "name").value_or("");
+    if (!given || !model.existJointName(name)) continue;
+    const double armature = std::strtod(given->c_str(), nullptr);
     const auto joint = model.getJointId(name);
     if (!std::isfinite(armature) || armature < 0.0 || model.nvs[joint] != 1) {
       throw ModelError("the armature of joint '" + name +
@@ -55,19 +46,33 @@ void add_armature(const std::string& xml, pinocchio::Model& model) {
   }
 }
 
+// The model with joints fixed at their positions.
+pinocchio::Model locked_at(const std::map<std::string, double>& positions,
+                           const pinocchio::Model& model) {
+  std::vector<pinocchio::JointIndex> joints;
+  Eigen::VectorXd q = pinocchio::neutral(model);
+  for (const auto& [name, position] : positions) {
+    if (!model.existJointName(name)) {
+      throw ModelError("cannot lock '" + name + "': the robot '" + model.name +
+                       "' has no such joint");
+    }
+    const auto joint = model.getJointId(name);
+    joints.push_back(joint);
+    const int at = model.idx_qs[joint];
+    if (model.nqs[joint] == 1) {
+      q[at] = position;
+    } else if (model.nqs[joint] == 2) {
+      q.segment<2>(at) << std::cos(position), std::sin(position);
+    }
+  }
+  return pinocchio::buildReducedModel(model, joints, q);
+}
+
 }  // namespace
 
 Model Model::from_urdf(const std::string& xml, Base base, const std::string& end_effector,
                        const std::vector<std::string>& locked_joints,
                        const Eigen::Vector3d& gravity) {
-  for (auto at = xml.find("<mimic"); at != std::string::npos; at = xml.find("<mimic", at + 1)) {
-    const std::string name = name_of_joint_around(xml, at);
-    if (std::find(locked_joints.begin(), locked_joints.end(), name) == locked_joints.end()) {
-      throw ModelError("the joint '" + name +
-                       "' mimics another, which is not covered by the "
-                       "native controllers; lock it, or use a Python controller");
-    }
-  }
   pinocchio::Model model;
   try {
     switch (base) {
@@ -84,20 +89,14 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   } catch (const std::exception& error) {
     throw ModelError(std::string("this is not the URDF of a robot: ") + error.what());
   }
-  add_armature(xml, model);
-  std::vector<pinocchio::JointIndex> locked;
-  for (const auto& name : locked_joints) {
-    if (!model.existJointName(name)) {
-      throw ModelError("cannot lock '" + name + "': the robot '" + model.name +
-                       "' has no such joint");
-    }
-    locked.push_back(model.getJointId(name));
-  }
-  if (!locked.empty()) {
-    model = pinocchio::buildReducedModel(model, locked, pinocchio::neutral(model));
-  }
+  const std::string text = urdf::without_comments(xml);
+  add_armature(text, model);
+  std::map<std::string, double> locked;
+  for (const auto& name : locked_joints) locked[name] = 0.0;
+  ResolvedMimics resolved = resolve_mimics(mimics_of_urdf(text), locked);
+  if (!resolved.locked.empty()) model = locked_at(resolved.locked, model);
   model.gravity.linear() = gravity;
-  return Model(std::move(model), end_effector);
+  return Model(std::move(model), end_effector, std::move(resolved.mimics));
 }
 
 }  // namespace vms_ph

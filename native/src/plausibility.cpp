@@ -87,16 +87,10 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
       problem_(longest_reason(model)),
       ignored_(longest_reason(model)) {
   bounds_.positions(model, lower_, upper_);
-  const auto& robot = model.pinocchio();
-  for (std::size_t i = 1; i < robot.joints.size(); ++i) {
-    if (robot.nqs[i] == robot.nvs[i]) continue;
-    const int size = robot.nvs[i] == 6 ? 4 : 2;  // positions come first, the rotation last
-    rotations_.push_back({robot.idx_qs[i] + robot.nqs[i] - size, size});
-  }
   for (int i = 0; i < model.n(); ++i) {
-    const auto joint = robot.getJointId(model.joint_names()[static_cast<std::size_t>(i)]);
     // Joints with two entries have no position limits.
-    if (robot.nqs[joint] == 1) limited_.push_back({i, robot.idx_qs[joint], lower_[i], upper_[i]});
+    if (model.is_pair(i)) continue;
+    limited_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
   step_ = reach_ = rate_ = travelled_ = frozen_ = v_;
   judgement_.q = q_;
@@ -273,8 +267,9 @@ void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
 
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
   if (!std::isfinite(q.sum())) return false;
-  return std::all_of(rotations_.begin(), rotations_.end(), [&q](const Rotation& each) {
-    return std::abs(q.segment(each.start, each.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
+  const auto& rotations = model_.rotations();
+  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& each) {
+    return std::abs(q.segment(each.first, each.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
   });
 }
 

@@ -14,6 +14,7 @@
 
 #include "vms_ph_native/tree.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
@@ -50,7 +51,12 @@ Tree::Tree(const Model& model, bool gravity)
   }
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
-  pinocchio::computeJointJacobians(m, data, ConstVector(neutral_));
+  VectorXd straight(m.nq);
+  model.fill_configuration(neutral_, straight);
+  for (std::size_t i = 1; i < m.joints.size(); ++i) {
+    if (m.nqs[i] == 1) straight[m.idx_qs[i]] = 0.0;
+  }
+  pinocchio::computeJointJacobians(m, data, ConstVector(straight));
   for (int i = root + 1; i < m.njoints; ++i) {
     const auto id = static_cast<pinocchio::JointIndex>(i);
     const int parent = static_cast<int>(m.parents[id]);
@@ -58,7 +64,7 @@ Tree::Tree(const Model& model, bool gravity)
       throw ModelError("'" + m.names[id] + "' is not on the base of '" + m.name +
                        "'; a robot is one tree");
     }
-    const std::string& kind = model.joint_kinds()[static_cast<std::size_t>(m.idx_vs[id] - b_)];
+    const std::string kind = m.joints[id].shortname();
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
       throw ModelError("the joint '" + m.names[id] + "' (" + kind +
@@ -70,7 +76,11 @@ Tree::Tree(const Model& model, bool gravity)
     const auto& inertia = m.inertias[id];
     Joint joint;
     joint.parent = parent - root - 1;
-    joint.at = m.idx_qs[id];
+    const Lead lead = model.lead_of(id);
+    joint.lead = lead.joint;
+    joint.at = model.position_index(lead.joint);
+    joint.multiplier = lead.multiplier;
+    joint.constant = lead.offset;
     joint.pair = m.nqs[id] == 2;
     joint.along = screw.linear();
     joint.axis = screw.angular();
@@ -86,10 +96,16 @@ Tree::Tree(const Model& model, bool gravity)
     joint.mass = inertia.mass();
     joint.lever = inertia.lever();
     joint.inertia = inertia.inertia().matrix();
-    joint.armature = m.armature[m.idx_vs[id]];
+    // From here on a joint that mimics another moves at the rate of that one.
+    joint.axis *= lead.multiplier;
+    joint.along *= lead.multiplier;
+    joint.armature = lead.multiplier * lead.multiplier * m.armature[m.idx_vs[id]];
     joints_.push_back(joint);
     whole_mass_ += joint.mass;
   }
+  is_coupled_ = static_cast<int>(joints_.size()) > n_;
+  for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
+  columns_.resize(static_cast<std::size_t>(n_));
   bodies_.resize(joints_.size());
   carried_.resize(joints_.size());
   if (b_ > 0) {
@@ -99,7 +115,7 @@ Tree::Tree(const Model& model, bool gravity)
     whole_mass_ += inertia.mass();
   }
   const auto size = static_cast<std::size_t>(n_);
-  const std::size_t padded = (size + kTogether - 1) / kTogether * kTogether;
+  const std::size_t padded = (joints_.size() + kTogether - 1) / kTogether * kTogether;
   angles_.assign(padded, 0.0);
   sines_ = cosines_ = angles_;
   fingerprint_ = fingerprint_of();
@@ -136,7 +152,7 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
   };
   for (const Joint& j : joints_) {
     add_numbers({static_cast<double>(j.parent), static_cast<double>(j.at), j.turns ? 1.0 : 0.0,
-                 j.pair ? 1.0 : 0.0, j.mass, j.armature});
+                 j.pair ? 1.0 : 0.0, j.mass, j.armature, j.multiplier, j.constant});
     for (const Matrix3d* m : {&j.fixed, &j.cosine, &j.sine, &j.inertia}) add(*m);
     for (const Vector3d* v : {&j.offset, &j.slide, &j.axis, &j.along, &j.lever}) add(*v);
   }
@@ -199,32 +215,36 @@ Screw Tree::in_root_axes(const Frame& placed, const Screw& wrench) {
 void Tree::add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept {
   if (frame.body < -1) return;  // it stands beside a base that moves
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    force[b_ + i] += bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
+    const auto at = static_cast<std::size_t>(i);
+    force[b_ + joints_[at].lead] += bodies_[at].screw.dot(wrench);
   }
   add_base(wrench, force);
 }
 
-void Tree::add_base(const Screw& wrench, double* force) const noexcept {
+void Tree::add_base(const Screw& wrench, double* force, int stride) const noexcept {
   if (b_ == 6) {
-    three(force) += wrench.linear;
-    three(force + 3) += wrench.angular;
+    for (int k = 0; k < 3; ++k) {
+      force[k * stride] += wrench.linear[k];
+      force[(k + 3) * stride] += wrench.angular[k];
+    }
   } else if (b_ == 3) {
     force[0] += wrench.linear.x();
-    force[1] += wrench.linear.y();
-    force[2] += wrench.angular.z();
+    force[stride] += wrench.linear.y();
+    force[2 * stride] += wrench.angular.z();
   }
 }
 
 double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
   double power = base_twist(v).dot(wrench);
   for (int i = tool_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    power += v[b_ + i] * bodies_[static_cast<std::size_t>(i)].screw.dot(wrench);
+    const auto at = static_cast<std::size_t>(i);
+    power += v[b_ + joints_[at].lead] * bodies_[at].screw.dot(wrench);
   }
   return power;
 }
 
-double Tree::weight(int joint, const Vector3d& field) const noexcept {
-  const Body& body = bodies_[static_cast<std::size_t>(joint)];
+double Tree::weight(std::size_t at, const Vector3d& field) const noexcept {
+  const Body& body = bodies_[at];
   const SpatialInertia& y = body.composite;
   return -y.mass * body.screw.linear.dot(field) - body.screw.angular.dot(y.first.cross(field));
 }
@@ -235,15 +255,20 @@ Tree::Frame Tree::placed(const Frame& frame) const noexcept {
   return {frame.body, body.rotation * frame.rotation, body.origin + body.rotation * frame.origin};
 }
 
-double Tree::joint_momentum(int joint) const noexcept {
-  const auto i = static_cast<std::size_t>(joint);
-  return bodies_[i].screw.dot(bodies_[i].momentum) + joints_[i].armature * rates_[joint];
+void Tree::write_joint_momenta(double* out) const noexcept {
+  std::fill(out, out + n_, 0.0);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const int at = joints_[i].lead;
+    out[at] += bodies_[i].screw.dot(bodies_[i].momentum) + joints_[i].armature * rates_[at];
+  }
 }
 
-double Tree::slope(int joint) const noexcept {
-  // -S . (V x* h): the power of the subtree's momentum in the bracket.
-  const Body& body = bodies_[static_cast<std::size_t>(joint)];
-  return bracket(body.twist, body.screw).dot(body.momentum);
+void Tree::add_slopes(double factor, double* out) const noexcept {
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    // -S . (V x* h): the power of the subtree's momentum in the bracket.
+    const Body& body = bodies_[i];
+    out[joints_[i].lead] += factor * bracket(body.twist, body.screw).dot(body.momentum);
+  }
 }
 
 }  // namespace vms_ph

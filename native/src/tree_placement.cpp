@@ -26,7 +26,7 @@ using Eigen::VectorXd;
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
 inline void Tree::measure(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (joints_[i].turns && !joints_[i].pair) angles_[i] = q[joints_[i].at];
+    if (joints_[i].turns && !joints_[i].pair) angles_[i] = position(joints_[i], q);
   }
   sines_and_cosines(angles_.data(), angles_.size(), sines_.data(), cosines_.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -46,7 +46,7 @@ inline void Tree::displace(std::size_t i, const double* q, Matrix3d& turn,
   turn = joint.fixed;
   shift = joint.offset;
   if (joint.turns) turn += cosines_[i] * joint.cosine + sines_[i] * joint.sine;
-  if (!joint.pair) shift += q[joint.at] * joint.slide;
+  if (!joint.pair) shift += position(joint, q) * joint.slide;
 }
 
 bool Tree::is_placed_at(const VectorXd& q) const noexcept {
@@ -66,6 +66,7 @@ void Tree::place_as(const Tree& other, const VectorXd& q) noexcept {
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     static_cast<Place&>(bodies_[i]) = other.bodies_[i];
   }
+  columns_ = other.columns_;
   total_ = other.total_;
   centre_ = other.centre_;
   turning_ = other.turning_;
@@ -142,7 +143,7 @@ VMS_PH_WIDE void Tree::move(const VectorXd& v) noexcept {
   rates_ = v.tail(n_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Body& body = bodies_[i];
-    const double rate = rates_[static_cast<Eigen::Index>(i)];
+    const double rate = rates_[joints_[i].lead];
     const Screw& parent =
         joints_[i].parent < 0 ? base : bodies_[static_cast<std::size_t>(joints_[i].parent)].twist;
     body.twist.linear = parent.linear + rate * body.screw.linear;
@@ -180,7 +181,7 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
       here.origin = parent.origin + parent.rotation * shift;
       here.twist = parent.twist;
     }
-    const double rate = v[b_ + static_cast<int>(i)];
+    const double rate = v[b_ + joint.lead];
     const Vector3d angular = rate * (here.rotation * joint.axis);
     here.twist.linear += rate * (here.rotation * joint.along) + here.origin.cross(angular);
     here.twist.angular += angular;

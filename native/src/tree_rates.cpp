@@ -34,10 +34,10 @@ void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat, VectorXd
   substitute(right_.data());
   if (b_ > 0) {
     Screw p = about_centre(momentum);
-    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
       const double rate = right_[static_cast<Eigen::Index>(i)];
-      p.linear -= rate * bodies_[i].column.linear;
-      p.angular -= rate * bodies_[i].column.angular;
+      p.linear -= rate * columns_[i].whole.linear;
+      p.angular -= rate * columns_[i].whole.angular;
     }
     set_base(mobility(p), out);
   }
@@ -46,7 +46,7 @@ void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat, VectorXd
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
 void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
-  for (int i = 0; i < n_; ++i) out[i] += slope(i);
+  add_slopes(1.0, out);
   if (b_ == 0) return;
   react();
   const Screw v_hat = locked_twist(momentum_);
@@ -76,9 +76,9 @@ void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     const Body& body = bodies_[i];
     const Screw u{body.twist.linear - base_.linear, body.twist.angular - base_.angular};
-    out[i] -= bracket(u, body.screw).dot(body.locked) + body.screw.dot(body.drift) +
-              body.column.dot(turn);
+    out[joints_[i].lead] -= bracket(u, body.screw).dot(body.locked) + body.screw.dot(body.drift);
   }
+  for (std::size_t i = 0; i < columns_.size(); ++i) out[i] -= columns_[i].whole.dot(turn);
 }
 
 }  // namespace vms_ph

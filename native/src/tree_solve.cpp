@@ -14,6 +14,9 @@
 
 // The mass matrix of a tree: its factors, and what follows from efforts and momenta.
 #include "vms_ph_native/tree.hpp"
+
+#include <algorithm>
+
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -26,9 +29,27 @@ VMS_PH_WIDE void Tree::react() noexcept {
   has_reactions_ = true;
   for (Body& body : bodies_) {
     body.reaction = body.composite * body.screw;
-    if (b_ == 0) continue;
-    body.column = about_centre(body.reaction);
-    body.turned = {body.column.linear / total_.mass, turning_ * body.column.angular};
+  }
+  if (b_ == 0) return;
+  if (is_coupled_) std::fill(columns_.begin(), columns_.end(), Column{});
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    Screw& whole = columns_[static_cast<std::size_t>(joints_[i].lead)].whole;
+    if (is_coupled_) {
+      whole += about_centre(bodies_[i].reaction);
+    } else {
+      whole = about_centre(bodies_[i].reaction);
+    }
+  }
+  for (Column& column : columns_) {
+    column.turned = {column.whole.linear / total_.mass, turning_ * column.whole.angular};
+  }
+}
+
+/// The shape inertia of joints of which some mimic others, and the diagonal of the mass matrix.
+void Tree::couple() noexcept {
+  write_shape_inertia(factor_.data());
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    diagonal_[k] = factor_[k * columns_.size() + k] + columns_[k].whole.dot(columns_[k].turned);
   }
 }
 
@@ -37,17 +58,21 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   is_factorised_ = true;
   react();
   const auto n = static_cast<std::size_t>(n_);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Body& body = bodies_[i];
-    const Screw& reaction = body.reaction;
-    double* row = &factor_[i * n];
-    for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
-    diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
-    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+  if (is_coupled_) {
+    couple();
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Body& body = bodies_[i];
+      const Screw& reaction = body.reaction;
+      double* row = &factor_[i * n];
+      for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
+      diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
+      for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+        row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+      }
+      if (b_ == 0) continue;
+      for (std::size_t j = 0; j <= i; ++j) row[j] -= columns_[j].whole.dot(columns_[i].turned);
     }
-    if (b_ == 0) continue;
-    for (std::size_t j = 0; j <= i; ++j) row[j] -= bodies_[j].column.dot(body.turned);
   }
   // L D L^T, row by row; the diagonal holds 1/D.
   for (std::size_t i = 0; i < n; ++i) {
@@ -93,7 +118,7 @@ double Tree::inertia_of(int joint) noexcept {
 
 const Vector3d& Tree::pull(int joint) noexcept {
   factorise();
-  return bodies_[static_cast<std::size_t>(joint)].column.linear;
+  return columns_[static_cast<std::size_t>(joint)].whole.linear;
 }
 
 VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
@@ -101,16 +126,16 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   Screw p;
   if (b_ > 0) {
     p = about_centre(momentum);
-    for (std::size_t i = 0; i < bodies_.size(); ++i) {
-      right_[static_cast<Eigen::Index>(i)] -= bodies_[i].turned.dot(p);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      right_[static_cast<Eigen::Index>(i)] -= columns_[i].turned.dot(p);
     }
   }
   substitute(right_.data());
   if (b_ > 0) {
-    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
       const double rate = right_[static_cast<Eigen::Index>(i)];
-      p.linear -= rate * bodies_[i].column.linear;
-      p.angular -= rate * bodies_[i].column.angular;
+      p.linear -= rate * columns_[i].whole.linear;
+      p.angular -= rate * columns_[i].whole.angular;
     }
     set_base(mobility(p), out);
   }
@@ -132,7 +157,7 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   Screw whole = b_ == 0 ? Screw{} : reaction(root_, base, lift);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Body& body = bodies_[i];
-    const double rate = v[b_ + static_cast<Eigen::Index>(i)];
+    const double rate = v[b_ + joints_[i].lead];
     const bool first = joints_[i].parent < 0;
     const Body& parent = first ? body : bodies_[static_cast<std::size_t>(joints_[i].parent)];
     const Screw& twist = first ? base : parent.twist;
@@ -143,11 +168,11 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
     body.twist += moved;
     body.force = reaction(body.own, body.twist, body.acceleration);
   }
+  right_ = force.tail(n_);
   for (std::size_t i = joints_.size(); i-- > 0;) {
     const int parent = joints_[i].parent;
     const Body& body = bodies_[i];
-    const auto at = static_cast<Eigen::Index>(i);
-    right_[at] = force[b_ + at] - body.screw.dot(body.force);
+    right_[joints_[i].lead] -= body.screw.dot(body.force);
     (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].force) += body.force;
   }
   Screw left = base_twist(force);

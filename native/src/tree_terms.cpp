@@ -74,16 +74,19 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
   std::fill(out, out + size * size, 0.0);
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) write_base(total_ * unit(which[k]), out + k * size);
-  for (int i = 0; i < n_; ++i) {
-    const Body& body = bodies_[static_cast<std::size_t>(i)];
-    double* row = out + (b_ + i) * size;
-    write_base(body.reaction, row);
-    write_base(body.reaction, out + b_ + i, size);
-    row[b_ + i] = body.screw.dot(body.reaction) + joints_[static_cast<std::size_t>(i)].armature;
-    for (int j = joints_[static_cast<std::size_t>(i)].parent; j >= 0;
-         j = joints_[static_cast<std::size_t>(j)].parent) {
-      row[b_ + j] = out[(b_ + j) * size + b_ + i] =
-          bodies_[static_cast<std::size_t>(j)].screw.dot(body.reaction);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Body& body = bodies_[i];
+    const int at = b_ + joints_[i].lead;
+    double* row = out + at * size;
+    add_base(body.reaction, row);
+    add_base(body.reaction, out + at, size);
+    row[at] += body.screw.dot(body.reaction) + joints_[i].armature;
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      const auto k = static_cast<std::size_t>(j);
+      const int before = b_ + joints_[k].lead;
+      const double value = bodies_[k].screw.dot(body.reaction);
+      row[before] += value;
+      out[before * size + at] += value;  // twice on the diagonal where one mimics the other
     }
   }
 }
@@ -98,22 +101,30 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
   react();
   for (int i = 0; i < n_; ++i) {
-    write_base(mobility(bodies_[static_cast<std::size_t>(i)].column), out + i, n_);
+    write_base(mobility(columns_[static_cast<std::size_t>(i)].whole), out + i, n_);
   }
 }
 
 VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   react();
   std::fill(out, out + n_ * n_, 0.0);
-  for (int i = 0; i < n_; ++i) {
-    const Body& body = bodies_[static_cast<std::size_t>(i)];
-    double* row = out + i * n_;
-    row[i] = joints_[static_cast<std::size_t>(i)].armature;
-    for (int j = i; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      row[j] += bodies_[static_cast<std::size_t>(j)].screw.dot(body.reaction);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Body& body = bodies_[i];
+    const int at = joints_[i].lead;
+    out[at * n_ + at] += joints_[i].armature + body.screw.dot(body.reaction);
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      const auto k = static_cast<std::size_t>(j);
+      const int before = joints_[k].lead;
+      const double value = bodies_[k].screw.dot(body.reaction);
+      // Below the diagonal; on it, where one mimics the other, the product counts twice.
+      out[std::max(at, before) * n_ + std::min(at, before)] += at == before ? 2.0 * value : value;
     }
+  }
+  for (int i = 0; i < n_; ++i) {
+    double* row = out + i * n_;
+    const Screw& turned = columns_[static_cast<std::size_t>(i)].turned;
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= bodies_[static_cast<std::size_t>(j)].column.dot(body.turned);
+      if (b_ > 0) row[j] -= columns_[static_cast<std::size_t>(j)].whole.dot(turned);
       out[j * n_ + i] = row[j];
     }
   }
@@ -122,7 +133,9 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
 void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
   const Vector3d weight = -factor * field;
   add_base({total_.mass * weight, total_.first.cross(weight)}, out);
-  for (int i = 0; i < n_; ++i) out[b_ + i] += this->weight(i, factor * field);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    out[b_ + joints_[i].lead] += this->weight(i, factor * field);
+  }
 }
 
 VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotation,
@@ -130,18 +143,19 @@ VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotat
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;  // it stands beside a base that moves
-  const auto write = [&](const Screw& s, int column) {
+  const auto add = [&](const Screw& s, int column) {
     const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(placed.origin));
     const Vector3d angular = rotation.transpose() * s.angular;
     for (int k = 0; k < 3; ++k) {
-      out[k * size + column] = linear[k];
-      out[(k + 3) * size + column] = angular[k];
+      out[k * size + column] += linear[k];
+      out[(k + 3) * size + column] += angular[k];
     }
   };
   const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k) write(unit(which[k]), k);
+  for (int k = 0; k < b_; ++k) add(unit(which[k]), k);
   for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    write(bodies_[static_cast<std::size_t>(i)].screw, b_ + i);
+    const auto at = static_cast<std::size_t>(i);
+    add(bodies_[at].screw, b_ + joints_[at].lead);
   }
 }
 
@@ -156,7 +170,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
   if (placed.body < -1) return;
   const Screw& carrier = twist_of(placed.body);
   const Vector3d moving = carrier.linear + carrier.angular.cross(placed.origin);
-  const auto write = [&](const Screw& by, const Screw& s, int column) {
+  const auto add = [&](const Screw& by, const Screw& s, int column) {
     const Screw rate = bracket(by, s);
     const Vector3d linear = s.linear + s.angular.cross(placed.origin);
     const Vector3d linear_rate =
@@ -164,28 +178,28 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
                                 s.angular.cross(moving) - turning.cross(linear));
     const Vector3d angular_rate = rotation.transpose() * (rate.angular - turning.cross(s.angular));
     for (int k = 0; k < 3; ++k) {
-      out[k * size + column] = linear_rate[k];
-      out[(k + 3) * size + column] = angular_rate[k];
+      out[k * size + column] += linear_rate[k];
+      out[(k + 3) * size + column] += angular_rate[k];
     }
   };
   const int* which = b_ == 6 ? kSpatial : kInPlane;
-  for (int k = 0; k < b_; ++k) write(base_, unit(which[k]), k);
+  for (int k = 0; k < b_; ++k) add(base_, unit(which[k]), k);
   for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const Body& body = bodies_[static_cast<std::size_t>(i)];
-    write(body.twist, body.screw, b_ + i);
+    const auto at = static_cast<std::size_t>(i);
+    add(bodies_[at].twist, bodies_[at].screw, b_ + joints_[at].lead);
   }
 }
 
 void Tree::write_momentum(double* out) const noexcept {
-  out = write_base(momentum_, out);
-  for (int i = 0; i < n_; ++i) out[i] = joint_momentum(i);
+  write_joint_momenta(write_base(momentum_, out));
 }
 
 void Tree::write_shape_momentum(double* out) noexcept {
   const Screw v_hat = locked_twist(momentum_);
   react();
-  for (int i = 0; i < n_; ++i) {
-    out[i] = joint_momentum(i) - bodies_[static_cast<std::size_t>(i)].reaction.dot(v_hat);
+  write_joint_momenta(out);
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    out[joints_[i].lead] -= bodies_[i].reaction.dot(v_hat);
   }
 }
 
@@ -198,10 +212,9 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   std::fill(out, out + size * size, 0.0);
   Matrix3d whole = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
   for (Body& body : bodies_) body.spin = spin_of(body.own, body.twist);
-  for (int i = n_; i-- > 0;) {
-    const int parent = joints_[static_cast<std::size_t>(i)].parent;
-    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].spin) +=
-        bodies_[static_cast<std::size_t>(i)].spin;
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const int parent = joints_[i].parent;
+    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].spin) += bodies_[i].spin;
   }
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
@@ -211,8 +224,8 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
     column.angular += whole * e.angular;
     write_base(column, out + k, size);
   }
-  for (int i = 0; i < n_; ++i) {
-    Body& body = bodies_[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Body& body = bodies_[i];
     const Vector3d& l = body.momentum.linear;
     body.screw_rate = bracket(body.twist, body.screw);
     Screw column = body.composite * body.screw_rate;
@@ -220,20 +233,20 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
     column.angular += body.spin * body.screw.angular;
     // S_i . B, which has no linear part.
     const Vector3d turned = l.cross(body.screw.linear) + body.spin.transpose() * body.screw.angular;
-    const int at = b_ + i;
+    const int at = b_ + joints_[i].lead;
     double* row = out + at * size;
     if (b_ > 0) {
-      write_base(column, out + at, size);
+      add_base(column, out + at, size);
       Screw left = pulled(base_, body.reaction);
       left.angular += turned;
-      write_base(left, row);
+      add_base(left, row);
     }
-    row[at] = body.screw.dot(column);
-    for (int j = joints_[static_cast<std::size_t>(i)].parent; j >= 0;
-         j = joints_[static_cast<std::size_t>(j)].parent) {
+    row[at] += body.screw.dot(column);
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const Body& before = bodies_[static_cast<std::size_t>(j)];
-      out[(b_ + j) * size + at] = before.screw.dot(column);
-      row[b_ + j] = body.reaction.dot(before.screw_rate) + turned.dot(before.screw.angular);
+      const int k = b_ + joints_[static_cast<std::size_t>(j)].lead;
+      out[k * size + at] += before.screw.dot(column);
+      row[k] += body.reaction.dot(before.screw_rate) + turned.dot(before.screw.angular);
     }
   }
 }
@@ -271,7 +284,7 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
       to.linear += by * screw.linear;
       to.angular += by * screw.angular;
     };
-    const auto at = b_ + static_cast<int>(i);
+    const int at = b_ + joints_[i].lead;
     add(x[at], body.screw, here.twist);
     add(y[at], body.screw, here.other);
     add(y[at], bracket(body.twist, body.screw), here.other_rate);

@@ -116,7 +116,7 @@ WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
   const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto turned_by = tree.idx_vs[tree.getJointId(wheel.joint)];
+  const auto turned_by = model_.b() + model_.lead_of(tree.getJointId(wheel.joint)).joint;
   const Vector3d axle =
       d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(turned_by).tail<3>();
   const double length = axle.norm();

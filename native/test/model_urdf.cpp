@@ -12,11 +12,15 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// What a URDF says about rotors is in the model.
+// What a URDF says about rotors and about joints that mimic others is in the model.
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "arm.hpp"
 #include "check.hpp"
+#include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/model.hpp"
 
 using vms_ph::Base;
@@ -31,9 +35,96 @@ std::string arm_with(const std::string& dynamics) {
   return xml.insert(xml.rfind("</joint>"), dynamics);
 }
 
+// Three hinges in a row; the first two have what is given in their elements.
+std::string chain(const std::string& first, const std::string& second) {
+  std::string xml = "<robot name='chain'>";
+  for (const char* name : {"l0", "l1", "l2", "l3"}) {
+    xml += std::string("<link name='") + name +
+           "'><inertial><origin xyz='0.1 0 0'/><mass value='1'/><inertia ixx='0.1' iyy='0.1' "
+           "izz='0.1' ixy='0' ixz='0' iyz='0'/></inertial></link>";
+  }
+  const std::string inside[] = {first, second, "<dynamics damping='0.5' friction='0.2'/>"};
+  for (int i = 0; i < 3; ++i) {
+    xml += "<joint name='j" + std::to_string(i) + "' type='revolute'><parent link='l" +
+           std::to_string(i) + "'/><child link='l" + std::to_string(i + 1) +
+           "'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='3' velocity='2'/>" +
+           inside[i] + "</joint>";
+  }
+  return xml + "<gazebo><mimicJoint>j1</mimicJoint></gazebo></robot>";
+}
+
+// Pinocchio's parser refuses some of these before.
+void check_refused(const std::string& xml, const char* why) {
+  try {
+    const auto resolved = vms_ph::resolve_mimics(vms_ph::mimics_of_urdf(xml), {});
+    Model::from_urdf(xml, Base::fixed);
+    CHECK(!"accepted");
+  } catch (const ModelError& error) {
+    CHECK_HAS(error.what(), why);
+  }
+}
+
+// The mass matrix is that of the robot whose joints are all free, projected; and a step is taken.
+void check_mass(const Model& model, const Model& whole, const Eigen::VectorXd& q) {
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::VectorXd full(whole.nq());
+  model.fill_configuration(q, full);
+  vms_ph::Dynamics one(model), all(whole);
+  one.place(q.data());
+  all.place(full.data());
+  Matrix mass(model.nv(), model.nv()), expected(whole.nv(), whole.nv());
+  one.mass(mass.data());
+  all.mass(expected.data());
+  Matrix projection(whole.nv(), model.nv());
+  for (int k = 0; k < model.nv(); ++k) {
+    Eigen::VectorXd column(whole.nv());
+    model.fill_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
+    projection.col(k) = column;
+  }
+  CHECK((mass - projection.transpose() * expected * projection).norm() < 1e-13);
+  vms_ph::RK4 scheme(model, true);
+  vms_ph::SolverState x = scheme.begin(q, Eigen::VectorXd::Ones(model.nv()), 0.0), next = x;
+  CHECK(scheme.step(x, vms_ph::Ports(), 0.0, 1e-3, next).failure == vms_ph::Failure::none);
+  CHECK(model.is_configuration(next.q) && next.q != q);
+}
+
+void check_mimics() {
+  // The first hinge follows the second, which follows the third.
+  const std::string first =
+      "<mimic joint='j1' multiplier='-0.5' offset='0.1'/>"
+      "<dynamics damping='0.1' friction='0.1'/><!-- <mimic joint='j2'/> -->";
+  const std::string second = "<mimic offset = \"0.2\" joint = \"j2\" multiplier = \"4\" />";
+  const Model model = Model::from_urdf(chain(first, second), Base::planar);
+  CHECK(model.joint_names() == std::vector<std::string>{"j2"});
+  CHECK(model.nq() == 5 && model.nv() == 4);
+  CHECK(std::abs(model.damping()[0] - (0.5 + 0.1 * 2.0 * 2.0)) < 1e-15);
+  CHECK(std::abs(model.dry_friction()[0] - (0.2 + 0.1 * 2.0)) < 1e-15);
+  CHECK(std::abs(model.upper()[0] - 0.2) < 1e-15 && std::abs(model.lower()[0] + 0.3) < 1e-15);
+  CHECK(model.velocity()[0] == 0.5 && model.effort()[0] == 3.0);
+  Eigen::VectorXd q = model.neutral_configuration(), full(model.pinocchio().nq);
+  q[4] = 0.1;
+  model.fill_configuration(q, full);
+  CHECK((full.tail(3) - Eigen::Vector3d(-0.5 * (4.0 * 0.1 + 0.2) + 0.1, 0.6, 0.1)).norm() < 1e-15);
+  // Who follows a locked joint is locked where that leaves it.
+  const Model locked = Model::from_urdf(chain(first, second), Base::fixed, "", {"j1"});
+  CHECK(locked.joint_names() == std::vector<std::string>{"j2"});
+  const auto& fixed = locked.pinocchio().frames[locked.frame_id("l1")].placement.rotation();
+  CHECK(std::abs(std::atan2(fixed(1, 0), fixed(0, 0)) - 0.1) < 1e-15);
+
+  check_mass(model, Model::from_urdf(chain("", ""), Base::planar), q);
+  check_refused(chain("<mimic joint='j1'/>", "<mimic joint='j0'/>"),
+                "the joints j0, j1 mimic each other in a circle");
+  check_refused(chain("<mimic/>", ""), "joint 'j0' has a <mimic> that gives no joint");
+  check_refused(chain("<mimic joint='x'/>", ""), "there is no moving joint 'x'");
+  check_refused(chain("<mimic joint='j1' offset='far'/>", ""),
+                "the offset of the <mimic> of joint 'j0' must be a finite number; given: 'far'");
+  check_refused(chain("<mimic joint='j1' offset='3'/>", ""), "limits of joint 'j0' cannot be met");
+}
+
 }  // namespace
 
 int main() {
+  check_mimics();
   for (const Base base : {Base::fixed, Base::floating}) {
     const auto model =
         Model::from_urdf(arm_with("<dynamics armature = '0.25' damping='1'/>"), base);

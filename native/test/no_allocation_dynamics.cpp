@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "allocations.hpp"
@@ -109,6 +110,12 @@ int main() {
     const Model model = Model::from_urdf(kArm, base);
     bad += count_terms(model);
     if (model.b() > 0) bad += count_loop(model);
+    std::string coupled = kArm;
+    coupled.insert(coupled.rfind("</joint>"), "<mimic joint='shoulder' multiplier='-0.5'/>");
+    const Model one = Model::from_urdf(coupled, base);
+    if (one.n() != 1) ++bad;
+    bad += count_terms(one);
+    if (one.b() > 0) bad += count_loop(one);
   }
   return bad;
 }

@@ -29,8 +29,8 @@
 
 namespace {
 
-/// Four links on hinges that turn about x and y in turns.
-std::string robot() {
+/// Four links on hinges that turn about x and y in turns; the first may mimic the third.
+std::string robot(bool coupled) {
   const std::string inertial =
       "<inertial><origin xyz='0.05 0.02 0.2'/><mass value='2'/>"
       "<inertia ixx='0.03' iyy='0.04' izz='0.02' ixy='0.001' ixz='0' iyz='0'/></inertial>";
@@ -43,7 +43,9 @@ std::string robot() {
            (i == 3 ? "continuous" : "revolute") + "'><origin xyz='0 0 0.4'/><parent link='l" +
            std::to_string(i) + "'/><child link='l" + std::to_string(i + 1) + "'/><axis xyz='" +
            (i % 2 == 0 ? "1 0 0" : "0 1 0") +
-           "'/><limit lower='-3' upper='3' effort='9' velocity='9'/></joint>";
+           "'/><limit lower='-3' upper='3' effort='9' velocity='9'/>" +
+           (coupled && i == 0 ? "<mimic joint='j2' multiplier='-0.5' offset='0.1'/>" : "") +
+           "</joint>";
   }
   return xml + "</robot>";
 }
@@ -52,9 +54,12 @@ std::string robot() {
 
 int main() {
   using vms_ph::Base;
-  int bad = 0;
-  for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
-    const vms_ph::Model model = vms_ph::Model::from_urdf(robot(), base);
+  int bad = 0, round = 0;
+  for (const Base base :
+       {Base::fixed, Base::planar, Base::floating, Base::fixed, Base::planar, Base::floating}) {
+    const bool coupled = round++ >= 3;
+    const vms_ph::Model model = vms_ph::Model::from_urdf(robot(coupled), base);
+    if (model.n() != (coupled ? 3 : 4)) ++bad;
     std::vector<std::pair<const char*, std::unique_ptr<vms_ph::Stepper>>> schemes;
     schemes.emplace_back("rk4", std::make_unique<vms_ph::RK4>(model, true));
     schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
@@ -86,8 +91,8 @@ int main() {
         const vms_ph::MultiStepResult total = scheme->run(x, *ports, 0.0, 1e-3, 0, 50, room);
         scheme->motion(x, q_then, v_then);
         const long after = allocations();
-        std::printf("%s, base of %d: %ld steps, %ld allocations\n", name, model.b(), total.steps,
-                    after - before);
+        std::printf("%s, base of %d, %d joints: %ld steps, %ld allocations\n", name, model.b(),
+                    model.n(), total.steps, after - before);
         if (after != before || (ports != &stiff && total.steps != 50)) ++bad;
         if (!std::isfinite(q_then.sum() + v_then.sum())) ++bad;
         x = scheme->begin(q, v, 0.0);

@@ -18,8 +18,6 @@
 #include <limits>
 #include <string>
 
-#include <pinocchio/algorithm/frames.hpp>
-#include <pinocchio/algorithm/kinematics.hpp>
 #include <realtime_tools/realtime_thread_safe_box.hpp>
 
 #include "robot_setup.hpp"
@@ -91,7 +89,7 @@ struct ExternalWrench::Inbox {
 
 ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
     : model_(model),
-      data_(model_.pinocchio()),
+      robot_(model_),
       timeout_(timeout),
       age_(std::numeric_limits<double>::infinity()) {}
 
@@ -119,10 +117,11 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double passed) noexcept {
   }
   value_ = seen_.wrench;
   if (seen_.axes == Axes::end_effector) return;
-  const auto& robot = model_.pinocchio();
-  pinocchio::forwardKinematics(robot, data_, q);
-  const auto& tool = pinocchio::updateFramePlacement(robot, data_, model_.end_effector());
-  Eigen::Matrix3d turn = tool.rotation().transpose();
+  Eigen::Matrix3d turn;
+  Eigen::Vector3d origin;
+  robot_.place(q.data());
+  robot_.placement(static_cast<int>(model_.end_effector()), turn, origin);
+  turn.transposeInPlace();
   if (seen_.axes == Axes::root) turn = turn * model_.base_pose(q).rotation();
   value_.linear = turn * seen_.wrench.linear;
   value_.angular = turn * seen_.wrench.angular;

@@ -22,6 +22,7 @@
 #include <rclcpp/logging.hpp>
 #include <rclcpp/node.hpp>
 
+#include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
 
@@ -64,7 +65,7 @@ class ExternalWrench {
   struct Inbox;
 
   vms_ph::Model model_;
-  pinocchio::Data data_;
+  vms_ph::Dynamics robot_;
   double timeout_, age_;
   Received seen_;  ///< copy used by the loop
   vms_ph::Screw value_;

@@ -56,14 +56,6 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
                            "discrete_gradient, discrete_gradient_4, rk4 and rkmk4");
 }
 
-Eigen::VectorXd coulomb(const pinocchio::Model& robot, int n) {
-#if PINOCCHIO_MAJOR_VERSION >= 4
-  return robot.upperDryFrictionLimit.tail(n);
-#else
-  return robot.friction.tail(n);
-#endif
-}
-
 }  // namespace
 
 Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
@@ -76,8 +68,8 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
   if (options_.friction) {
-    ports_.viscous = model_.pinocchio().damping.tail(n);
-    ports_.coulomb = coulomb(model_.pinocchio(), n);
+    ports_.viscous = model_.damping();
+    ports_.coulomb = model_.dry_friction();
     ports_.slip = kSlip;
   }
   if (options_.stops) {

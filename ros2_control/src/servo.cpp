@@ -17,7 +17,6 @@
 #include <cmath>
 #include <optional>
 
-#include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
 #include "vms_ph_native/dynamics.hpp"
@@ -27,14 +26,18 @@ namespace vms_ph_ros2_control {
 struct Servo::Workspace {
   explicit Workspace(const vms_ph::Model& model)
       : data(model.pinocchio()),
-        target(pinocchio::neutral(model.pinocchio())),
+        target(model.neutral_configuration()),
         moved(target),
         error(model.nv()),
         acceleration(model.nv()),
-        torque(model.nv()) {}
+        torque(model.nv()),
+        full_q(model.pinocchio().nq),
+        full_v(model.pinocchio().nv),
+        full_a(full_v) {}
   pinocchio::Data data;
   Eigen::VectorXd target, moved, error, acceleration, torque;
-  std::optional<vms_ph::Dynamics> robot;  ///< in a fluid
+  Eigen::VectorXd full_q, full_v, full_a;  ///< with the joints that mimic others
+  std::optional<vms_ph::Dynamics> robot;   ///< in a fluid
   vms_ph::MatrixV mass, coriolis;
   vms_ph::VectorV force;
 };
@@ -47,9 +50,6 @@ Servo::Servo(const vms_ph::Model& model, double frequency)
       fluid_(model_),
       workspace_(std::make_unique<Workspace>(model_)) {
   if (fluid_.exist()) workspace_->robot.emplace(model_);
-  for (const auto& name : model_.joint_names()) {
-    joints_.push_back(model_.pinocchio().getJointId(name));
-  }
 }
 
 Servo::~Servo() = default;
@@ -60,47 +60,47 @@ void Servo::rest_at(const Eigen::VectorXd& q) noexcept {
 }
 
 void Servo::rest_at(const Eigen::VectorXd& q, int freedom) noexcept {
-  const auto& robot = model_.pinocchio();
   const int b = model_.b();
   if (freedom < b) {
-    const int base = b == 3 ? 4 : 7;
+    const int base = model_.base_size();
     workspace_->target.head(base) = q.head(base);
     rate.head(b).setZero();
     return;
   }
-  const auto& joint = robot.joints[joints_[static_cast<std::size_t>(freedom - b)]];
-  workspace_->target.segment(joint.idx_q(), joint.nq()) = q.segment(joint.idx_q(), joint.nq());
+  const int at = model_.position_index(freedom - b), size = model_.is_pair(freedom - b) ? 2 : 1;
+  workspace_->target.segment(at, size) = q.segment(at, size);
   rate[freedom] = 0.0;
 }
 
 void Servo::go_to(int joint, double position) noexcept {
-  const auto& robot = model_.pinocchio();
-  const auto& known = robot.joints[joints_[static_cast<std::size_t>(joint)]];
-  if (known.nq() == 2) {
-    workspace_->target.segment<2>(known.idx_q()) << std::cos(position), std::sin(position);
+  const int at = model_.position_index(joint);
+  if (model_.is_pair(joint)) {
+    workspace_->target.segment<2>(at) << std::cos(position), std::sin(position);
   } else {
-    workspace_->target[known.idx_q()] = position;
+    workspace_->target[at] = position;
   }
   rate[model_.b() + joint] = 0.0;
 }
 
 void Servo::advance(double dt) noexcept {
   workspace_->error = dt * rate;
-  pinocchio::integrate(model_.pinocchio(), workspace_->target, workspace_->error,
-                       workspace_->moved);
+  model_.integrate(workspace_->target, workspace_->error, workspace_->moved);
   workspace_->target = workspace_->moved;
 }
 
 void Servo::fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept {
   Workspace& w = *workspace_;
-  const auto& robot = model_.pinocchio();
-  pinocchio::difference(robot, state.q, w.target, w.error);
+  model_.difference(state.q, w.target, w.error);
   w.acceleration = frequency_ * frequency_ * w.error + 2.0 * frequency_ * (rate - state.v);
   for (int i = 0; i < model_.nv(); ++i) {
     if (!held[static_cast<std::size_t>(i)]) w.acceleration[i] = 0.0;
   }
   // Inertia, Coriolis and gravity terms in one sweep.
-  w.torque = pinocchio::rnea(robot, w.data, state.q, state.v, w.acceleration);
+  model_.fill_configuration(state.q, w.full_q);
+  model_.fill_velocity(state.v, w.full_v);
+  model_.fill_velocity(w.acceleration, w.full_a);
+  model_.project_force(pinocchio::rnea(model_.pinocchio(), w.data, w.full_q, w.full_v, w.full_a),
+                       w.torque);
   if (fluid_.exist()) add_fluid(state);
   for (int i = 0; i < model_.nv(); ++i) {
     if (held[static_cast<std::size_t>(i)]) effort[i] = w.torque[i];

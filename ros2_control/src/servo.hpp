@@ -56,7 +56,6 @@ class Servo {
   vms_ph::Model model_;
   double frequency_;
   vms_ph::FluidTerms fluid_;
-  std::vector<pinocchio::JointIndex> joints_;  ///< of every joint rate
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -19,7 +19,6 @@
 #include <cmath>
 #include <sstream>
 
-#include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pluginlib/class_list_macros.hpp>
 
 #include "interface_names.hpp"
@@ -124,23 +123,37 @@ double SimulatedSystem::number(const std::string& name, double otherwise) const 
   return value;
 }
 
+void SimulatedSystem::check_follower(const hardware_interface::ComponentInfo& joint) const {
+  if (joint.command_interfaces.empty()) return;
+  throw vms_ph::ModelError("the joint '" + joint.name +
+                           "' mimics another one, which moves it: remove its command interfaces "
+                           "from the ros2_control tag, or the mimic tag from the joint");
+}
+
 Eigen::VectorXd SimulatedSystem::home() const {
-  Eigen::VectorXd q = pinocchio::neutral(model_->pinocchio());
+  Eigen::VectorXd q = model_->neutral_configuration();
   const auto& names = model_->joint_names();
   for (const auto& joint : info_.joints) {
+    const auto& mimics = model_->mimics();
+    const auto is_this = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
+    if (std::any_of(mimics.begin(), mimics.end(), is_this)) {
+      check_follower(joint);
+      continue;
+    }
     const auto found = std::find(names.begin(), names.end(), joint.name);
     if (found == names.end()) {
       throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
                                "', which the robot does not have or holds locked");
     }
-    const auto& known = model_->pinocchio().joints[model_->pinocchio().getJointId(joint.name)];
+    const auto k = static_cast<int>(found - names.begin());
+    const int at = model_->position_index(k);
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;
       const double value = std::stod(interface.initial_value);
-      if (known.nq() == 2) {
-        q.segment<2>(known.idx_q()) << std::cos(value), std::sin(value);
+      if (model_->is_pair(k)) {
+        q.segment<2>(at) << std::cos(value), std::sin(value);
       } else {
-        q[known.idx_q()] = value;
+        q[at] = value;
       }
     }
   }
@@ -155,13 +168,12 @@ void SimulatedSystem::find_handles() {
     return has_command(name) ? get_command_interface_handle(name) : nullptr;
   };
   joints_.clear();
-  const auto& robot = model_->pinocchio();
-  for (const auto& name : model_->joint_names()) {
-    const auto& known = robot.joints[robot.getJointId(name)];
+  for (int i = 0; i < model_->n(); ++i) {
+    const std::string& name = model_->joint_names()[static_cast<std::size_t>(i)];
     Joint joint{};
-    joint.q = known.idx_q();
-    joint.v = known.idx_v();
-    joint.continuous = known.nq() == 2;
+    joint.q = model_->position_index(i);
+    joint.v = model_->b() + i;
+    joint.continuous = model_->is_pair(i);
     joint.position = state(name + "/position");
     joint.velocity = state(name + "/velocity");
     joint.effort = state(name + "/effort");
@@ -169,6 +181,14 @@ void SimulatedSystem::find_handles() {
     joint.by_position = command(name + "/position");
     joint.by_velocity = KeptCommand(command(name + "/velocity"));
     joints_.push_back(joint);
+  }
+  followers_.clear();
+  for (const vms_ph::Mimic& mimic : model_->mimics()) {
+    const auto& names = model_->joint_names();
+    const auto of = std::find(names.begin(), names.end(), mimic.of) - names.begin();
+    followers_.push_back({static_cast<std::size_t>(of), mimic.multiplier, mimic.offset,
+                          state(mimic.joint + "/position"), state(mimic.joint + "/velocity"),
+                          state(mimic.joint + "/effort")});
   }
   const auto all = [&](std::vector<State>& into, const std::string& prefix, const auto& names) {
     for (const char* name : names) into.push_back(state(prefix + "/" + name));
@@ -371,6 +391,12 @@ void SimulatedSystem::write_states() noexcept {
     }
     set(joint.velocity, state_.v[joint.v]);
     set(joint.effort, torque_[joint.v - model_->b()]);
+  }
+  for (const Follower& each : followers_) {
+    const Joint& of = joints_[each.of];
+    set(each.position, each.multiplier * state_.q[of.q] + each.offset);
+    set(each.velocity, each.multiplier * state_.v[of.v]);
+    set(each.effort, 0.0);  // the motor is that of the other one
   }
   if (model_->b() > 0) {
     Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();

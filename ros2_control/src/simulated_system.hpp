@@ -64,7 +64,15 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
     Mode mode = Mode::held;
   };
 
+  /// A joint that mimics another: it has states, and no commands.
+  struct Follower {
+    std::size_t of;  ///< index among the joints
+    double multiplier, offset;
+    State position, velocity, effort;
+  };
+
   void check_types() const;
+  void check_follower(const hardware_interface::ComponentInfo& joint) const;
   std::string parameter(const std::string& name, const std::string& otherwise) const;
   double number(const std::string& name, double otherwise) const;
   Eigen::VectorXd home() const;
@@ -84,6 +92,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   int nominal_ = 1;                ///< integrator steps in a cycle
 
   std::vector<Joint> joints_;
+  std::vector<Follower> followers_;
   std::vector<State> base_states_, clock_, port_energies_, wrench_states_;
   std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;

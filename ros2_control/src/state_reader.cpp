@@ -41,11 +41,10 @@ constexpr int kAgreeing = 5;
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
                          const std::string& stamp)
     : base_(model.base()), b_(model.b()), stamped_(!stamp.empty()) {
-  const auto& robot = model.pinocchio();
-  for (const auto& name : model.joint_names()) {
-    const auto& joint = robot.joints[robot.getJointId(name)];
-    q_index_.push_back(joint.idx_q());
-    continuous_.push_back(joint.nq() == 2);
+  for (int i = 0; i < model.n(); ++i) {
+    const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
+    q_index_.push_back(model.position_index(i));
+    continuous_.push_back(model.is_pair(i));
     names_.push_back(name + "/position");
     names_.push_back(name + "/velocity");
   }

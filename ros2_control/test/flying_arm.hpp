@@ -18,8 +18,8 @@
 #include <initializer_list>
 #include <string>
 
-inline std::string flying_arm(const std::string& base = "floating",
-                              const std::string& effects = "") {
+inline std::string flying_arm(const std::string& base = "floating", const std::string& effects = "",
+                              const std::string& more_joints = "") {
   const auto each = [](const std::string& tag, std::initializer_list<const char*> names) {
     std::string made;
     for (const char* name : names) made += "<" + tag + " name='" + name + "'/>";
@@ -62,7 +62,7 @@ inline std::string flying_arm(const std::string& base = "floating",
          "<ros2_control name='simulated' type='system'><hardware>"
          "<plugin>vms_ph/SimulatedSystem</plugin><param name='base'>" +
          base + "</param><param name='step'>0.001</param></hardware>" + joint("shoulder", "0.4") +
-         joint("elbow", "-0.3") + moving + "<gpio name='clock'>" +
+         joint("elbow", "-0.3") + more_joints + moving + "<gpio name='clock'>" +
          each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='port_energy'>" +
          each("state_interface",
               {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"}) +

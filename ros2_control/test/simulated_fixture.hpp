@@ -39,10 +39,12 @@ class SimulatedSystem : public testing::Test {
   static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
-  /// @param effects  elements of the robot that are for the plugins.
-  void begin(const std::string& base = "floating", const std::string& effects = "") {
+  /// @param effects      elements of the robot, also those that are for the plugins.
+  /// @param more_joints  of the ros2_control tag.
+  void begin(const std::string& base = "floating", const std::string& effects = "",
+             const std::string& more_joints = "") {
     vms_ph_ros2_control::RobotSetup setup;
-    setup.urdf = flying_arm(base, effects);
+    setup.urdf = flying_arm(base, effects, more_joints);
     setup.base = base;
     // With an executor the hardware has a node.
     hardware_interface::ResourceManagerParams params;

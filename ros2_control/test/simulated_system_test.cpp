@@ -245,6 +245,49 @@ TEST_F(SimulatedSystem, RefusesInterfacesOfOtherNumbersThanItTells) {
   EXPECT_EQ(manager.get_components_status().count("simulated"), 0U);
 }
 
+// A slide that follows the shoulder, on which its mass acts.
+const std::string kFinger =
+    "<link name='finger'><inertial><mass value='0.2'/><inertia ixx='1e-4' iyy='1e-4' izz='1e-4' "
+    "ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='finger' type='prismatic'>"
+    "<parent link='lower'/><child link='finger'/><axis xyz='1 0 0'/>"
+    "<limit lower='-1' upper='1' effort='9' velocity='9'/>"
+    "<mimic joint='shoulder' multiplier='-0.2' offset='0.05'/></joint>";
+const std::string kFingerStates =
+    "<state_interface name='position'/><state_interface name='velocity'/>"
+    "<state_interface name='effort'/></joint>";
+
+TEST_F(SimulatedSystem, GivesTheStatesOfAJointThatMimicsAnother) {
+  begin("floating", kFinger, "<joint name='finger'>" + kFingerStates);
+  ASSERT_EQ(model_->n(), 2);
+  EXPECT_NEAR(state("finger/position"), -0.2 * 0.4 + 0.05, 1e-15);
+  ASSERT_TRUE(claim(kAll));
+  const double before = energy(), books = supplied();
+  for (int i = 0; i < 500; ++i) {
+    for (const auto& name : kAll) command(name, 0.0);
+    command("shoulder/effort", 0.5 * std::sin(0.05 * i));
+    command("base/force.z", 9.81 * 3.0);
+    cycle(1);
+    EXPECT_NEAR(state("finger/position"), 0.05 - 0.2 * state("shoulder/position"), 1e-15);
+    EXPECT_NEAR(state("finger/velocity"), -0.2 * state("shoulder/velocity"), 1e-15);
+    EXPECT_EQ(state("finger/effort"), 0.0);
+  }
+  EXPECT_GT(std::abs(state("shoulder/position") - 0.4), 0.01);
+  EXPECT_NEAR(energy() - before, supplied() - books, 1e-8);
+  release();
+  cycle(500);  // held by the servos
+  EXPECT_NEAR(state("finger/velocity"), 0.0, 1e-6);
+}
+
+TEST_F(SimulatedSystem, RefusesCommandsToAJointThatMimicsAnother) {
+  const std::string urdf = flying_arm(
+      "fixed", kFinger,
+      "<joint name='finger' mimic='false'><command_interface name='position'/>" + kFingerStates);
+  hardware_interface::ResourceManager manager(urdf,
+                                              std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME),
+                                              rclcpp::get_logger("test"), true, kRate);
+  EXPECT_EQ(manager.get_components_status().count("simulated"), 0U);
+}
+
 TEST_F(SimulatedSystem, StampsWhatItMeasuresWithSimulatedTime) {
   begin("fixed");
   const double sec = state("clock/sec"), nanosec = state("clock/nanosec");

@@ -24,7 +24,7 @@ from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
 from vms_ph_dynamics import VMSModel
-from vms_ph_io import robots
+from vms_ph_io import read_urdf, robots
 
 from .arms import arm, home
 from .conftest import native_model
@@ -57,14 +57,16 @@ CASES = [
     ("omnidirectional_panda", {"delay": 1}, {"kinetic_energy": 0.2}),
     ("hextilt", {}, {}),
     ("satellite_panda", {"base_actuated": False, "delay": 1}, {}),
+    ("panda with its gripper", {"delay": 1}, {}),
 ]
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
     name, options, settings = CASES[case]
-    rng, known = np.random.default_rng(case), robots.get(name)
-    model = known.load()
+    rng, known = np.random.default_rng(case), robots.get(name.split()[0])
+    # Of its fingers one mimics the other.
+    model = known.load() if " " not in name else VMSModel.from_urdf(read_urdf(known.path()))
     given = scene(model, model.configuration(known.home), rng, case, False)
     dt, rest = given.dt, np.zeros(model.nv)
     settings = {"tank_capacity": 3.0, "tank_initial": 0.05, **settings}

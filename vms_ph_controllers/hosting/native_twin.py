@@ -22,6 +22,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.nonholonomic import WheelConstraint
+from vms_ph_dynamics.robot.native_algorithms import native_robot
 
 from ..interface import Command, ControlEnergy, Controller, Status
 from ..laws.attitude_control import AttitudeControl
@@ -70,8 +71,6 @@ def obstacle_of(law: Controller) -> str | None:
         )
     if wheels_of(law) is None:
         return f"this {type(law).__name__} is on wheels or axles of a kind that C++ does not cover"
-    if law.model.tree.projection is not None:
-        return f"'{law.model.name}' has joints that mimic others, which C++ does not cover"
     return None
 
 
@@ -92,12 +91,12 @@ def wheels_of(law: Controller) -> dict[str, float] | None:
 
 
 def core_model(module: Any, model: VMSModel) -> Any:
-    """Return the robot, with its fluid, as a ``vms_ph_native.Model``.
+    """Return the robot, with mimic joints and fluid, as a ``vms_ph_native.Model``.
 
     Raises:
         ValueError: the core does not cover the robot; the message says why.
     """
-    robot = module.Model(model.tree.pinocchio.saveToString(), model.end_effector)
+    robot = native_robot(module, model.tree, model.end_effector)
     fluid = model.fluid
     if fluid is None:
         return robot

@@ -25,6 +25,7 @@ from ..energy.compensated_sum import CompensatedSum
 from ..errors import StateError
 from ..model import VMSModel
 from ..native import chosen, native_module
+from ..robot.native_algorithms import native_robot
 from ..structure import PORTS, Form, PHState, Ports
 from ..structure.native_rate import friction_at
 from .balance import SHARE
@@ -65,8 +66,8 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
 def _obstacle(name: str, model: VMSModel) -> str | None:
     if name not in COMPILED:
         return f"there is no compiled '{name}', only {', '.join(COMPILED)}"
-    if not model.is_plain:
-        return f"'{model.name}' has joints that mimic others or a fluid, which C++ does not cover"
+    if model.fluid is not None:
+        return f"'{model.name}' is in a fluid, which C++ does not cover"
     return None
 
 
@@ -100,9 +101,7 @@ class CompiledStepper(RobotStepper):
         self.order = inner.order
         self.closes_balance = inner.closes_balance
         self._inner, self._native, self._name = inner, module, name
-        self._robot = module.Model(
-            self.model.tree.pinocchio.saveToString(), self.model.end_effector
-        )
+        self._robot = native_robot(module, self.model.tree, self.model.end_effector)
         self._core = module.Scheme(self._robot, name, inner.gravity)
         self._free = module.Ports(self._robot)
         self._has_past = name != "projected_rk4"

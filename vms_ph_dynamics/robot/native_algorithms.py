@@ -26,6 +26,16 @@ from .algorithms import CentroidalMomentum, Motion, PinocchioAlgorithms
 _ALIGNED, _LOCAL = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
 
 
+def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
+    """Return the ``vms_ph_native.Model`` of a tree, with the joints that mimic others.
+
+    Raises:
+        ValueError: the core does not cover the robot; the message says why.
+    """
+    mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
+    return module.Model(tree.pinocchio.saveToString(), end_effector, mimics)
+
+
 class NativeAlgorithms(PinocchioAlgorithms):
     """The algorithms in C++; the Jacobians of axes that they do not know are Pinocchio's.
 

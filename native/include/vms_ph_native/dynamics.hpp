@@ -110,7 +110,7 @@ class Dynamics {
   /// base first: mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the body's origin.
   void kinetic_regressor(double* out) const noexcept;    ///< (10 bodies,)
   void potential_regressor(double* out) const noexcept;  ///< (10 bodies,)
-  int bodies() const { return n() + (b() > 0 ? 1 : 0); }
+  int bodies() const { return tree_.bodies() + (b() > 0 ? 1 : 0); }
 
   /// Pose of a frame in the inertial one.
   void placement(int frame, Eigen::Ref<Eigen::Matrix3d> rotation,
@@ -144,10 +144,6 @@ class Dynamics {
   void add_force(const Efforts& efforts, double* force) const noexcept;
 
  private:
-  struct Unit {
-    int first, size;  ///< entries of a configuration that have length one
-  };
-
   void place_base(const double* q) noexcept;
   Eigen::Matrix3d turn_of(const double* q) const noexcept;
   Screw screw_of(const double* momentum) const noexcept;
@@ -155,7 +151,7 @@ class Dynamics {
 
   Tree tree_;
   std::vector<Tree::Frame> frames_;
-  std::vector<Unit> units_;
+  std::vector<Model::Rotation> units_;
   Eigen::Vector3d gravity_, mount_;
   double held_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mounted_, turn_ = Eigen::Matrix3d::Identity();

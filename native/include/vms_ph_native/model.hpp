@@ -22,6 +22,7 @@
 
 #include <Eigen/Core>
 
+#include "vms_ph_native/mimic.hpp"
 #include "vms_ph_native/pinocchio.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -37,26 +38,39 @@ struct Fluid;
 
 enum class Base { fixed, planar, floating };
 
+/// How a joint of Pinocchio's model moves with one of the n joints of the robot, by their index:
+/// `position = multiplier * position of that one + offset`.
+struct Lead {
+  int joint;
+  double multiplier = 1.0, offset = 0.0;
+};
+
 /// Immutable after construction, and safe to share between threads; copies share what Pinocchio
 /// holds.
 ///
 /// Configurations and velocities are Pinocchio's: q = [base, joints], v = [base twist in the base
-/// frame, linear first; joint rates].
+/// frame, linear first; joint rates]. Joints that mimic others are not in them; *full* ones have
+/// them too, as Pinocchio's model does.
 class Model {
  public:
   /// Construct from a Pinocchio model whose first joint is that of the base, if the base moves.
   ///
   /// @param end_effector  name of a frame; when empty, the last link that a joint moves.
-  /// @throws ModelError   a joint with more than one degree of freedom besides the base, or no such
-  /// frame.
-  explicit Model(pinocchio::Model model, const std::string& end_effector = "");
+  /// @param mimics        resolved, see resolve_mimics.
+  /// @throws ModelError   a joint with more than one degree of freedom besides the base, no such
+  ///                      frame, or a joint that cannot mimic another.
+  explicit Model(pinocchio::Model model, const std::string& end_effector = "",
+                 std::vector<Mimic> mimics = {});
 
   /// Construct from the text of a URDF.
   ///
   /// @param base           kind of base.
-  /// @param locked_joints  joints to fix at zero.
+  /// @param locked_joints  joints to fix at zero; those that mimic them are fixed where they are
+  ///                       then.
   /// @param gravity        in the inertial frame, m/s^2.
-  /// @throws ModelError    the text is not a URDF, a joint does not exist, or joints mimic others.
+  /// @throws ModelError    the text is not a URDF, a joint does not exist, or joints mimic each
+  /// other
+  ///                       in a circle.
   static Model from_urdf(const std::string& xml, Base base, const std::string& end_effector = "",
                          const std::vector<std::string>& locked_joints = {},
                          const Eigen::Vector3d& gravity = {0.0, 0.0, -9.81});
@@ -76,13 +90,38 @@ class Model {
   const std::string& name() const { return model_->name; }
   Base base() const { return base_; }
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
-  int n() const { return n_; }  ///< number of joints
-  int nq() const { return model_->nq; }
-  int nv() const { return model_->nv; }
+  int n() const { return n_; }  ///< number of joints that mimic no other
+  int nq() const { return nq_; }
+  int nv() const { return b_ + n_; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }
 
   /// Pinocchio's names of the kinds of the n joints, such as JointModelRZ.
   const std::vector<std::string>& joint_kinds() const { return joint_kinds_; }
+
+  /// Where the position of one of the n joints is in a configuration, and whether it is a pair
+  /// (cos, sin) there.
+  int position_index(int joint) const { return positions_[static_cast<std::size_t>(joint)]; }
+  bool is_pair(int joint) const { return pairs_[static_cast<std::size_t>(joint)]; }
+
+  /// Entries of a configuration that have length one, of the base and of pairs.
+  struct Rotation {
+    int first, size;
+  };
+  const std::vector<Rotation>& rotations() const { return rotations_; }
+
+  /// The joints that mimic others.
+  const std::vector<Mimic>& mimics() const { return mimics_; }
+
+  /// Which of the n joints moves a joint of Pinocchio's model beside the base.
+  const Lead& lead_of(pinocchio::JointIndex joint) const { return leads_[joint]; }
+
+  /// Pinocchio's configuration or velocity, (pinocchio().nq,) or (pinocchio().nv,).
+  void fill_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
+  void fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
+
+  /// The generalised force (nv,) of one on all joints, (pinocchio().nv,).
+  void project_force(const ConstVector& full, Eigen::Ref<Eigen::VectorXd> force) const noexcept;
+
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
   /// Pinocchio's index of a frame; where a link and a joint share the name, that of the link.
@@ -95,6 +134,11 @@ class Model {
   const Eigen::VectorXd& upper() const { return upper_; }
   const Eigen::VectorXd& effort() const { return effort_; }
   const Eigen::VectorXd& velocity() const { return velocity_; }
+
+  /// Viscous friction, N m s/rad or N s/m, and Coulomb friction, N m or N, of the n joints and
+  /// those that mimic them.
+  const Eigen::VectorXd& damping() const { return damping_; }
+  const Eigen::VectorXd& dry_friction() const { return dry_friction_; }
 
   /// Total mass of the moving bodies, kg.
   double total_mass() const { return total_mass_; }
@@ -129,14 +173,23 @@ class Model {
 
  private:
   void take_gravity();
+  bool follows(const std::string& joint) const;
+  void check_mimics() const;
+  void take_joints();
+  void follow(const Mimic& mimic);
 
   std::shared_ptr<const pinocchio::Model> model_;
   std::shared_ptr<const Fluid> fluid_;
   Base base_;
-  int b_, n_;
+  std::vector<Mimic> mimics_;
+  int b_, n_, nq_;
   std::vector<std::string> joint_names_, joint_kinds_;
+  std::vector<int> positions_;
+  std::vector<char> pairs_;
+  std::vector<Rotation> rotations_;
+  std::vector<Lead> leads_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
-  Eigen::VectorXd lower_, upper_, effort_, velocity_, neutral_;
+  Eigen::VectorXd lower_, upper_, effort_, velocity_, damping_, dry_friction_, neutral_;
   double total_mass_;
   Eigen::Vector3d base_gravity_;
 };

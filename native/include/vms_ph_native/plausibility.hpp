@@ -87,9 +87,6 @@ class StatePlausibility {
   const Judgement& judge(const ConstVector& q, const ConstVector& v, double dt) noexcept;
 
  private:
-  struct Rotation {
-    int start, size;
-  };
   struct Limited {
     int joint, row;
     double lower, upper;
@@ -108,7 +105,6 @@ class StatePlausibility {
   const PlausibilityBounds bounds_;
   const VectorV speed_;
   VectorV lower_, upper_;
-  std::vector<Rotation> rotations_;
   std::vector<Limited> limited_;
   VectorQ q_, seen_;
   VectorV v_, step_, reach_, rate_, travelled_, frozen_;

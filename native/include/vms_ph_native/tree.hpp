@@ -122,7 +122,8 @@ class Tree {
     Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   };
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
-  int n() const { return n_; }  ///< number of joints
+  int n() const { return n_; }  ///< number of joints that mimic no other
+  int bodies() const { return static_cast<int>(bodies_.size()); }  ///< beside the root
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
   int falling() const {
@@ -165,7 +166,7 @@ class Tree {
   double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
 
   /// Whether the position of a joint is a pair (cos, sin).
-  bool is_pair(int joint) const { return joints_[static_cast<std::size_t>(joint)].pair; }
+  bool is_pair(int joint) const { return pairs_[static_cast<std::size_t>(joint)]; }
 
   /// Number of entries of a configuration that belong to the joints.
   int positions() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
@@ -173,7 +174,7 @@ class Tree {
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
   template <class Out>
   void add_weight(double factor, Out&& out) const noexcept {
-    for (int i = 0; i < n_; ++i) out[i] += factor * weight(i);
+    for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] += factor * weight(i);
   }
 
   /// Compute twists and momenta of a velocity (nv,).
@@ -186,9 +187,12 @@ class Tree {
   const Screw& momentum() const {
     return momentum_;
   }  ///< of the whole robot, about the root's origin
-  double kinetic() const { return kinetic_; }       ///< J
-  double joint_momentum(int joint) const noexcept;  ///< pi
-  double slope(int joint) const noexcept;           ///< dT/dq at fixed velocity
+  double kinetic() const { return kinetic_; }            ///< J
+  void write_joint_momenta(double* out) const noexcept;  ///< pi, (n,)
+
+  /// Add the derivatives of the kinetic energy by the joints, at fixed velocity, to ``out`` (n,)
+  /// times ``factor``.
+  void add_slopes(double factor, double* out) const noexcept;
 
   /// Acceleration (nv,) under generalised forces (nv,) and the field.
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
@@ -205,7 +209,7 @@ class Tree {
   /// Replace n momenta of the shape by its rates: a product with the inverse shape inertia.
   void solve_shape(double* rates) noexcept;
 
-  /// Column of joint k in the rows of the base's linear velocity of the mass matrix, (3,).
+  /// Column of a joint in the rows of the base's linear velocity of the mass matrix, (3,).
   const Eigen::Vector3d& pull(int joint) noexcept;
 
   // The terms of the equations of motion, written row by row; in tree_terms.cpp.
@@ -291,23 +295,29 @@ class Tree {
  private:
   struct Joint {
     int parent;                           ///< index of another, -1 for the root
+    int lead;                             ///< of the n joints: the one that it mimics, or itself
     int at;                               ///< of its position in q
+    double multiplier, constant;          ///< position = multiplier * (that in q) + constant
     bool turns, pair;                     ///< about an axis; its position is a pair (cos, sin)
     Eigen::Matrix3d fixed, cosine, sine;  ///< rotation = fixed + cos * cosine + sin * sine
     Eigen::Vector3d offset, slide;        ///< translation = offset + position * slide
-    Eigen::Vector3d axis, along;          ///< angular and linear part of its screw, own axes
+    /// Angular and linear part of its screw, own axes, per rate of the joint that it mimics.
+    Eigen::Vector3d axis, along;
     double mass;
     Eigen::Vector3d lever;
     Eigen::Matrix3d inertia;  ///< about its centre of mass
-    double armature;
+    double armature;          ///< that the joint it mimics feels
   };
   struct Place {
     Eigen::Matrix3d rotation;
     Eigen::Vector3d origin;
     Screw screw;
     SpatialInertia own, composite;
-    Screw reaction;        ///< composite inertia times screw
-    Screw column, turned;  ///< of the mass matrix; with the base eliminated
+    Screw reaction;  ///< composite inertia times screw
+  };
+  /// Of one of the n joints in the rows of the base.
+  struct Column {
+    Screw whole, turned;  ///< of the mass matrix; with the base eliminated
   };
   struct Motion {
     Screw twist, momentum;  ///< the momentum is that of its subtree
@@ -333,14 +343,18 @@ class Tree {
                 Eigen::Vector3d& shift) const noexcept;
   bool is_placed_at(const Eigen::VectorXd& q) const noexcept;
   std::uint64_t fingerprint_of() const noexcept;
-  double weight(int joint) const noexcept { return weight(joint, field_); }
-  double weight(int joint, const Eigen::Vector3d& field) const noexcept;
+  double weight(std::size_t body) const noexcept { return weight(body, field_); }
+  double weight(std::size_t body, const Eigen::Vector3d& field) const noexcept;
+  double position(const Joint& joint, const double* q) const noexcept {
+    return joint.multiplier * q[joint.at] + joint.constant;
+  }
   void react() noexcept;
+  void couple() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void substitute(double* x) const noexcept;
   Screw restricted(const Screw& wrench) const noexcept;
-  void add_base(const Screw& wrench, double* force) const noexcept;
+  void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw about_centre(const Screw& wrench) const noexcept;
   Screw mobility(const Screw& about_centre) const noexcept;
   double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
@@ -352,9 +366,12 @@ class Tree {
   double whole_mass_ = 0.0;
   Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
+  std::vector<char> pairs_;
+  bool is_coupled_ = false;  ///< whether joints mimic others
   std::uint64_t fingerprint_ = 0;
   std::vector<double> angles_, sines_, cosines_;
   std::vector<Body> bodies_;
+  std::vector<Column> columns_;
   std::vector<Carried> carried_;
   SpatialInertia root_, total_;
   Eigen::VectorXd placed_;

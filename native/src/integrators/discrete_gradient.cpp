@@ -57,7 +57,7 @@ SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double
   SolverState x;
   robot_.split(q, v, t, x);
   x.pi = VectorXd::Zero(robot_.tree.n());
-  for (int i = 0; i < robot_.tree.n(); ++i) x.pi[i] = robot_.tree.joint_momentum(i);
+  robot_.tree.write_joint_momenta(x.pi.data());
   for (auto& value : x.past.values) value = VectorXd::Zero(robot_.tree.nv() + 1);
   return x;
 }
@@ -146,7 +146,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
 
   middle.place(q_mid_);
   middle.move(v_mid_);
-  for (int i = 0; i < n; ++i) slope_[i] = middle.slope(i);
+  slope_.setZero();
+  middle.add_slopes(1.0, slope_.data());
   if (robot_.has_potential) middle.add_weight(-1.0, slope_);
   end.pi = x.pi + dt_ * slope_;
   end.angular = x.angular;

@@ -103,7 +103,8 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   if (b > 0) tree.set_base(settled(x.q), still_);
   // The slope of potential and locked energy along the shape, momentum kept.
   tree.move(still_);
-  for (int i = 0; i < n; ++i) slope_[i] = -tree.slope(i);
+  slope_.setZero();
+  tree.add_slopes(-1.0, slope_.data());
   if (robot_.has_potential) tree.add_weight(1.0, slope_);
   along_.setZero();
   step_.head(n) = slope_;

@@ -15,9 +15,11 @@
 #include "vms_ph_native/integrators/rk4.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include <pinocchio/algorithm/aba.hpp>
 
+#include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph {
@@ -25,10 +27,30 @@ namespace vms_ph {
 using Eigen::VectorXd;
 
 struct RK4::Algorithm {
-  explicit Algorithm(const Model& robot) : model(robot), data(model.pinocchio()) {}
+  explicit Algorithm(const Model& robot) : model(robot), data(model.pinocchio()) {
+    if (!model.mimics().empty()) {
+      coupled.emplace(model);
+      weight = VectorXd::Zero(model.nv());
+    }
+  }
 
   const Model model;
   pinocchio::Data data;
+  std::optional<Dynamics> coupled;  ///< of robots with joints that mimic others
+  VectorXd weight;
+
+  void accelerate(const VectorXd& q, const VectorXd& v, const VectorXd& force, VectorXd& a) {
+    if (coupled) {
+      coupled->place(q.data());
+      coupled->gravity(weight.data());
+      weight = force - weight;
+      coupled->accelerate(v, weight, a);
+    } else {
+      // As references, for which Pinocchio's library holds the compiled function.
+      a = pinocchio::aba(model.pinocchio(), data, ConstVector(q), ConstVector(v),
+                         ConstVector(force));
+    }
+  }
 };
 
 RK4::~RK4() = default;
@@ -106,9 +128,7 @@ StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt
       robot_.external_force(ports, v_, force_);
       robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
-    // As references, for which Pinocchio's library holds the compiled function.
-    a_ = pinocchio::aba(algorithm_->model.pinocchio(), algorithm_->data, ConstVector(q_),
-                        ConstVector(v_), ConstVector(force_));
+    algorithm_->accelerate(q_, v_, force_, a_);
     coordinate_rate(q_, v_);
     mean_q_ += kWeights[i] * qdot_;
     mean_a_ += kWeights[i] * a_;

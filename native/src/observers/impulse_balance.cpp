@@ -25,14 +25,6 @@ namespace {
 // Coulomb friction is smoothed over this speed, rad/s or m/s; as in friction.py.
 constexpr double kSlip = 0.01;
 
-VectorV dry_friction(const pinocchio::Model& robot, int n) {
-#if PINOCCHIO_MAJOR_VERSION >= 4
-  return robot.upperDryFrictionLimit.tail(n);
-#else
-  return robot.friction.tail(n);
-#endif
-}
-
 NoiseModel checked(const NoiseModel& noise) {
   noise.check();
   return noise;
@@ -83,8 +75,8 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
       scaled_(inertia_),
       connection_(MatrixBN::Zero(model.b(), model.n())) {
   if (friction) {
-    viscous_ = model.pinocchio().damping.tail(model.n());
-    coulomb_ = dry_friction(model.pinocchio(), model.n());
+    viscous_ = model.damping();
+    coulomb_ = model.dry_friction();
   }
   impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = change_;
   impulse_.held = effort_variance_.asDiagonal();

@@ -259,7 +259,10 @@ def adversary(model: VMSModel, rng: Rng, dt: float) -> Policy:
             u = state["sign"]
         else:
             u = np.full(model.nv, 1.0 if k % 2 else -1.0)
-        weight = np.array(pin.computeGeneralizedGravity(model.pinocchio, wanted.data, q))  # type: ignore[attr-defined]
+        full = model.tree.full_configuration(q)
+        weight = np.array(pin.computeGeneralizedGravity(model.pinocchio, wanted.data, full))  # type: ignore[attr-defined]
+        if model.tree.projection is not None:
+            weight = model.tree.projection.T @ weight
         total: np.ndarray = weight + size * effort * u
         return total
 
