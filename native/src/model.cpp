@@ -89,6 +89,10 @@ const Eigen::VectorXd& velocity_of(const pinocchio::Model& m) { return m.velocit
 const Eigen::VectorXd& dry_friction_of(const pinocchio::Model& m) { return m.friction; }
 #endif
 
+ModelError refused(const Mimic& mimic, const std::string& why) {
+  return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
+}
+
 }  // namespace
 
 Model::Model(pinocchio::Model model, const std::string& end_effector, std::vector<Mimic> mimics)
@@ -121,21 +125,20 @@ void Model::check_mimics() const {
     throw ModelError("every joint of the robot '" + model_->name + "' mimics another one");
   }
   for (const Mimic& mimic : mimics_) {
-    const std::string what = "joint '" + mimic.joint + "' mimics '" + mimic.of + "': ";
     for (const std::string& name : {mimic.joint, mimic.of}) {
       const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
       if (id == 0 || model_->nvs[id] != 1) {
-        throw ModelError(what + "there is no moving joint '" + name + "'");
+        throw refused(mimic, "there is no moving joint '" + name + "'");
       }
       if (model_->nqs[id] != 1) {
-        throw ModelError(what + "'" + name +
-                         "' is continuous, whose angle is known only up to turns; give it limits, "
-                         "or lock it");
+        throw refused(mimic, "'" + name +
+                                 "' is continuous, whose angle is known only up to turns; give it "
+                                 "limits, or lock it");
       }
     }
     if (follows(mimic.of)) {
-      throw ModelError(what + "'" + mimic.of +
-                       "' mimics another one itself; resolve the chain by resolve_mimics");
+      throw refused(mimic, "'" + mimic.of +
+                               "' mimics another one itself; resolve the chain by resolve_mimics");
     }
   }
 }
