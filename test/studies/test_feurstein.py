@@ -89,6 +89,7 @@ def test_stable_hopping_in_place_is_refuted_by_its_floquet_multiplier() -> None:
     assert float(stable.obtained) == pytest.approx(-2.596, abs=0.005)
 
 
+@pytest.mark.slow
 def test_polar_damping_makes_hopping_in_place_stable() -> None:
     damped = trial_of("feurstein-prismatic-3", D_p=0.2, tilt=0.02, duration=2.5)
     landings = flights(damped.run())

@@ -137,6 +137,7 @@ def hopping(stiffness: float, seconds: float) -> tuple[np.ndarray, float]:
     return hip, float(run.energy("floor_dissipated")[-1])
 
 
+@pytest.mark.slow
 def test_a_leg_of_boxes_hops_as_on_a_floor_whose_stiffness_grows() -> None:
     equations = assemble(HoppingLeg().system())
     motion = simulate(equations, HoppingLeg.state(equations), 1e-3, 400)

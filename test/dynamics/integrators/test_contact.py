@@ -95,6 +95,7 @@ def test_a_stiff_contact_runs_at_a_millisecond_without_blowing_up(scheme: str) -
         np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_contact_at_a_millisecond_follows_that_at_twenty_microseconds() -> None:
     form, x = drop()
     floor = Floor(form)
