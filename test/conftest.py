@@ -27,7 +27,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pinocchio as pin
 import pytest
-from native.builds import Background
 from parallel import make_scheduler, place
 
 import vms_ph_nodes  # noqa: F401  decides the runtime before any test imports rclpy or a message
@@ -89,23 +88,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="a long campaign; run with --campaign"))
-
-
-compiler = Background()
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    if not session.config.option.collectonly and not hasattr(session.config, "workerinput"):
-        compiler.begin_for(item.nodeid for item in session.items)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_node_collection_finished(ids: list[str]) -> None:
-    compiler.begin_for(ids)
-
-
-def pytest_unconfigure() -> None:
-    compiler.end()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -12,14 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The builds of the C++ core that are tested; as a program it makes both, behind other work."""
+"""The builds of the C++ core that are tested; as a program it makes both."""
 
 import contextlib
 import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from vms_ph_io import native_build
@@ -53,38 +49,8 @@ def sanitized_host() -> Path:
     return sanitized("python_host_tests")
 
 
-class Background:
-    """Makes the builds beside the tests that need none of them."""
-
-    def __init__(self) -> None:
-        self._compiler: subprocess.Popen[bytes] | None = None
-        # What ./vms has begun beside its checks is a child of this process.
-        self._begun = int(os.environ.pop("VMS_TEST_COMPILER", 0))
-
-    def begin_for(self, tests: Iterable[str]) -> None:
-        """Let the compiler begin when tests of the core are among the chosen ones."""
-        if self._compiler or self._begun:
-            return
-        if any(name.startswith("test/native/") for name in tests):
-            self._compiler = subprocess.Popen(
-                [sys.executable, __file__],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                preexec_fn=os.setpgrp,
-            )
-
-    def end(self) -> None:
-        if self._begun and os.waitpid(self._begun, os.WNOHANG) == (0, 0):
-            os.killpg(self._begun, signal.SIGTERM)
-            os.waitpid(self._begun, 0)
-        if self._compiler is not None and self._compiler.poll() is None:
-            os.killpg(self._compiler.pid, signal.SIGTERM)
-            self._compiler.wait()
-
-
 if __name__ == "__main__":
     with contextlib.suppress(PermissionError):  # it is the leader of its group already
         os.setpgrp()
-    os.nice(19)
     plain()
     sanitized_host()

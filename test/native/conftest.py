@@ -30,7 +30,7 @@ from .builds import plain, sanitized, sanitized_host
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The first test waits for the compiler, on a busy machine for many minutes.
+    # Where tests are chosen the first one compiles, on a busy machine for many minutes.
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(1800))
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def native_folder() -> Path:
-    return plain()  # waits for the compiler that has begun beside other tests
+    return plain()
 
 
 @pytest.fixture(scope="session")
