@@ -27,7 +27,7 @@ constexpr double kMargin = 0.1;
 
 // Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 // number of steps; a faster motion is not predicted.
-constexpr double kLongestStep = 0.2;
+constexpr double kLongestPredicted = 0.2;
 constexpr int kMostSteps = 16;
 
 // The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
@@ -84,8 +84,8 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   result.way.setZero(v1_.size());
   result.lack = energy_ = std::numeric_limits<double>::infinity();
   const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
-  if (!(reach < kLongestStep * kMostSteps)) return;
-  const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestStep)));
+  if (!(reach < kLongestPredicted * kMostSteps)) return;
+  const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestPredicted)));
   const double h = dt_ / steps;
   double energy = 0.0, peak = 0.0, margin = 0.0;
   for (int k = 0; k < steps; ++k) {

@@ -14,6 +14,7 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -254,6 +255,18 @@ def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
     odd = replace(odd, door="heavy")
     with pytest.raises(VmsPhError, match="has 'door', which nodes do not simulate; 'vms-ph demo"):
         task_settings.load_for_nodes("mobile_drive")
+
+
+def test_the_page_about_tasks_names_those_that_nodes_refuse() -> None:
+    page = (Path(__file__).parents[2] / "docs/tasks.md").read_text()
+    (said,) = re.findall(r"`vms-ph demo` alone runs: (.*?), which have", page)
+    refused = set()
+    for name in robot_tasks.names():
+        try:
+            task_settings.load_for_nodes(name)
+        except VmsPhError:
+            refused.add(name)
+    assert refused == set(re.findall(r"`(\w+)`", said))
 
 
 def test_a_wind_needs_the_port_through_which_it_pushes(
