@@ -50,7 +50,7 @@ Model from_archive(
   for (const auto& [joint, of, multiplier, offset] : mimics) {
     followers.push_back({joint, of, multiplier, offset});
   }
-  return Model(std::move(model), end_effector, std::move(followers));
+  return Model(model, end_effector, std::move(followers));
 }
 
 Model in_fluid(const Model& model, const py::list& bodies, double density) {

@@ -95,8 +95,9 @@ ModelError refused(const Mimic& mimic, const std::string& why) {
 
 }  // namespace
 
-Model::Model(pinocchio::Model model, const std::string& end_effector, std::vector<Mimic> mimics)
-    : model_(std::make_shared<const pinocchio::Model>(std::move(model))),
+Model::Model(const pinocchio::Model& model, const std::string& end_effector,
+             std::vector<Mimic> mimics)
+    : model_(std::make_shared<const pinocchio::Model>(model)),
       base_(base_of(*model_)),
       mimics_(std::move(mimics)),
       b_(dimension(base_)),

@@ -96,7 +96,7 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   ResolvedMimics resolved = resolve_mimics(mimics_of_urdf(text), locked);
   if (!resolved.locked.empty()) model = locked_at(resolved.locked, model);
   model.gravity.linear() = gravity;
-  return Model(std::move(model), end_effector, std::move(resolved.mimics));
+  return Model(model, end_effector, std::move(resolved.mimics));
 }
 
 }  // namespace vms_ph

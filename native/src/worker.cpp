@@ -220,7 +220,7 @@ std::string Worker::log() const {
   for (const auto& [entry, times] : shared_->log) {
     text += entry;
     if (times > 1) text += "\n(" + std::to_string(times) + " times)";
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -46,13 +46,15 @@ def test_clang_format_finds_nothing_to_change() -> None:
 def test_clang_tidy_finds_nothing(name: str, native_folder: Path, tmp_path: Path) -> None:
     source = ROOT / "native/src" / f"{name}.cpp"
     entries = json.loads((native_folder / "compile_commands.json").read_text())
-    # By itself, or as the files it is compiled together with.
-    entry = next(
-        e for e in entries if e["file"] == os.fspath(source) or "vms_ph_native.dir" in e["output"]
-    )
+    # By itself, or as all files of the core are, which are compiled in groups.
+    alone = [e for e in entries if e["file"] == os.fspath(source)]
+    entry = (alone or [e for e in entries if "/vms_ph_native.dir/" in e["output"]])[0]
     command = entry["command"].replace(entry["file"], os.fspath(source))
     words, kept = command.split(), []
     for word in words:
+        # What clang knows by no or another name, or brings a header for that is not installed.
+        if word in ("-fopenmp", "-Wno-subobject-linkage"):
+            continue
         # The precompiled header is that of another compiler.
         if word.endswith(("cmake_pch.hxx", "-Winvalid-pch")):
             if kept[-1] == "-include":

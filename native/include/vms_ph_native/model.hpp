@@ -59,7 +59,7 @@ class Model {
   /// @param mimics        resolved, see resolve_mimics.
   /// @throws ModelError   a joint with more than one degree of freedom besides the base, no such
   ///                      frame, or a joint that cannot mimic another.
-  explicit Model(pinocchio::Model model, const std::string& end_effector = "",
+  explicit Model(const pinocchio::Model& model, const std::string& end_effector = "",
                  std::vector<Mimic> mimics = {});
 
   /// Construct from the text of a URDF.
