@@ -21,7 +21,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from dynamics.conftest import random_tree, state_of
-from dynamics.integrators.conftest import centred, hover_late, moving, panda_on
+from dynamics.integrators.conftest import brake_to_rest, centred, hover_late, moving, panda_on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -225,6 +225,11 @@ def test_a_fixed_arm_under_gravity_keeps_its_energy_over_many_steps(scheme: str)
 @pytest.mark.parametrize("scheme", COMPILED)
 def test_hovering_costs_no_failing_step_late_in_a_long_run(scheme: str) -> None:
     hover_late(scheme, native=True)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+def test_a_base_comes_to_rest_while_its_shape_stands_still_in_cpp_too(dt: float) -> None:
+    brake_to_rest("projected_rk4", dt, native=True)
 
 
 @pytest.mark.parametrize("scheme", EXACT)

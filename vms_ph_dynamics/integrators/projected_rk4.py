@@ -75,7 +75,7 @@ class ProjectedRK4(RobotStepper):
             q, v, ahead, energies = self._forced(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v, dropped = project(self.robot, q, v, ahead, dt)
+        q, v, dropped = project(self.robot, q, v, ahead, dt, energies)
         if dropped:
             ahead = ahead._replace(energy=ahead.energy.plus(-dropped))
         return StepResult(CentroidalState(q, v, *ahead[2:]), energies.supplied, energies.dissipated)

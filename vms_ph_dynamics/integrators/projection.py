@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from .centroidal import Centroidal, CentroidalState
 from .stepper import StepFailure
@@ -33,7 +34,9 @@ _TRUSTED = 0.01
 _ROUNDING = 8 * np.finfo(float).eps
 
 # A shape at rest cannot take up energy. The difference is then kept in the solver state for a later
-# step, up to this fraction of the energies.
+# step, up to this fraction of the energies, those that crossed the ports in the step among them:
+# where a base comes to rest and its shape stands still, what remains of its energy is no measure of
+# the truncation of the steps that took the rest of it away.
 _WAITING = 1e-7
 _ITERATIONS = 8
 
@@ -55,7 +58,14 @@ class Projected(NamedTuple):
     dropped: float = 0.0
 
 
-def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
+def project(
+    robot: Centroidal,
+    q: Array,
+    v: Array,
+    ahead: CentroidalState,
+    dt: float,
+    crossed: PowerQuadrature,
+) -> Projected:
     """Return a motion near (q, v) with given angular momentum and energy.
 
     In the inertially decoupled form the kinetic energy is the sum of that of the locked motion,
@@ -69,6 +79,7 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
         v: (nv,) velocity.
         ahead: gives the angular momentum and the energy.
         dt: the step, s: the time scale at which a shape counts as standing still.
+        crossed: the energies that crossed the ports in the step.
 
     Raises:
         StepFailure: there is no such motion nearby.
@@ -92,7 +103,7 @@ def project(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: f
         scale = 1.0
         dropped = gap if abs(gap) <= _at_rest(robot, dt) else 0.0
     else:
-        return _turn(robot, q, v, ahead, dt)
+        return _turn(robot, q, v, ahead, dt, _exchanged(robot, crossed, dt))
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_now
@@ -112,11 +123,27 @@ def _at_rest(robot: Centroidal, dt: float) -> float:
     In the frame of the falling centre of mass a robot that is held reaches the speed ``|g| dt``
     within a step, whose energy is rounded too.
     """
-    gained = dt * dt * float(robot.fall @ robot.fall)
-    return robot.mass * (0.5 * _REST**2 + _ROUNDING * gained)
+    return 0.5 * robot.mass * _REST**2 + 2.0 * _ROUNDING * _gained(robot, dt)
 
 
-def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float) -> Projected:
+def _gained(robot: Centroidal, dt: float) -> float:
+    """Return the kinetic energy of a robot that falls from rest for a step, J."""
+    return 0.5 * robot.mass * dt * dt * float(robot.fall @ robot.fall)
+
+
+def _exchanged(robot: Centroidal, crossed: PowerQuadrature, dt: float) -> float:
+    """Return the sum of the energies that a step exchanges, J.
+
+    They are those that crossed the ports, and in the frame of the falling centre of mass that which
+    a held robot gains and loses again.
+    """
+    through = sum(map(abs, crossed.supplied.values())) + abs(crossed.dissipated)
+    return through + _gained(robot, dt)
+
+
+def _turn(
+    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float, exchanged: float
+) -> Projected:
     """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
     b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
     start, rates = q, v[b:]
@@ -148,7 +175,7 @@ def _turn(robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: flo
             break
         step += gap / steepness
     falling = ahead.fall.velocity_at(ahead.t)
-    scale += 0.5 * robot.mass * float(falling @ falling)
+    scale += 0.5 * robot.mass * float(falling @ falling) + exchanged
     if abs(gap) > _WAITING * scale + _at_rest(robot, dt):
         raise StepFailure(
             f"the energy is off by {gap:.3g} J after the step, too much for the "

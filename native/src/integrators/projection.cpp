@@ -43,8 +43,11 @@ Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& 
 }
 
 double Projection::at_rest(double dt) const noexcept {
-  const double gained = robot_.k == 0 ? 0.0 : dt * dt * robot_.fall.squaredNorm();
-  return robot_.mass * (0.5 * kRest * kRest + kRounding * gained);
+  return 0.5 * robot_.mass * kRest * kRest + 2.0 * kRounding * gained(dt);
+}
+
+double Projection::gained(double dt) const noexcept {
+  return robot_.k == 0 ? 0.0 : 0.5 * robot_.mass * dt * dt * robot_.fall.squaredNorm();
 }
 
 double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
@@ -139,6 +142,8 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
     step += gap / steepness;
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
+  for (const double energy_of_port : result.supplied) scale += std::abs(energy_of_port);
+  scale += std::abs(result.dissipated) + gained(dt);
   // Written so that it is false for numbers that are not finite.
   if (!(std::abs(gap) <= kWaiting * scale + at_rest(dt))) {
     result.failure = Failure::energy_off;

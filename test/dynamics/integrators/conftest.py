@@ -24,7 +24,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.integrators import make_stepper, step_with_retry
+from vms_ph_dynamics.integrators import integrate, make_stepper, step_with_retry
 from vms_ph_dynamics.structure import DecoupledForm, Form, PHState, Ports
 from vms_ph_io import robots
 
@@ -140,3 +140,29 @@ def hover_late(scheme: str, native: bool = False) -> None:
     reached, v = stepper.motion(solver_state)
     assert np.abs(v).max() < 1e-9
     np.testing.assert_allclose(model.difference(q, reached), 0.0, atol=1e-9)
+
+
+def brake_to_rest(scheme: str, dt: float, native: bool = False) -> None:
+    """Stop a base that turns slowly, by wrenches at the base that leave the shape still.
+
+    The energy left falls to the share 1e-10 of that at the start, and no shape moves that could
+    take up the truncation of the steps.
+    """
+    model = panda_on("floating")
+    form = DecoupledForm(model)
+    q, v = model.random_configuration(np.random.default_rng(1)), np.zeros(model.nv)
+    v[3:6] = [0.02, -0.01, 0.03]
+
+    def brake(_: float, x: PHState) -> Ports:
+        now = form.velocity(x)
+        terms = model.evaluate(x.q, now)
+        force = terms.M @ np.concatenate([-4.0 * now[:6], np.zeros(model.n)])
+        force += terms.C @ now + terms.g
+        return Ports(force[6:], force[:6])
+
+    run = integrate(
+        form, form.state(q, v), brake, dt=dt, steps=round(3.0 / dt), scheme=scheme, native=native
+    )
+    assert not run.failures
+    assert np.linalg.norm(form.velocity(run.states[-1])[3:6]) < 1e-5 * np.linalg.norm(v[3:6])
+    assert np.abs(run.audit.residual).max() < 1e-11

@@ -22,7 +22,7 @@ from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate
 from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 
-from .conftest import hover_late, moving, panda_on
+from .conftest import brake_to_rest, hover_late, moving, panda_on
 
 STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.02])
 EXACT = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
@@ -158,3 +158,8 @@ def test_a_robot_that_hovers_stays_where_it_is_without_a_failing_step() -> None:
 @pytest.mark.parametrize("scheme", EXACT)
 def test_hovering_costs_no_failing_step_late_in_a_long_run_either(scheme: str) -> None:
     hover_late(scheme)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+def test_a_base_comes_to_rest_while_its_shape_stands_still(dt: float) -> None:
+    brake_to_rest("projected_rk4", dt)

@@ -33,6 +33,7 @@ class Projection {
 
  private:
   double at_rest(double dt) const noexcept;
+  double gained(double dt) const noexcept;  ///< by a fall from rest for a step, J
   double rounding(const SolverState& x, double terms, double dt) const noexcept;
   void turn(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
