@@ -18,11 +18,48 @@
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/symmetric_factors.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
+namespace {
+
+/// The same for arms of a given number of joints, which compilers write out.
+template <int kVelocities>
+VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
+                                  MatrixV& result) noexcept {
+  constexpr int kRows = kVelocities - 3, kPadded = static_cast<int>(symmetric::padded(kRows));
+  const Eigen::Map<const Eigen::Matrix<double, kRows, kVelocities>> z(kernel.data());
+  const Eigen::Map<const Eigen::Matrix<double, kVelocities, kVelocities>> m(mass.data());
+  Eigen::Matrix<double, kPadded, kVelocities> weighted;
+  Eigen::Matrix<double, kPadded, kPadded> inertia;
+  weighted.setZero();
+  inertia.setZero();
+  weighted.template topRows<kRows>() = z.lazyProduct(m);
+  inertia.template topLeftCorner<kRows, kRows>() =
+      weighted.template topRows<kRows>().lazyProduct(z.transpose());
+  double over[kPadded];
+  symmetric::factorise(inertia.data(), over, kRows, kPadded);
+  for (int k = 0; k < kVelocities; ++k) {
+    symmetric::solve(inertia.data(), over, kRows, kPadded, &weighted(0, k));
+  }
+  result = weighted.template topRows<kRows>();
+}
+
+}  // namespace
+
 VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
+  if (mass.rows() == 7 && z.rows() == 4) {
+    MatrixV result;
+    map_of<7>(z, mass, result);
+    return result;
+  }
+  if (mass.rows() == 6 && z.rows() == 3) {
+    MatrixV result;
+    map_of<6>(z, mass, result);
+    return result;
+  }
   MatrixV weighted = z.lazyProduct(mass);
   if (z.rows() > 0) {
     MatrixV inertia = weighted.lazyProduct(z.transpose());
@@ -31,9 +68,9 @@ VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexce
   return weighted;
 }
 
-void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
-                          const ConstVector& momentum, const Matrix3V& jacobian, const TaskSvd& svd,
-                          double singular_below) noexcept {
+VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
+                                      const ConstVector& momentum, const Matrix3V& jacobian,
+                                      const TaskSvd& svd, double singular_below) noexcept {
   smallest = svd.smallest();
   is_regular = smallest >= singular_below;
   singular_below_ = singular_below;

@@ -26,16 +26,21 @@ namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
+template <int kRows>
+using Columns =
+    Eigen::Matrix<double, kRows, 3, 0, kRows == Eigen::Dynamic ? kMaxVelocities : kRows, 3>;
+using Tall = Columns<Eigen::Dynamic>;
 
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
 
-/// The product of the reflections 1 - tau w w^T that make a matrix triangular.
+/// The product of the reflections 1 - tau w w^T that make a matrix triangular. Where the number of
+/// rows is known to the compiler, the loops are written out.
+template <int kRows>
 class Reflections {
  public:
   /// Replace J^T (nv,3) by its triangle and the reflections.
-  explicit Reflections(Tall& columns) noexcept : columns_(columns) {
+  VMS_PH_INLINED explicit Reflections(Columns<kRows>& columns) noexcept : columns_(columns) {
     const Eigen::Index nv = columns.rows();
     for (int k = 0; k < 3; ++k) {
       double* x = &columns.coeffRef(0, k);
@@ -59,14 +64,14 @@ class Reflections {
   }
 
   /// Replace a vector (nv,) by its product with all of them.
-  void apply(double* x) const noexcept {
+  VMS_PH_INLINED void apply(double* x) const noexcept {
     for (int k = 3; k-- > 0;) apply(k, x);
   }
 
   Matrix3d triangle = Matrix3d::Zero();  ///< upper
 
  private:
-  void apply(int k, double* x) const noexcept {
+  VMS_PH_INLINED void apply(int k, double* x) const noexcept {
     const double* w = &columns_.coeffRef(0, k);
     const Eigen::Index nv = columns_.rows();
     double along = x[k];
@@ -76,9 +81,33 @@ class Reflections {
     for (Eigen::Index i = k + 1; i < nv; ++i) x[i] -= along * w[i];
   }
 
-  Tall& columns_;
+  Columns<kRows>& columns_;
   double taus_[3];
 };
+
+/// Write the triangle T of J^T = Q [T; 0], the first three columns of Q and the rest, transposed.
+template <int kRows>
+VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, Tall& range,
+                                  MatrixV& kernel) noexcept {
+  const Eigen::Index nv = jacobian.cols();
+  Columns<kRows> columns = jacobian.transpose();
+  const Reflections<kRows> reflections(columns);
+  triangle = reflections.triangle;
+  Columns<kRows> first = Columns<kRows>::Zero(nv, 3);
+  for (int k = 0; k < 3; ++k) {
+    first(k, k) = 1.0;
+    reflections.apply(&first.coeffRef(0, k));
+  }
+  range = first;
+  Eigen::Matrix<double, kRows, 1, 0, Columns<kRows>::MaxRowsAtCompileTime, 1> row(nv);
+  kernel.resize(nv - 3, nv);
+  for (Eigen::Index k = 3; k < nv; ++k) {
+    row.setZero();
+    row[k] = 1.0;
+    reflections.apply(row.data());
+    kernel.row(k - 3) = row;
+  }
+}
 
 /// Turn the columns of a matrix until they are orthogonal, and `turn` with it; false where that
 /// leaves no direction for one of them.
@@ -93,23 +122,19 @@ bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
 VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
   // kernel.
-  const Eigen::Index nv = jacobian.cols();
-  Tall columns = jacobian.transpose();
-  const Reflections reflections(columns);
-  Tall range = Tall::Zero(nv, 3);
-  for (int k = 0; k < 3; ++k) {
-    range(k, k) = 1.0;
-    reflections.apply(&range.coeffRef(0, k));
+  Matrix3d triangle;
+  Tall range;
+  switch (jacobian.cols()) {
+    case 6:
+      reduce<6>(jacobian, triangle, range, kernel);
+      break;
+    case 7:
+      reduce<7>(jacobian, triangle, range, kernel);
+      break;
+    default:
+      reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
   }
-  VectorV row = VectorV::Zero(nv);
-  kernel.resize(nv - 3, nv);
-  for (Eigen::Index k = 3; k < nv; ++k) {
-    row.setZero();
-    row[k] = 1.0;
-    reflections.apply(row.data());
-    kernel.row(k - 3) = row;
-  }
-  decompose(reflections.triangle.transpose());
+  decompose(triangle.transpose());
   right = right_turn_.lazyProduct(range.transpose());
 }
 

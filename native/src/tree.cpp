@@ -162,45 +162,9 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
   return hash;
 }
 
-Screw Tree::base_twist(const double* v) const noexcept {
-  if (b_ == 6) return {Eigen::Map<const Vector3d>(v), Eigen::Map<const Vector3d>(v + 3)};
-  if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
-  return {};
-}
-
-void Tree::set_base(const Screw& twist, VectorXd& v) const noexcept {
-  if (b_ == 6) {
-    v.head<3>() = twist.linear;
-    v.segment<3>(3) = twist.angular;
-  } else if (b_ == 3) {
-    v.head<2>() = twist.linear.head<2>();
-    v[2] = twist.angular.z();
-  }
-}
-
-/// The components of a wrench that act on a planar base.
-Screw Tree::restricted(const Screw& wrench) const noexcept {
-  if (b_ != 3) return wrench;
-  return {{wrench.linear.x(), wrench.linear.y(), 0.0}, {0.0, 0.0, wrench.angular.z()}};
-}
-
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {
   if (b_ == 0) return {};
   return mobility(about_centre(momentum));
-}
-
-/// The same with the moment about the centre of mass, where the inertia of the base does not couple
-/// translation and rotation.
-Screw Tree::about_centre(const Screw& wrench) const noexcept {
-  Screw p = restricted(wrench);
-  p.angular -= centre_.cross(p.linear);
-  return p;
-}
-
-/// The twist of the locked robot with a momentum about its centre of mass.
-Screw Tree::mobility(const Screw& p) const noexcept {
-  const Vector3d turn = turning_ * p.angular;
-  return {p.linear / total_.mass + centre_.cross(turn), turn};
 }
 
 Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
@@ -241,12 +205,6 @@ double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
     power += v[b_ + joints_[at].lead] * bodies_[at].screw.dot(wrench);
   }
   return power;
-}
-
-double Tree::weight(std::size_t at, const Vector3d& field) const noexcept {
-  const Body& body = bodies_[at];
-  const SpatialInertia& y = body.composite;
-  return -y.mass * body.screw.linear.dot(field) - body.screw.angular.dot(y.first.cross(field));
 }
 
 Tree::Frame Tree::placed(const Frame& frame) const noexcept {

@@ -24,7 +24,7 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
-inline void Tree::measure(const double* q) noexcept {
+VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     if (joints_[i].turns && !joints_[i].pair) angles_[i] = position(joints_[i], q);
   }
@@ -40,8 +40,8 @@ inline void Tree::measure(const double* q) noexcept {
   }
 }
 
-inline void Tree::displace(std::size_t i, const double* q, Matrix3d& turn,
-                           Vector3d& shift) const noexcept {
+VMS_PH_INLINED inline void Tree::displace(std::size_t i, const double* q, Matrix3d& turn,
+                                          Vector3d& shift) const noexcept {
   const Joint& joint = joints_[i];
   turn = joint.fixed;
   shift = joint.offset;

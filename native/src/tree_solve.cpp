@@ -147,7 +147,8 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   const Screw base = base_twist(v);
   const Screw lift{-field_, Vector3d::Zero()};
   // Newton-Euler recursion with zero accelerations of joints and base.
-  const auto reaction = [](const SpatialInertia& y, const Screw& twist, const Screw& a) {
+  const auto reaction = [](const SpatialInertia& y, const Screw& twist,
+                           const Screw& a) VMS_PH_INLINED {
     Screw f = y * a;
     const Screw h = y * twist;
     f.linear += twist.angular.cross(h.linear);

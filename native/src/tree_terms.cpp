@@ -32,21 +32,21 @@ double component(const Screw& value, int k) {
   return k < 3 ? value.linear[k] : value.angular[k - 3];
 }
 
-Screw unit(int k) {
+VMS_PH_INLINED inline Screw unit(int k) {
   Screw s;
   (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
   return s;
 }
 
 /// The bracket [v, .] of wrenches: `reaction . [v, s] = s . pulled(v, reaction)`.
-Screw pulled(const Screw& v, const Screw& reaction) {
+VMS_PH_INLINED inline Screw pulled(const Screw& v, const Screw& reaction) {
   return {reaction.linear.cross(v.angular),
           reaction.linear.cross(v.linear) + reaction.angular.cross(v.angular)};
 }
 
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
-Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
+VMS_PH_INLINED inline Matrix3d spin_of(const SpatialInertia& y, const Screw& twist) {
   const double half = 0.5 * (y.xx + y.yy + y.zz);
   Matrix3d second;  // moments of the mass
   second << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
@@ -143,7 +143,7 @@ VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotat
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;  // it stands beside a base that moves
-  const auto add = [&](const Screw& s, int column) {
+  const auto add = [&](const Screw& s, int column) VMS_PH_INLINED {
     const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(placed.origin));
     const Vector3d angular = rotation.transpose() * s.angular;
     for (int k = 0; k < 3; ++k) {
@@ -170,7 +170,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
   if (placed.body < -1) return;
   const Screw& carrier = twist_of(placed.body);
   const Vector3d moving = carrier.linear + carrier.angular.cross(placed.origin);
-  const auto add = [&](const Screw& by, const Screw& s, int column) {
+  const auto add = [&](const Screw& by, const Screw& s, int column) VMS_PH_INLINED {
     const Screw rate = bracket(by, s);
     const Vector3d linear = s.linear + s.angular.cross(placed.origin);
     const Vector3d linear_rate =
@@ -254,7 +254,7 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
 VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
   const auto power = [](const SpatialInertia& inertia, const Screw& twist, const Screw& with,
-                        const Screw& of, const Screw& rate) {
+                        const Screw& of, const Screw& rate) VMS_PH_INLINED {
     const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
     const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
     const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
@@ -280,7 +280,7 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
       here.other = before.other;
       here.other_rate = before.other_rate;
     }
-    const auto add = [](double by, const Screw& screw, Screw& to) {
+    const auto add = [](double by, const Screw& screw, Screw& to) VMS_PH_INLINED {
       to.linear += by * screw.linear;
       to.angular += by * screw.angular;
     };

@@ -19,13 +19,15 @@
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 
 /// Turn the columns of a matrix B (n,k) until they are orthogonal, and write the turn W (k,k). Then
 /// the lengths of the columns of B W are the singular values of B, and its directions and the
 /// columns of W are the singular vectors; small values keep their digits.
 template <class Columns, class Turn>
-void make_columns_orthogonal(Columns& columns, Turn& turn) noexcept {
+VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn) noexcept {
   // Each sweep squares what is left of the angles between the columns.
   constexpr int kSweeps = 12;
   const Eigen::Index count = columns.cols();

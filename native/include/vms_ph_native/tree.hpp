@@ -22,6 +22,8 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/wide.hpp"
+
 namespace vms_ph {
 
 class Model;
@@ -44,7 +46,7 @@ struct Screw {
 inline Eigen::Map<Eigen::Vector3d> three(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
 
 /// The Lie bracket [v, s] of two twists.
-inline Screw bracket(const Screw& v, const Screw& s) {
+VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {
   return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
 }
 
@@ -58,7 +60,7 @@ struct SpatialInertia {
   Screw operator*(const Screw& twist) const;
 };
 
-inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
+VMS_PH_INLINED inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
   mass += other.mass;
   first += other.first;
   xx += other.xx;
@@ -70,7 +72,7 @@ inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
   return *this;
 }
 
-inline Screw SpatialInertia::operator*(const Screw& twist) const {
+VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const {
   const Eigen::Vector3d& w = twist.angular;
   const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(),
                                xy * w.x() + yy * w.y() + yz * w.z(),
@@ -79,9 +81,9 @@ inline Screw SpatialInertia::operator*(const Screw& twist) const {
 }
 
 /// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
-inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
-                                 const Eigen::Matrix3d& rotation,
-                                 const Eigen::Matrix3d& about_centre) {
+VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
+                                                const Eigen::Matrix3d& rotation,
+                                                const Eigen::Matrix3d& about_centre) {
   SpatialInertia y;
   y.mass = mass;
   y.first = mass * centre;
@@ -385,5 +387,49 @@ class Tree {
   Eigen::VectorXd rates_;
   Frame tool_;
 };
+
+VMS_PH_INLINED inline Screw Tree::base_twist(const double* v) const noexcept {
+  if (b_ == 6)
+    return {Eigen::Map<const Eigen::Vector3d>(v), Eigen::Map<const Eigen::Vector3d>(v + 3)};
+  if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
+  return {};
+}
+
+VMS_PH_INLINED inline void Tree::set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept {
+  if (b_ == 6) {
+    v.head<3>() = twist.linear;
+    v.segment<3>(3) = twist.angular;
+  } else if (b_ == 3) {
+    v.head<2>() = twist.linear.head<2>();
+    v[2] = twist.angular.z();
+  }
+}
+
+/// The components of a wrench that act on a planar base.
+VMS_PH_INLINED inline Screw Tree::restricted(const Screw& wrench) const noexcept {
+  if (b_ != 3) return wrench;
+  return {{wrench.linear.x(), wrench.linear.y(), 0.0}, {0.0, 0.0, wrench.angular.z()}};
+}
+
+/// A wrench with its moment about the centre of mass, where the inertia of the base does not couple
+/// translation and rotation.
+VMS_PH_INLINED inline Screw Tree::about_centre(const Screw& wrench) const noexcept {
+  Screw p = restricted(wrench);
+  p.angular -= centre_.cross(p.linear);
+  return p;
+}
+
+/// The twist of the locked robot with a momentum about its centre of mass.
+VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
+  const Eigen::Vector3d turn = turning_ * p.angular;
+  return {p.linear / total_.mass + centre_.cross(turn), turn};
+}
+
+VMS_PH_INLINED inline double Tree::weight(std::size_t at,
+                                          const Eigen::Vector3d& field) const noexcept {
+  const Body& body = bodies_[at];
+  const SpatialInertia& y = body.composite;
+  return -y.mass * body.screw.linear.dot(field) - body.screw.angular.dot(y.first.cross(field));
+}
 
 }  // namespace vms_ph

@@ -30,7 +30,7 @@ struct Stage {
 };
 constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.0, 1.0 / 6}};
 
-Screw commutator(const Screw& u, const Screw& v) {
+VMS_PH_INLINED inline Screw commutator(const Screw& u, const Screw& v) {
   return {u.angular.cross(v.linear) + u.linear.cross(v.angular), u.angular.cross(v.angular)};
 }
 
