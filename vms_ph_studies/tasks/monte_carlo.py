@@ -178,7 +178,7 @@ def _baseline(task: RobotTask, delay: float) -> MakeLaw:
                     "law='decentralised': on wheels that do not slip it is compared with "
                     f"DifferentialDrive, not with {kind}"
                 )
-            return DecentralisedDrive(form)
+            return DecentralisedDrive(form, lag=delay + task.step)
         known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
         law.gains = replace(law.gains, **known)
         return DecentralisedPD.like(law, model, allocation, lag=delay + task.step)
