@@ -16,7 +16,6 @@
 
 #include <algorithm>
 
-#include "vms_ph_native/symmetric_factors.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

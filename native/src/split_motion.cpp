@@ -25,7 +25,8 @@ namespace vms_ph {
 
 namespace {
 
-/// The same for arms of a given number of joints, which compilers write out.
+/// The map of null_space_map() for arms of a given number of joints, in loops that compilers
+/// unroll.
 template <int kVelocities>
 VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
                                   MatrixV& result) noexcept {
@@ -39,7 +40,7 @@ VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
   weighted.template topRows<kRows>() = z.lazyProduct(m);
   inertia.template topLeftCorner<kRows, kRows>() =
       weighted.template topRows<kRows>().lazyProduct(z.transpose());
-  double over[kPadded];
+  double over[kPadded] = {};
   symmetric::factorise(inertia.data(), over, kRows, kPadded);
   for (int k = 0; k < kVelocities; ++k) {
     symmetric::solve(inertia.data(), over, kRows, kPadded, &weighted(0, k));

@@ -35,7 +35,7 @@ using Tall = Columns<Eigen::Dynamic>;
 constexpr double kSmall = 1e-5;
 
 /// The product of the reflections 1 - tau w w^T that make a matrix triangular. Where the number of
-/// rows is known to the compiler, the loops are written out.
+/// rows is known to the compiler, it unrolls the loops.
 template <int kRows>
 class Reflections {
  public:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nodes.conftest import Program, Start, end, environment
+from nodes.conftest import Program, Start, echo_of, end, environment
 from nodes.conftest import _domains as domains
 from nodes.observer import Observer, joined
 from rosbags.rosbag2 import Reader
@@ -72,7 +72,7 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
 ) -> None:
     bag = tmp_path / "bag"
     launch = start("launch", "panda", "respawn:=false", "record:=true", f"bag:={bag}")
-    watch = start("topic", "echo", "/diagnostics")
+    watch = echo_of(start, "/diagnostics")
     for name in (*NODES[:5], "bag_recorder"):
         watch.await_output(name + r": vms_ph node", 60.0)
     killed_at = {}
@@ -118,7 +118,7 @@ def test_a_launch_restarts_every_node_that_is_killed_and_continues_the_recording
     launch = start(
         "launch", "panda", "record:=true", f"bag:={bag}", "web:=true", f"port:={free_port()}"
     )
-    watch = start("topic", "echo", "/diagnostics")
+    watch = echo_of(start, "/diagnostics")
     watch.await_output(r"name: '?bag_recorder: vms_ph node'?\s+message: recording", 60.0)
     watch.await_output(r"web_viewer: vms_ph node", 60.0)
     names = ("closed_loop", "energy_monitor", "marker_publisher", "model_server", "bag_recorder",
@@ -181,7 +181,7 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_an_exit_code(
 ) -> None:
     robot = start("run", "simulator", "--ros-args", "-p", "robot:=panda")
     recorder = start("run", "bag_recorder", "--ros-args", "-p", f"bag:={tmp_path / 'bag'}")
-    watch = start("topic", "echo", "/diagnostics")
+    watch = echo_of(start, "/diagnostics")
     watch.await_output(r"name: '?bag_recorder: vms_ph node'?\s+message: recording", 60.0)
     # A limit of the size of its files has the effect of a full disk on the process.
     resource.prlimit(recorder.process.pid, resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -179,6 +179,21 @@ def domain() -> int:
 Start = Callable[..., Program]
 
 
+def echo_of(start: Start, topic: str, seconds: float = 60.0) -> Program:
+    """Echo a topic of nodes that have just been started, which may take long on a busy machine.
+
+    The command gives up after some seconds without the topic, as a user wants it to; it is started
+    again then.
+    """
+    latest = time.monotonic() + seconds
+    while True:
+        program = start("topic", "echo", topic)
+        while not program.output and time.monotonic() < latest:
+            time.sleep(0.1)
+        if "there is no topic" not in program.output or time.monotonic() > latest:
+            return program
+
+
 def end(programs: list[Program]) -> None:
     """End programs, all at the same time."""
     for program in reversed(programs):

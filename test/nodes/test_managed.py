@@ -25,7 +25,7 @@ from tf2_msgs.msg import TFMessage
 from vms_ph.msg import ControllerState, Momentum
 from vms_ph.srv import StepSimulation
 
-from .conftest import Program, Start
+from .conftest import Program, Start, echo_of
 from .observer import Observer
 
 pytestmark = pytest.mark.wire
@@ -144,7 +144,7 @@ def test_diagnostics_report_frequencies_the_means_of_passivity_and_stopped_input
     start: Start, observer: Observer
 ) -> None:
     robot = start("launch", "panda", "markers:=false")
-    watch = start("topic", "echo", "/diagnostics")
+    watch = echo_of(start, "/diagnostics")
     watch.await_output(
         r"name: '?energy_monitor: vms_ph node'?\s+message: energy balanced(.|\n)*?"
         r"key: frequency \(Hz\)\s+value: '?(9\d|10\d)\."

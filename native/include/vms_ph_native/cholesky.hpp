@@ -16,6 +16,7 @@
 #pragma once
 
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/symmetric_factors.hpp"
 
 namespace vms_ph {
 
@@ -39,7 +40,7 @@ class Cholesky {
   }
 
  private:
-  static_assert(kMaxVelocities % 4 == 0);
+  static_assert(kMaxVelocities % symmetric::kGroup == 0);
 
   bool factorise(const MatrixV& matrix) noexcept;
 
