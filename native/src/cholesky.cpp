@@ -15,30 +15,51 @@
 #include "vms_ph_native/cholesky.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
-VMS_PH_WIDE bool Cholesky::factorise(const MatrixV& matrix) noexcept {
-  const Eigen::Index rows = symmetric::padded(size_);
+VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+  size_ = matrix.rows();
+  const Eigen::Index rows = symmetric::padded(size_), stride = matrix.outerStride();
   for (Eigen::Index j = 0; j < size_; ++j) {
-    double* column = factor_ + j * kMaxVelocities;
-    const double* given = matrix.data() + j * size_;
+    double* column = factor_ + j * kMaxRows;
+    const double* given = matrix.data() + j * stride;
     std::fill(column + symmetric::first(j), column + j, 0.0);
     for (Eigen::Index i = j; i < size_; ++i) column[i] = given[i];
     std::fill(column + size_, column + rows, 0.0);
   }
-  return symmetric::factorise(factor_, over_, size_, kMaxVelocities);
+  is_positive_ = symmetric::factorise(factor_, over_, size_, kMaxRows);
+  if (!is_positive_) std::fill(over_, over_ + size_, std::numeric_limits<double>::quiet_NaN());
+  return is_positive_;
 }
 
 VMS_PH_WIDE void Cholesky::solve(double* x) const noexcept {
-  double padded[kMaxVelocities];
+  double padded[kMaxRows];
   const Eigen::Index rows = symmetric::padded(size_);
   std::copy(x, x + size_, padded);
   std::fill(padded + size_, padded + rows, 0.0);
-  symmetric::solve(factor_, over_, size_, kMaxVelocities, padded);
+  symmetric::solve(factor_, over_, size_, kMaxRows, padded);
   std::copy(padded, padded + size_, x);
+}
+
+void Cholesky::multiply_root(double* x) const noexcept {
+  for (Eigen::Index j = size_; j-- > 0;) {
+    const double* column = factor_ + j * kMaxRows;
+    x[j] /= std::sqrt(over_[j]);
+    for (Eigen::Index i = j + 1; i < size_; ++i) x[i] += x[j] * column[i];
+  }
+}
+
+void Cholesky::solve_root(double* x) const noexcept {
+  for (Eigen::Index j = 0; j < size_; ++j) {
+    const double* column = factor_ + j * kMaxRows;
+    for (Eigen::Index i = j + 1; i < size_; ++i) x[i] -= x[j] * column[i];
+    x[j] *= std::sqrt(over_[j]);
+  }
 }
 
 }  // namespace vms_ph

@@ -31,8 +31,7 @@ EnergySplit::EnergySplit(const Model& model)
     : model_(model),
       at_(model_),
       task_(3, model_.nv()),
-      weighted_(model_.nv(), 3),
-      factor_(model_.nv()) {}
+      weighted_(model_.nv(), 3) {}
 
 const Energies& EnergySplit::of(const RobotState& state) noexcept {
   if (!state.q.allFinite() || !state.v.allFinite()) {
@@ -60,7 +59,7 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   // (26)].
   factor_.compute(at_.M());
   weighted_ = task_.transpose();
-  factor_.solveInPlace(weighted_);
+  factor_.solve_columns(weighted_);
   const Eigen::Matrix3d mobility = task_ * weighted_;
   const Eigen::Vector3d rate = task_ * state.v;
   energies_.kinetic_task = 0.5 * rate.dot(mobility.llt().solve(rate));

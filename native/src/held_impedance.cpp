@@ -14,7 +14,6 @@
 
 #include "vms_ph_native/held_impedance.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -85,10 +84,11 @@ VMS_PH_WIDE void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damp
 
 // Reduce the stiffness to `most` times the mass matrix, in every direction.
 void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
-  const Eigen::LLT<MatrixV> factor(mass);
-  factor.matrixL().solveInPlace(stiffness_);
+  const Cholesky factors(mass);
+  const Eigen::Index size = mass.rows();
+  for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   stiffness_.transposeInPlace();
-  factor.matrixL().solveInPlace(stiffness_);
+  for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   decompose_symmetric(stiffness_, eigen_);
   if (eigen_.info() != Eigen::Success) {  // no direction is known: no spring is held
     stiffness_.setZero();
@@ -98,11 +98,11 @@ void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
   }
   const VectorV& values = eigen_.eigenvalues();
   is_reduced_ = values.maxCoeff() > most;
-  factor.matrixL().solveInPlace(spring);
+  factors.solve_root(spring.data());
   VectorV along = eigen_.eigenvectors().transpose() * spring;
   along = along.cwiseProduct((most * values.cwiseMax(most).cwiseInverse()).eval());
   modes_ = eigen_.eigenvectors();
-  modes_ = factor.matrixL() * modes_;
+  for (Eigen::Index k = 0; k < size; ++k) factors.multiply_root(&modes_(0, k));
   spring.noalias() = modes_ * along;
   const VectorV kept = values.cwiseMax(0.0).cwiseMin(most);
   stiffness_.noalias() = modes_ * kept.asDiagonal() * modes_.transpose();

@@ -14,11 +14,11 @@
 
 #include "vms_ph_native/routing.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/SVD>
 #include <algorithm>
 
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
@@ -104,18 +104,16 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   const MatrixV& mass = d.M();
   const VectorV& p = d.momentum();
-  const Eigen::LLT<MatrixV> factor(mass);
   Tall mobile = jacobian.transpose();
-  factor.solveInPlace(mobile);
+  Cholesky(mass).solve_columns(mobile);
   const Eigen::Matrix3d mobility = jacobian * mobile;
   const Eigen::Matrix3d inertia = mobility.inverse();
   const Eigen::Matrix3d task_inertia = 0.5 * (inertia + inertia.transpose());
   const Tall j_sharp = mobile * task_inertia;
   const MatrixV weighted = Z_ * mass;
   const MatrixV null_inertia = weighted * Z_.transpose();
-  const Eigen::LLT<MatrixV> null_factor(null_inertia);
   MatrixV n_map = weighted;
-  null_factor.solveInPlace(n_map);
+  Cholesky(null_inertia).solve_columns(n_map);
   const Tall pseudo_inverse = svd.pseudo_inverse(0.0);
 
   // Velocity in the null space, and along it: v = u + n.

@@ -14,7 +14,6 @@
 
 #include "vms_ph_native/split_motion.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
@@ -87,15 +86,14 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
   const Eigen::Vector3d ratio = svd.values / singular_below;
   const Eigen::Vector3d share = (1.0 - ratio.array().square()).max(0.0);
   const Eigen::Vector3d rest_share = 1.0 - share.array().square();
-  MatrixV s = svd.kernel.transpose() * svd.kernel;
+  MatrixV s = svd.kernel.transpose().lazyProduct(svd.kernel);
   s += svd.right.transpose() * share.asDiagonal() * svd.right;
   const double scale = mass.trace() / static_cast<double>(mass.rows());
   const MatrixV weighted = s * mass;
   MatrixV inertia = weighted * s;
   inertia += scale * (svd.right.transpose() * rest_share.asDiagonal() * svd.right);
-  const Eigen::LDLT<MatrixV> factor(inertia);
   MatrixV solved = weighted;
-  factor.solveInPlace(solved);
+  Cholesky(inertia).solve_columns(solved);
   null_map.noalias() = s * solved;
   nu.noalias() = null_map * velocity;
   null_velocity = nu;

@@ -23,15 +23,27 @@ namespace vms_ph {
 /// The factors L D L^T of a symmetric positive definite matrix; see symmetric_factors.hpp.
 class Cholesky {
  public:
-  /// Decompose a matrix, of which the lower triangle is read.
-  explicit Cholesky(const MatrixV& matrix) noexcept
-      : size_(matrix.rows()), is_positive_(factorise(matrix)) {}
+  /// Those of the velocities and of ten inertial parameters besides.
+  static constexpr int kMaxRows = kMaxVelocities + 12;
 
-  /// Whether the matrix was positive definite; without that nothing can be solved.
+  Cholesky() = default;
+
+  /// Decompose a matrix as compute() does.
+  explicit Cholesky(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept { compute(matrix); }
+
+  /// Decompose a matrix, of which the lower triangle is read; return whether it is positive
+  /// definite. Without that all solutions are NaN.
+  bool compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
+
+  /// Whether the matrix was positive definite.
   bool is_positive() const noexcept { return is_positive_; }
 
   /// Replace a vector, the first of as many entries as the matrix has rows, by the solution.
   void solve(double* x) const noexcept;
+
+  /// Replace a vector x by R x, or by the solution of R x, where the matrix is R R^T.
+  void multiply_root(double* x) const noexcept;
+  void solve_root(double* x) const noexcept;
 
   /// Replace every column of a matrix by its solution.
   template <class Matrix>
@@ -40,14 +52,12 @@ class Cholesky {
   }
 
  private:
-  static_assert(kMaxVelocities % symmetric::kGroup == 0);
+  static_assert(kMaxRows % symmetric::kGroup == 0);
 
-  bool factorise(const MatrixV& matrix) noexcept;
-
-  Eigen::Index size_;
-  double factor_[kMaxVelocities * kMaxVelocities];  ///< L, column after column
-  double over_[kMaxVelocities];                     ///< one over D
-  bool is_positive_;
+  Eigen::Index size_ = 0;
+  double factor_[kMaxRows * kMaxRows];  ///< L, column after column
+  double over_[kMaxRows];               ///< one over D
+  bool is_positive_ = false;
 };
 
 }  // namespace vms_ph

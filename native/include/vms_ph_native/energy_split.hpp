@@ -15,9 +15,9 @@
 // The energies of a state and their split; see vms_ph/msg/Energy.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/model.hpp"
@@ -47,7 +47,7 @@ class EnergySplit {
   Evaluation at_;
   Matrix3V task_;
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> weighted_;
-  Eigen::LLT<MatrixV> factor_;
+  Cholesky factor_;
   Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen_;
   Energies energies_;
 };

@@ -60,11 +60,11 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& wante
   inertia_.compute(d.M());
   slow_ = brake - d.g();
   slow_.noalias() -= d.C() * d.v();
-  inertia_.solveInPlace(slow_);
+  inertia_.solve(slow_.data());
   slow_ = v + dt * slow_;
   more_ = wanted - brake;
   step_ = more_;
-  inertia_.solveInPlace(step_);
+  inertia_.solve(step_.data());
   step_ *= dt;
   double found = 1.0;
   if (s.power > 0.0) {
@@ -107,7 +107,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   if (!(length > kStill)) return;
   direction_.noalias() = jacobian.topRows<3>().transpose() * (u / length);
   slow_ = direction_;
-  inertia_.solveInPlace(slow_);
+  inertia_.solve(slow_.data());
   const double most = 2.0 * s.kinetic_energy * direction_.dot(slow_);
   if (meets(largest(a, b, c - most), found)) {
     reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);

@@ -96,7 +96,7 @@ void SampleBudget::velocity_ahead(Evaluation& d, const EffortsUnderWay& under_wa
   active_ = -count * step_;
   for (int k = 0; k < count; ++k) active_ += under_way.waiting(k);
   inertia_.compute(d.M());
-  inertia_.solveInPlace(active_);
+  inertia_.solve(active_.data());
   result += dt * active_;
 }
 
@@ -185,7 +185,7 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
 /// in a sample at most, with inertia_ at its state.
 double SampleBudget::rise(const VectorV& active, double dt) noexcept {
   step_ = active;
-  inertia_.solveInPlace(step_);
+  inertia_.solve(step_.data());
   return dt * std::sqrt(std::max(0.0, active.dot(step_)));
 }
 
@@ -213,7 +213,7 @@ bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortsUn
     if (k == count) active_ -= unheld_;
     active_ -= d.g();
     step_ = active_;
-    inertia_.solveInPlace(step_);
+    inertia_.solve(step_.data());
     most = std::max(most, active_.dot(step_));
     reach = std::max(reach, step_.cwiseAbs().maxCoeff());
   }

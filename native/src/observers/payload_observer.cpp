@@ -18,7 +18,6 @@
 #include <cmath>
 #include <limits>
 
-#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/observers/contact_detector.hpp"
 
 namespace vms_ph {
@@ -90,7 +89,6 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       information_(Eigen::MatrixXd::Zero(prior_.size(), prior_.size())),
       inverse_(information_),
       scaled_(information_),
-      factors_(prior_.size()),
       slope_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
       weighted_(slope_),
       product_(slope_),
@@ -144,13 +142,13 @@ void PayloadObserver::begin() noexcept {
 /// Forget the payload, and keep what is known of the offsets whatever the payload is.
 void PayloadObserver::forget_payload() noexcept {
   auto corner = information_.bottomRightCorner<kParameters, kParameters>();
-  const Eigen::LLT<Eigen::Matrix<double, kParameters, kParameters>> factors(corner);
+  factors_.compute(corner);
   across_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
   across_.col(nv_) = vector_.tail(kParameters);
-  factors.solveInPlace(across_);
+  factors_.solve_columns(across_);
   auto shared = information_.topRightCorner(nv_, kParameters);
-  information_.topLeftCorner(nv_, nv_).noalias() -= shared * across_.leftCols(nv_);
-  vector_.head(nv_).noalias() -= shared * across_.col(nv_);
+  information_.topLeftCorner(nv_, nv_).noalias() -= shared.lazyProduct(across_.leftCols(nv_));
+  vector_.head(nv_).noalias() -= shared.lazyProduct(across_.col(nv_));
   information_.rightCols(kParameters).setZero();
   information_.bottomRows(kParameters).setZero();
   information_.diagonal().tail(kParameters) = prior_.tail(kParameters);
@@ -190,10 +188,10 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
   spread_.noalias() += (seen.lasting * now.missed) * now.missed.transpose();
   // Whether the innovation is one that what is known of the payload explains.
   rest_ = innovation_;
-  rest_.noalias() -= slope_ * mean_;
-  product_.noalias() = slope_ * inverse_;
+  rest_.noalias() -= slope_.lazyProduct(mean_);
+  product_.noalias() = slope_.lazyProduct(inverse_);
   moved_ = spread_;
-  moved_.noalias() += product_ * slope_.transpose();
+  moved_.noalias() += product_.lazyProduct(slope_.transpose());
   const Cholesky whole(moved_), own(spread_);
   if (!whole.is_positive() || !own.is_positive()) return false;
   VectorV weighted = rest_;
@@ -208,10 +206,10 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
   own.solve(weighted.data());
   gain_ = covariance_;
   own.solve_columns(gain_);
-  information_.noalias() += slope_.transpose() * weighted_;
-  vector_.noalias() += slope_.transpose() * weighted;
+  information_.noalias() += slope_.transpose().lazyProduct(weighted_);
+  vector_.noalias() += slope_.transpose().lazyProduct(weighted);
   expected_.noalias() += gain_.transpose() * innovation_;
-  product_.noalias() = gain_.transpose() * slope_;
+  product_.noalias() = gain_.transpose().lazyProduct(slope_);
   slope_ -= product_;
   moved_.noalias() = gain_.transpose() * covariance_;
   covariance_ -= moved_;
@@ -254,13 +252,12 @@ void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
 void PayloadObserver::solve() noexcept {
   scale_ = information_.diagonal().cwiseSqrt().cwiseInverse();
   scaled_ = scale_.asDiagonal() * information_ * scale_.asDiagonal();
-  factors_.compute(scaled_);
-  if (factors_.info() != Eigen::Success) return;
+  if (!factors_.compute(scaled_)) return;
   inverse_.setIdentity();
-  factors_.solveInPlace(inverse_);
+  factors_.solve_columns(inverse_);
   scaled_ = scale_.asDiagonal() * inverse_ * scale_.asDiagonal();
   inverse_ = scaled_;
-  mean_.noalias() = inverse_ * vector_;
+  mean_.noalias() = inverse_.lazyProduct(vector_);
 }
 
 const Payload& PayloadObserver::told(bool changed) noexcept {

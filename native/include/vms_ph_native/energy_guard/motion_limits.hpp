@@ -15,8 +15,8 @@
 // Limits of power, speeds and kinetic energy: a share between an effort and a brake.
 #pragma once
 
-#include <Eigen/Cholesky>
 
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/energy_guard/settings.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/reason.hpp"
@@ -52,7 +52,7 @@ class MotionLimits {
 
   const Model& model_;
   VectorV slow_, step_, more_, least_, direction_;
-  Eigen::LLT<MatrixV> inertia_;
+  Cholesky inertia_;
   Reason reason_;
 };
 

@@ -15,8 +15,8 @@
 // The grant of an effort that begins to act after others that are under way.
 #pragma once
 
-#include <Eigen/Cholesky>
 
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/energy_guard/efforts_under_way.hpp"
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/sample_grant.hpp"
@@ -76,7 +76,7 @@ class SampleBudget {
   Prediction found_;
   SampleGrant grant_;
   TorqueLimits limits_;
-  Eigen::LLT<MatrixV> inertia_;
+  Cholesky inertia_;
   VectorV resting_, unheld_, active_, granted_, step_, rest_, brake_;
   const char* reason_ = "";
   bool is_brake_ = false;

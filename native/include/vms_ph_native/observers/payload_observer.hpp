@@ -15,8 +15,8 @@
 // The mass and centre of mass of a payload, observed online from the balance of momentum.
 #pragma once
 
-#include <Eigen/Cholesky>
 
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/observers/motion_window.hpp"
 
 namespace vms_ph {
@@ -83,7 +83,7 @@ class PayloadObserver {
   // Of the slow efforts, then of the payload: what is known, and mean and covariance by it.
   Eigen::VectorXd prior_, vector_, mean_, scale_;
   Eigen::MatrixXd information_, inverse_, scaled_;
-  Eigen::LLT<Eigen::MatrixXd> factors_;
+  Cholesky factors_;
   Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
   Eigen::MatrixXd across_;                      // (10,nv+1)
   VectorV sum_, expected_, innovation_, rest_;
