@@ -25,6 +25,9 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/decoupled_effort.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/task_effort.hpp"
 
 namespace py = pybind11;
@@ -76,14 +79,17 @@ Array rows_of(const Values& values) {
 /// The workspace of laws in Python, one thread at a time.
 struct Algebra {
   explicit Algebra(const vms_ph::Model& model)
-      : held(model), decoupled(model), task(model), d(model) {}
+      : held(model), decoupled(model), task(model), d(model), limits(model) {}
 
   HeldImpedance held;
   vms_ph::TaskSvd svd;
   vms_ph::SplitMotion motion;
   vms_ph::DecoupledEffort decoupled;
   vms_ph::TaskEffort task;
+  vms_ph::DecoupledEffort::Springs springs;
+  vms_ph::PosePotential potential;
   vms_ph::Evaluation d;
+  const vms_ph::JointLimitPotential limits;
   MatrixV mass, damping, stiffness;
   vms_ph::Matrix3V jacobian;
 };
@@ -93,17 +99,28 @@ void set_state(Algebra& self, const Array& q, const Array& v) {
 }
 
 py::tuple hold(Algebra& self, const Array& mass, const Array& damping, const Array& stiffness,
-               const Array& gradient, const Array& velocity, double h) {
+               const Array& gradient, const Array& velocity, double h,
+               const std::optional<Array>& drift) {
   const py::ssize_t nv = size_of(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = matrix_of(mass, nv, nv);
   self.damping = matrix_of(damping, nv, nv);
   self.stiffness = matrix_of(stiffness, nv, nv);
+  VectorV led;
+  if (drift) led = vector_of(*drift, nv, "drift");
   self.held.compute(self.mass, self.damping, self.stiffness,
                     VectorV(vector_of(gradient, nv, "gradient")),
-                    VectorV(vector_of(velocity, nv, "velocity")), h);
+                    VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
   return py::make_tuple(array_of(self.held.spring), array_of(self.held.velocity),
                         array_of(self.held.ahead), self.held.reason());
+}
+
+Array brake(Algebra& self, const Array& q, const Array& v, double h,
+            const std::optional<Array>& gyroscopic) {
+  set_state(self, q, v);
+  VectorV turning;
+  if (gyroscopic) turning = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
+  return array_of(self.held.brake(self.d, h, gyroscopic ? &turning : nullptr));
 }
 
 py::tuple split(Algebra& self, const Array& mass, const Array& velocity, const Array& momentum,
@@ -120,47 +137,97 @@ py::tuple split(Algebra& self, const Array& mass, const Array& velocity, const A
                         motion.is_regular, rows_of(self.svd.pseudo_inverse(singular_below)));
 }
 
+/// The parts of a DecoupledEffort.
+py::tuple parts_of(const vms_ph::DecoupledEffort& effort) {
+  return py::make_tuple(array_of(effort.error), array_of(effort.wanted), array_of(effort.sent),
+                        effort.kinetic_base, effort.kinetic_shape, effort.damping_base,
+                        effort.damping_shape, effort.reason());
+}
+
+void set_damping(vms_ph::DecoupledEffort& effort, double base, double shape, double h) {
+  effort.demand.base = base;
+  effort.demand.shape = shape;
+  effort.demand.h = h;
+}
+
 py::tuple decoupled(Algebra& self, const Array& q, const Array& v, const Array& gradient,
                     const Array& stiffness, const std::optional<Array>& velocity,
                     const std::optional<Array>& acceleration, double base, double shape, double h) {
   set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
   vms_ph::DecoupledEffort& effort = self.decoupled;
+  set_damping(effort, base, shape, h);
+  effort.rest();
   vms_ph::DecoupledEffort::Demand& demand = effort.demand;
   demand.gradient = vector_of(gradient, nv, "gradient");
   demand.stiffness = vector_of(stiffness, nv, "stiffness");
-  demand.is_resting = !velocity || !acceleration;
-  demand.velocity.setZero(nv);
-  demand.acceleration.setZero(nv);
-  if (!demand.is_resting) {
+  if (velocity && acceleration) {
+    demand.is_resting = false;
     demand.velocity = vector_of(*velocity, nv, "velocity");
     demand.acceleration = vector_of(*acceleration, nv, "acceleration");
   }
-  demand.base = base;
-  demand.shape = shape;
-  demand.h = h;
   effort.compute(self.d);
-  return py::make_tuple(array_of(effort.error), array_of(effort.wanted), array_of(effort.sent),
-                        effort.kinetic_base, effort.kinetic_shape, effort.damping_base,
-                        effort.damping_shape, effort.reason());
+  return parts_of(effort);
 }
 
-py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacobian,
-               const Array& jacobian_rate, const Array& spring, const Array& stiffness,
-               const std::optional<Array>& routed, double damping_task, double damping_null,
-               double h, double singular_below) {
+/// Of a reference that moves: its axes in those of the minimum, twist and acceleration of the base,
+/// rates and accelerations of the joints.
+using Moving = std::tuple<Array, Array, Array, Array, Array>;
+
+void lead(Algebra& self, const vms_ph::Pose& error, const Moving& reference) {
+  const py::ssize_t n = self.d.model().n();
+  const auto& [turn, twist, acceleration, rates, accelerations] = reference;
+  vms_ph::Pose from_reference = error;
+  from_reference.topRows<3>() = Eigen::Matrix3d(matrix_of(turn, 3, 3)) * error.topRows<3>();
+  self.decoupled.lead(self.d, from_reference, vector_of(twist, 6, "twist"),
+                      vector_of(acceleration, 6, "acceleration"), vector_of(rates, n, "rates"),
+                      vector_of(accelerations, n, "accelerations"));
+}
+
+py::tuple decoupled_springs(Algebra& self, const Array& q, const Array& v, const Array& minimum,
+                            const Array& offset, const std::optional<Array>& quaternion,
+                            double sign, const std::optional<Moving>& reference, double position,
+                            double rotation, const Array& stiffness, const Array& limit,
+                            double margin, double base, double shape, double h) {
   set_state(self, q, v);
   vms_ph::Evaluation& d = self.d;
-  const py::ssize_t nv = d.model().nv();
-  self.jacobian = matrix_of(jacobian, 3, nv);
-  const VectorV gradient = vector_of(spring, nv, "spring");
-  // Symmetric: the order of the entries does not matter.
-  self.stiffness = matrix_of(stiffness, nv, nv);
+  const py::ssize_t n = d.model().n();
+  vms_ph::DecoupledEffort& effort = self.decoupled;
+  set_damping(effort, base, shape, h);
+  const vms_ph::Pose pose = d.model().base_pose(d.q()).toHomogeneousMatrix();
+  const vms_ph::Pose error = vms_ph::se3::inverse(matrix_of(minimum, 4, 4)) * pose;
+  vms_ph::PosePotential& potential = self.potential;
+  if (quaternion) {
+    potential.resume(vector_of(*quaternion, 4, "quaternion"), sign);
+  } else {
+    potential.restart(error);
+  }
+  const bool switched = potential.follow(error);
+  self.springs = {position, rotation, vector_of(stiffness, n, "stiffness"),
+                  vector_of(limit, n, "limit"), margin};
+  const VectorV away = vector_of(offset, n, "offset");
+  const double energy = effort.spring(d, self.springs, potential, error, away);
+  if (reference) {
+    lead(self, error, *reference);
+  } else {
+    effort.rest();
+  }
+  effort.compute(d);
+  return py::make_tuple(parts_of(effort), energy, array_of(effort.demand.gradient), rows_of(error),
+                        rows_of(pose), array_of(potential.quaternion()), potential.sign(), switched,
+                        vms_ph::frozen(array_of(d.g())));
+}
+
+/// The parts of a TaskEffort after its routing power, of the Jacobian and the stiffness in `self`.
+py::tuple parts_of(Algebra& self, const vms_ph::Matrix3V& rate, const VectorV& gradient,
+                   const std::optional<Array>& routed, double damping_task, double damping_null,
+                   double h, double singular_below) {
+  vms_ph::Evaluation& d = self.d;
   vms_ph::TaskEffort& effort = self.task;
   effort.split(d, self.jacobian, singular_below);
   effort.damp(d, self.jacobian, gradient, self.stiffness, damping_task, damping_null, h);
   VectorV turning;
-  if (routed) turning = vector_of(*routed, nv, "routed");
+  if (routed) turning = vector_of(*routed, d.model().nv(), "routed");
   VectorV wanted = d.g() - gradient - effort.damping;
   VectorV sent = d.g() + effort.held.brake(d, h, routed ? &turning : nullptr);
   sent -= effort.held.spring + effort.damping;
@@ -169,12 +236,57 @@ py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacob
     sent += turning;
   }
   const vms_ph::SplitMotion& motion = effort.motion;
-  const vms_ph::Matrix3V rate = matrix_of(jacobian_rate, 3, nv);
   return py::make_tuple(array_of(wanted), array_of(sent), d.kinetic_energy(), motion.kinetic_null,
                         motion.eta.dot(effort.damping_task),
                         motion.nu.dot(effort.damping_null) + d.v().dot(effort.held.ahead),
                         motion.exchange(d, effort.svd, rate), motion.smallest, motion.is_regular,
                         effort.held.reason());
+}
+
+py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacobian,
+               const Array& jacobian_rate, const Array& spring, const Array& stiffness,
+               const std::optional<Array>& routed, double damping_task, double damping_null,
+               double h, double singular_below) {
+  set_state(self, q, v);
+  const py::ssize_t nv = self.d.model().nv();
+  self.jacobian = matrix_of(jacobian, 3, nv);
+  // Symmetric: the order of the entries does not matter.
+  self.stiffness = matrix_of(stiffness, nv, nv);
+  return parts_of(self, matrix_of(jacobian_rate, 3, nv), vector_of(spring, nv, "spring"), routed,
+                  damping_task, damping_null, h, singular_below);
+}
+
+py::tuple task_springs(Algebra& self, const Array& q, const Array& v, pinocchio::FrameIndex frame,
+                       const Array& minimum, double weight, const std::optional<Array>& matrix,
+                       double authority, double limit, double margin,
+                       const std::optional<Array>& routed, double damping_task, double damping_null,
+                       double h, double singular_below) {
+  set_state(self, q, v);
+  vms_ph::Evaluation& d = self.d;
+  const vms_ph::Model& model = d.model();
+  if (frame >= model.pinocchio().frames.size()) throw py::index_error("no such frame");
+  const vms_ph::PositionTask place(frame);
+  const py::ssize_t nv = model.nv();
+  VectorV offset(nv), positions(nv);
+  model.difference(vector_of(minimum, model.nq(), "minimum"), d.q(), offset);
+  model.joint_positions(d.q(), positions);
+  const vms_ph::LimitSprings limits =
+      self.limits.springs(positions, d.v(), VectorV::Constant(nv, limit), margin, h);
+  VectorV pull = weight * offset;
+  if (matrix) {
+    self.stiffness = authority * matrix_of(*matrix, nv, nv);
+    pull = matrix_of(*matrix, nv, nv).lazyProduct(offset);
+  } else {
+    self.stiffness.setZero(nv, nv);
+    self.stiffness.diagonal().setConstant(authority * weight);
+  }
+  self.stiffness.diagonal() += limits.stiffness;
+  self.jacobian = place.jacobian(d);
+  const vms_ph::Matrix3V rate = place.jacobian_rate(d);
+  py::tuple effort = parts_of(self, rate, authority * pull + limits.force, routed, damping_task,
+                              damping_null, h, singular_below);
+  return py::make_tuple(std::move(effort), 0.5 * offset.dot(pull), limits.energy,
+                        array_of(place.value(d)), vms_ph::frozen(array_of(d.g())));
 }
 
 }  // namespace
@@ -186,7 +298,9 @@ void bind_held_impedance(py::module_& module) {
       .def_property_readonly_static("largest",
                                     [](const py::object&) { return vms_ph::kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "Return spring, velocity, ahead and reason of a HeldImpedance.")
+           "drift"_a = py::none(), "Return spring, velocity, ahead and reason of a HeldImpedance.")
+      .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
+           "Return the force that takes out what holding the others pumps.")
       .def("split", &split, "mass"_a, "velocity"_a, "momentum"_a, "jacobian"_a, "singular_below"_a,
            "Return the parts of a SplitMotion after J.")
       .def("decoupled", &decoupled, "q"_a, "v"_a, "gradient"_a, "stiffness"_a, "velocity"_a,
@@ -194,5 +308,15 @@ void bind_held_impedance(py::module_& module) {
            "Return the parts of an effort of DecoupledVMSController.")
       .def("task", &task, "q"_a, "v"_a, "jacobian"_a, "jacobian_rate"_a, "spring"_a, "stiffness"_a,
            "routed"_a, "damping_task"_a, "damping_null"_a, "h"_a, "singular_below"_a,
-           "Return the parts of an effort of TaskSpaceIDAPBC.");
+           "Return the parts of an effort of TaskSpaceIDAPBC.")
+      .def("decoupled_springs", &decoupled_springs, "q"_a, "v"_a, "minimum"_a, "offset"_a,
+           "quaternion"_a, "sign"_a, "reference"_a, "position"_a, "rotation"_a, "stiffness"_a,
+           "limit"_a, "margin"_a, "base"_a, "shape"_a, "h"_a,
+           "Return an effort of DecoupledVMSController, energy and gradient of its springs, pose "
+           "error, pose, quaternion and sign of the error, whether it switched, and gravity.")
+      .def("task_springs", &task_springs, "q"_a, "v"_a, "frame"_a, "minimum"_a, "weight"_a,
+           "matrix"_a, "authority"_a, "limit"_a, "margin"_a, "routed"_a, "damping_task"_a,
+           "damping_null"_a, "h"_a, "singular_below"_a,
+           "Return an effort of TaskSpaceIDAPBC, the energies of its spring and of the limits, the "
+           "position of the frame, and gravity.");
 }

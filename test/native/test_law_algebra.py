@@ -26,7 +26,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.held_impedance import HeldImpedance
+from vms_ph_controllers.laws.held_impedance import HeldImpedance, brake
 from vms_ph_controllers.laws.split_motion import split
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
@@ -80,8 +80,10 @@ def test_what_is_held_is_the_same(
         # In the measure of the mass matrix, in which stiffness is reduced.
         half = np.linalg.cholesky(python.evaluate(q, v).M) @ rng.normal(size=(2, *2 * [python.nv]))
         damping, spring = (each @ each.T for each in half)
-        for h in (0.0, 1e-3, 0.05):
-            given = damping, stiffness * spring, rng.normal(size=python.nv), v, h
+        mass = python.evaluate(q, v).M + half[0] @ half[0].T
+        drift = rng.normal(size=python.nv)
+        for h, more in [(0.0, ()), (1e-3, ()), (0.05, ()), (0.05, (drift,)), (0.05, (drift, mass))]:
+            given = damping, stiffness * spring, rng.normal(size=python.nv), v, h, *more
             expected = HeldImpedance.at(python.evaluate(q, v), *given)
             found = HeldImpedance.at(core.evaluate(q, v), *given)
             assert found.reason == expected.reason
@@ -90,6 +92,20 @@ def test_what_is_held_is_the_same(
                 np.testing.assert_allclose(
                     other, one, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(one).max())
                 )
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_the_brake_takes_out_the_same(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    python, core = twins(name)
+    for _ in range(10):
+        q, v = moving(python, rng)
+        for h in (0.0, 1e-3, 0.5):
+            for turning in (None, rng.normal(size=python.nv)):
+                one, other = (brake(m.evaluate(q, v), h, turning) for m in (python, core))
+                np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)
+                assert (h > 0.0 and turning is not None) <= bool(np.abs(one).max() > 0.0)
 
 
 def test_a_motion_is_split_in_the_same_way_through_singularities(

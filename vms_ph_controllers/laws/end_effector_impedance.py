@@ -160,7 +160,7 @@ class EndEffectorImpedance(StagedController):
         moving = j[:, b:] if self._relative and model.n else j
         if self._relative:
             j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
-        wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
+        wanted_twist = self._tool.twist_at(error)
         error_rate = j @ d.v - wanted_twist
         k = (attached * gains.stiffness, attached * gains.stiffness_rotation)
         spring = self._tool_potential.gradient(error, *k)
@@ -187,8 +187,8 @@ class EndEffectorImpedance(StagedController):
         rest = gains.damping_null * null_inertia
         turn = slice(2 if model.base == "planar" else 3, b)
         rest[turn, turn] += self._turning_rate() * d.M_b[turn, turn]
-        held = HeldImpedance.of(
-            d.M,
+        held = HeldImpedance.at(
+            d,
             j.T @ damping @ j + rest,
             j.T @ stiffness @ j + np.diag(pull_stiffness),
             j.T @ (spring - drift) + pull,
@@ -242,7 +242,7 @@ class EndEffectorImpedance(StagedController):
 
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""
-        pose = d.placement(self.model.end_effector)
+        pose = d.frame_placement(self.model.end_effector_id)
         if not self._relative:
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose

@@ -93,6 +93,9 @@ class ReferenceGovernor:
             speed: largest speed of the task position, m/s.
             margin: distance kept from the joint limits, rad or m.
         """
+        if self._settled and self.target is None and _is_empty(reference):
+            self.refused = False
+            return self.now
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
         if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
@@ -168,3 +171,7 @@ class ReferenceGovernor:
         checked = usable(value, (3,))
         self.refused |= value is not None and checked is None
         return checked
+
+
+def _is_empty(reference: Reference) -> bool:
+    return reference.position is None and reference.velocity is None
