@@ -16,6 +16,7 @@
 #include "vms_ph_native/held_impedance.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <pybind11/eigen.h>
@@ -28,6 +29,8 @@
 #include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/reference_governor.hpp"
+#include "vms_ph_native/sample_prediction.hpp"
 #include "vms_ph_native/task_effort.hpp"
 
 namespace py = pybind11;
@@ -79,13 +82,23 @@ Array rows_of(const Values& values) {
 /// The workspace of laws in Python, one thread at a time.
 struct Algebra {
   explicit Algebra(const vms_ph::Model& model)
-      : held(model), decoupled(model), task(model), d(model), limits(model) {}
+      : held(model),
+        decoupled(model),
+        task(model),
+        step(model),
+        prediction(model),
+        d(model),
+        limits(model) {}
 
   HeldImpedance held;
   vms_ph::TaskSvd svd;
   vms_ph::SplitMotion motion;
   vms_ph::DecoupledEffort decoupled;
   vms_ph::TaskEffort task;
+  vms_ph::MinimumStep step;
+  vms_ph::Minimum minimum;
+  vms_ph::SamplePrediction prediction;
+  vms_ph::Prediction predicted;
   vms_ph::DecoupledEffort::Springs springs;
   vms_ph::PosePotential potential;
   vms_ph::Evaluation d;
@@ -256,6 +269,11 @@ py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacob
                   damping_task, damping_null, h, singular_below);
 }
 
+vms_ph::PositionTask task_of(const vms_ph::Model& model, pinocchio::FrameIndex frame) {
+  if (frame >= model.pinocchio().frames.size()) throw py::index_error("no such frame");
+  return vms_ph::PositionTask(frame);
+}
+
 py::tuple task_springs(Algebra& self, const Array& q, const Array& v, pinocchio::FrameIndex frame,
                        const Array& minimum, double weight, const std::optional<Array>& matrix,
                        double authority, double limit, double margin,
@@ -264,8 +282,7 @@ py::tuple task_springs(Algebra& self, const Array& q, const Array& v, pinocchio:
   set_state(self, q, v);
   vms_ph::Evaluation& d = self.d;
   const vms_ph::Model& model = d.model();
-  if (frame >= model.pinocchio().frames.size()) throw py::index_error("no such frame");
-  const vms_ph::PositionTask place(frame);
+  const vms_ph::PositionTask place = task_of(model, frame);
   const py::ssize_t nv = model.nv();
   VectorV offset(nv), positions(nv);
   model.difference(vector_of(minimum, model.nq(), "minimum"), d.q(), offset);
@@ -287,6 +304,32 @@ py::tuple task_springs(Algebra& self, const Array& q, const Array& v, pinocchio:
                               damping_null, h, singular_below);
   return py::make_tuple(std::move(effort), 0.5 * offset.dot(pull), limits.energy,
                         array_of(place.value(d)), vms_ph::frozen(array_of(d.g())));
+}
+
+py::tuple predict(Algebra& self, const Array& q, const Array& v, const Array& unheld, double budget,
+                  double dt, const Array& force) {
+  set_state(self, q, v);
+  const py::ssize_t nv = self.d.model().nv();
+  vms_ph::SamplePrediction& prediction = self.prediction;
+  prediction.begin(self.d, vector_of(unheld, nv, "unheld"), budget, dt);
+  prediction.predict(vector_of(force, nv, "force"), self.predicted);
+  const bool is_known = std::isfinite(self.predicted.lack);
+  return py::make_tuple(self.predicted.lack, array_of(self.predicted.acceleration),
+                        array_of(self.predicted.way), prediction.energy(),
+                        is_known ? array_of(prediction.end_q()) : q,
+                        is_known ? array_of(prediction.end_v()) : v);
+}
+
+py::tuple minimum_step(Algebra& self, pinocchio::FrameIndex frame, const Array& q, const Array& x,
+                       const Array& step, const Array& posture, double damping, double dt,
+                       double reach, double margin) {
+  const vms_ph::Model& model = self.d.model();
+  self.minimum.q = vector_of(q, model.nq(), "q");
+  self.minimum.x = vector_of(x, 3, "x");
+  self.step.compute(task_of(model, frame), self.minimum, vector_of(step, 3, "step"),
+                    vector_of(posture, model.n(), "posture"), {damping, dt, reach, margin});
+  return py::make_tuple(array_of(self.step.next.q), array_of(self.step.next.x),
+                        self.step.is_settled, self.step.is_out_of_reach);
 }
 
 }  // namespace
@@ -318,5 +361,11 @@ void bind_held_impedance(py::module_& module) {
            "matrix"_a, "authority"_a, "limit"_a, "margin"_a, "routed"_a, "damping_task"_a,
            "damping_null"_a, "h"_a, "singular_below"_a,
            "Return an effort of TaskSpaceIDAPBC, the energies of its spring and of the limits, the "
-           "position of the frame, and gravity.");
+           "position of the frame, and gravity.")
+      .def("predict", &predict, "q"_a, "v"_a, "unheld"_a, "budget"_a, "dt"_a, "force"_a,
+           "Return the parts of a Prediction of efforts that are held over a sample.")
+      .def("minimum_step", &minimum_step, "frame"_a, "q"_a, "x"_a, "step"_a, "posture"_a,
+           "damping"_a, "dt"_a, "reach"_a, "margin"_a,
+           "Return a minimum and its position after a step, whether it was settled, and whether "
+           "the reference is out of reach.");
 }

@@ -14,6 +14,7 @@
 
 """What laws in Python have computed in C++ is what they compute themselves."""
 
+from dataclasses import fields
 from types import ModuleType
 
 import numpy as np
@@ -28,8 +29,10 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.laws.held_impedance import HeldImpedance, brake
 from vms_ph_controllers.laws.split_motion import split
+from vms_ph_controllers.references.reference_governor import ReferenceGovernor
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
+from vms_ph_controllers.safety.sample_prediction import Prediction, SamplePrediction
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.tasks import PositionTask
@@ -106,6 +109,56 @@ def test_the_brake_takes_out_the_same(
                 one, other = (brake(m.evaluate(q, v), h, turning) for m in (python, core))
                 np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)
                 assert (h > 0.0 and turning is not None) <= bool(np.abs(one).max() > 0.0)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_the_work_of_a_sample_is_predicted_alike(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    models = twins(name)
+    known = set()
+    for k in range(30):
+        q, v = moving(models[0], rng)
+        force, unheld = 30.0 * rng.normal(size=(2, models[0].nv))
+        budget, dt = rng.uniform(-1.0, 1.0), rng.choice([1e-3, 0.05])
+        if k % 5 == 0:  # too fast to be predicted, or in several steps
+            v *= rng.choice([1e3, 30.0])
+        found = []
+        for model in models:
+            prediction = SamplePrediction(model)
+            prediction.begin(model.evaluate(q, v), unheld, budget, dt)
+            found.append(prediction.of(force))
+        one, other = found
+        known.add(bool(np.isfinite(one.lack)))
+        for item in fields(Prediction):
+            expected = np.asarray(getattr(one, item.name))
+            size = 1.0 + np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+            np.testing.assert_allclose(
+                getattr(other, item.name), expected, rtol=1e-9, atol=1e-9 * size
+            )
+    assert known == {True, False}
+
+
+def test_a_minimum_follows_its_reference_alike(native: ModuleType) -> None:
+    models = twins("panda")
+    home = models[0].configuration(robots.get("panda").home)
+    governors = [ReferenceGovernor(model, PositionTask(model), 0.03) for model in models]
+    for governor in governors:
+        governor.restart(home)
+    far = set()
+    targets = [[0.4, 0.2, 0.5], [2.0, 0.0, 0.5], [0.3, -0.3, 0.3]]  # one out of reach
+    for k in range(600):
+        asked = Reference(position=np.array(targets[k // 200])) if k % 200 == 0 else Reference()
+        for governor in governors:
+            governor.accept(governor.propose(asked, 0.01, 0.5, 0.05))
+        one, other = governors
+        assert other.is_out_of_reach == one.is_out_of_reach
+        far.add(one.is_out_of_reach)
+        # Rounding is passed on from step to step.
+        np.testing.assert_allclose(other.now.q, one.now.q, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other.now.x, one.now.x, rtol=0, atol=1e-9)
+    assert far == {True, False}
+    assert np.abs(one.now.x - targets[-1]).max() < 1e-6
 
 
 def test_a_motion_is_split_in_the_same_way_through_singularities(

@@ -14,6 +14,8 @@
 
 """A pose that moves smoothly to a target, with its velocity and acceleration."""
 
+from math import hypot
+
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
@@ -105,10 +107,7 @@ class PoseReference:
             wanted = 0.5 * bandwidth * error
         else:
             wanted = np.zeros(6)
-        linear, angular = (
-            float(np.sqrt(wanted[:3] @ wanted[:3])),
-            float(np.sqrt(wanted[3:] @ wanted[3:])),
-        )
+        linear, angular = hypot(*wanted[:3].tolist()), hypot(*wanted[3:].tolist())
         wanted = wanted * min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
         self.acceleration = bandwidth * (wanted - self.twist)
         if np.abs(self.twist).max() + np.abs(wanted).max() < 1e-9:

@@ -104,6 +104,12 @@ class ReferenceGovernor:
         step *= min(1.0, reach / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.now.q, np.zeros(model.nv))
+        if at_minimum.law_algebra is not None and type(task) is PositionTask:
+            q, x, self._settled, self.is_out_of_reach = at_minimum.law_algebra.minimum_step(
+                *(task.frame_id, self.now.q, self.now.x, step, self._posture),
+                *(self._damping, dt, reach, margin),
+            )
+            return Minimum(q, x)
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
         lead = self.now.x + step - here
