@@ -27,6 +27,8 @@
 #include "bindings.hpp"
 #include "vms_ph_native/decoupled_effort.hpp"
 #include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_motion.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/reference_governor.hpp"
@@ -85,6 +87,7 @@ struct Algebra {
       : held(model),
         decoupled(model),
         task(model),
+        pose(model),
         step(model),
         prediction(model),
         d(model),
@@ -95,6 +98,9 @@ struct Algebra {
   vms_ph::SplitMotion motion;
   vms_ph::DecoupledEffort decoupled;
   vms_ph::TaskEffort task;
+  vms_ph::PoseEffort pose;
+  vms_ph::Matrix6V pose_jacobian, pose_momentum;
+  vms_ph::SymmetricEigen eigen;
   vms_ph::MinimumStep step;
   vms_ph::Minimum minimum;
   vms_ph::SamplePrediction prediction;
@@ -269,8 +275,12 @@ py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacob
                   damping_task, damping_null, h, singular_below);
 }
 
-vms_ph::PositionTask task_of(const vms_ph::Model& model, pinocchio::FrameIndex frame) {
+void check_frame(const vms_ph::Model& model, pinocchio::FrameIndex frame) {
   if (frame >= model.pinocchio().frames.size()) throw py::index_error("no such frame");
+}
+
+vms_ph::PositionTask task_of(const vms_ph::Model& model, pinocchio::FrameIndex frame) {
+  check_frame(model, frame);
   return vms_ph::PositionTask(frame);
 }
 
@@ -304,6 +314,47 @@ py::tuple task_springs(Algebra& self, const Array& q, const Array& v, pinocchio:
                               damping_null, h, singular_below);
   return py::make_tuple(std::move(effort), 0.5 * offset.dot(pull), limits.energy,
                         array_of(place.value(d)), vms_ph::frozen(array_of(d.g())));
+}
+
+py::tuple pose(Algebra& self, const Array& q, const Array& v, pinocchio::FrameIndex frame,
+               bool is_relative, const Array& error, const Array& quaternion, double sign,
+               const Array& twist, double stiffness, double stiffness_rotation, double damping,
+               double damping_rotation, double base_energy, const Array& base_force,
+               const Array& base_stiffness, const Array& limit, double margin, double damping_null,
+               double turning, double h) {
+  set_state(self, q, v);
+  vms_ph::Evaluation& d = self.d;
+  const vms_ph::Model& model = d.model();
+  check_frame(model, frame);
+  const int b = model.b(), n = model.n();
+  vms_ph::Matrix6V& jacobian = self.pose_jacobian;
+  jacobian = d.frame_jacobian(frame, pinocchio::LOCAL);
+  if (is_relative) jacobian.leftCols(b).setZero();
+  const double smallest = vms_ph::smallest_singular_value(
+      jacobian.rightCols(is_relative && n > 0 ? n : b + n), self.mass, self.eigen);
+  vms_ph::PoseEffort& effort = self.pose;
+  effort.pose_potential().resume(vector_of(quaternion, 4, "quaternion"), sign);
+  effort.aim(matrix_of(error, 4, 4), vector_of(twist, 6, "twist"),
+             {stiffness, stiffness_rotation, damping, damping_rotation}, h);
+  vms_ph::split_inertia(d.M(), jacobian, self.pose_momentum, effort.rest_damping);
+  effort.rest_damping *= damping_null;
+  VectorV positions(n);
+  model.joint_positions(d.q(), positions);
+  const VectorV wall = vector_of(limit, n, "limit");
+  effort.hold(d, base_energy, vector_of(base_force, b, "base_force"),
+              vector_of(base_stiffness, b, "base_stiffness"),
+              self.limits.springs(positions, d.v().tail(n), wall, margin, h), turning);
+  effort.compute(d.M(), jacobian, d.v(), h);
+  const VectorV wanted = d.g() + effort.wanted;
+  const VectorV sent = d.g() + effort.sent + effort.held.brake(d, h);
+  const vms_ph::Twist momentum = self.pose_momentum.lazyProduct(d.v());
+  const vms_ph::Twist eta = jacobian.lazyProduct(d.v());
+  return py::make_tuple(
+      py::make_tuple(array_of(wanted), array_of(sent), effort.potential, d.kinetic_energy(),
+                     0.5 * momentum.dot(eta), effort.damping_task, effort.damping_null,
+                     effort.reference_power, smallest, effort.held.reason()),
+      array_of(effort.pose_potential().quaternion()), effort.pose_potential().sign(),
+      vms_ph::frozen(array_of(d.g())));
 }
 
 py::tuple predict(Algebra& self, const Array& q, const Array& v, const Array& unheld, double budget,
@@ -362,6 +413,11 @@ void bind_held_impedance(py::module_& module) {
            "damping_null"_a, "h"_a, "singular_below"_a,
            "Return an effort of TaskSpaceIDAPBC, the energies of its spring and of the limits, the "
            "position of the frame, and gravity.")
+      .def("pose", &pose, "q"_a, "v"_a, "frame"_a, "is_relative"_a, "error"_a, "quaternion"_a,
+           "sign"_a, "twist"_a, "stiffness"_a, "stiffness_rotation"_a, "damping"_a,
+           "damping_rotation"_a, "base_energy"_a, "base_force"_a, "base_stiffness"_a, "limit"_a,
+           "margin"_a, "damping_null"_a, "turning"_a, "h"_a,
+           "Return the parts of a PoseEffort, quaternion and sign of the error, and gravity.")
       .def("predict", &predict, "q"_a, "v"_a, "unheld"_a, "budget"_a, "dt"_a, "force"_a,
            "Return the parts of a Prediction of efforts that are held over a sample.")
       .def("minimum_step", &minimum_step, "frame"_a, "q"_a, "x"_a, "step"_a, "posture"_a,

@@ -14,7 +14,7 @@
 
 """What laws in Python have computed in C++ is what they compute themselves."""
 
-from dataclasses import fields
+from dataclasses import astuple, fields
 from types import ModuleType
 
 import numpy as np
@@ -23,6 +23,9 @@ import pytest
 from vms_ph_controllers import (
     DecoupledVMSController,
     EndEffectorImpedance,
+    MobileManipulation,
+    PoseIDAPBC,
+    PushingImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -221,7 +224,15 @@ def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.G
 
 
 @pytest.mark.parametrize(
-    ("law", "name"), [(TaskSpaceIDAPBC, "panda"), (DecoupledVMSController, "hextilt")]
+    ("law", "name"),
+    [
+        (TaskSpaceIDAPBC, "panda"),
+        (DecoupledVMSController, "hextilt"),
+        *((EndEffectorImpedance, name) for name in BASES),
+        *((PoseIDAPBC, name) for name in BASES),
+        (PushingImpedance, "panda"),
+        (MobileManipulation, "omnidirectional_panda"),
+    ],
 )
 def test_a_guarded_law_in_python_is_the_same_on_the_core(
     native: ModuleType, law: type, name: str, rng: np.random.Generator
@@ -235,9 +246,14 @@ def test_a_guarded_law_in_python_is_the_same_on_the_core(
     for k in range(60):
         v = 0.9 * v + 0.05 * rng.normal(size=python.nv)
         q = python.integrate(q, 1e-3 * v)
-        asked = Reference(joints=python.joint_positions(q)) if k == 20 else Reference()
+        asked = Reference(velocity=np.array([0.1, 0.0, 0.05])) if 30 <= k < 40 else Reference()
+        if k == 20:
+            asked = Reference(joints=python.joint_positions(q), position=np.array([0.4, 0.1, 0.5]))
         one, other = (guard.update(RobotState(q, v), asked, 1e-3) for guard in guards)
         assert (other.status, other.reason) == (one.status, one.reason)
         size = 1.0 + np.abs(np.concatenate([one.wrench_base, one.torque])).max()
         np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(other.wrench_base, one.wrench_base, rtol=0, atol=1e-9 * size)
+        energies = np.array([astuple(command.energy) for command in (one, other)])
+        size = 1.0 + np.abs(energies).max()
+        np.testing.assert_allclose(energies[1], energies[0], rtol=0, atol=1e-9 * size)
