@@ -14,7 +14,7 @@
 
 """A pose that moves smoothly to a target, with its velocity and acceleration."""
 
-from math import hypot
+from math import sqrt
 
 import numpy as np
 
@@ -107,8 +107,12 @@ class PoseReference:
             wanted = 0.5 * bandwidth * error
         else:
             wanted = np.zeros(6)
-        linear, angular = hypot(*wanted[:3].tolist()), hypot(*wanted[3:].tolist())
+        linear, angular = _length(*wanted[:3].tolist()), _length(*wanted[3:].tolist())
         wanted = wanted * min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
         self.acceleration = bandwidth * (wanted - self.twist)
         if np.abs(self.twist).max() + np.abs(wanted).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
+
+
+def _length(x: float, y: float, z: float) -> float:
+    return sqrt(x * x + y * y + z * z)
