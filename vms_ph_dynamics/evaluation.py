@@ -15,13 +15,13 @@
 """The terms of the equations of motion at one state."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arrays import Array, frozen
+from .cached import cached_property
 from .errors import ModelError
 from .groups import base_group
 from .robot.joints import BASE_POSITION
@@ -58,6 +58,10 @@ class Evaluation(Kinematics):
         in_cpp = model.tree.in_cpp if model.is_plain else None
         self._core = None if in_cpp is None else in_cpp.dynamics
         self._in_cpp = in_cpp
+
+    def adopt(self, g: Array) -> None:
+        """Keep the gravity (nv,) of this state, which a call of C++ has computed besides."""
+        self.__dict__["g"] = g
 
     @property
     def law_algebra(self) -> Any:

@@ -52,6 +52,7 @@ class VMSModel:
         b: dimension of the base velocity: 0, 3 or 6.
         n: number of joints.
         nq: size of a configuration; ``nv = b + n``: size of a velocity.
+        nq_base: size of the base's part of a configuration: 0, 4 or 7.
         joints: names, limits and friction of the n joints, in the order of the joint rates.
         total_mass: mass of all moving bodies, kg.
         repairs: what was repaired of the inertias of the description; empty for most robots.
@@ -93,6 +94,7 @@ class VMSModel:
         tree = self.tree = KinematicTree(pinocchio, mimics, links, inertia)
         self.name, self.base, self.joints = tree.name, tree.base, tree.joints
         self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
+        self.nq_base = {"fixed": 0, "planar": 4, "floating": 7}[tree.base]
         self.total_mass, self.repairs = tree.total_mass, tree.repairs
         self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
         self.end_effector = self._default_end_effector() if end_effector is None else end_effector
@@ -445,11 +447,6 @@ class VMSModel:
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, in the order of the tree."""
         return self.tree.link_names
-
-    @property
-    def nq_base(self) -> int:
-        """Size of the base's part of a configuration: 0, 4 or 7."""
-        return {"fixed": 0, "planar": 4, "floating": 7}[self.base]
 
     @property
     def pinocchio(self) -> Any:

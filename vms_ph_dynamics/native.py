@@ -43,7 +43,7 @@ def native_module() -> ModuleType | None:
     except ImportError:
         return None
     # A core of earlier sources has fewer parts.
-    return vms_ph_native if hasattr(getattr(vms_ph_native, "Law", None), "carry") else None
+    return vms_ph_native if hasattr(getattr(vms_ph_native, "LawAlgebra", None), "pose") else None
 
 
 def chosen(

@@ -13,102 +13,54 @@
 // limitations under the License.
 
 // The algebra of sampled laws, for laws in Python.
-#include "vms_ph_native/held_impedance.hpp"
-
-#include <algorithm>
+#include <cmath>
 #include <optional>
 
-#include <pybind11/eigen.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
-#include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/decoupled_effort.hpp"
-#include "vms_ph_native/task_effort.hpp"
+#include "law_algebra.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
-using Vector = Eigen::VectorXd;
 using vms_ph::Array;
-using vms_ph::HeldImpedance;
+using vms_ph::array_of;
+using vms_ph::LawAlgebra;
+using vms_ph::matrix_of;
 using vms_ph::MatrixV;
+using vms_ph::rows_of;
+using vms_ph::set_state;
+using vms_ph::vector_of;
 using vms_ph::VectorV;
 
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-Eigen::Map<const RowMajor> matrix_of(const Array& array, py::ssize_t rows, py::ssize_t columns) {
-  if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
-    throw vms_ph::ModelError("a matrix of " + std::to_string(rows) + " rows and " +
-                             std::to_string(columns) + " columns is needed");
-  }
-  return {array.data(), rows, columns};
-}
-
-Eigen::Map<const Vector> vector_of(const Array& array, py::ssize_t size, const char* name) {
-  vms_ph::check_size(array, size, name);
-  return {array.data(), size};
-}
-
-py::ssize_t size_of(const Array& velocity) {
-  if (velocity.size() > vms_ph::kMaxVelocities) {
-    throw vms_ph::ModelError("at most " + std::to_string(vms_ph::kMaxVelocities) + " velocities");
-  }
-  return velocity.size();
-}
-
-template <class Values>
-Array array_of(const Values& values) {
-  Array out = vms_ph::empty({values.size()});
-  std::copy(values.data(), values.data() + values.size(), out.mutable_data());
-  return out;
-}
-
-template <class Values>
-Array rows_of(const Values& values) {
-  Array out = vms_ph::empty({values.rows(), values.cols()});
-  Eigen::Map<RowMajor>(out.mutable_data(), values.rows(), values.cols()) = values;
-  return out;
-}
-
-/// The workspace of laws in Python, one thread at a time.
-struct Algebra {
-  explicit Algebra(const vms_ph::Model& model)
-      : held(model), decoupled(model), task(model), d(model) {}
-
-  HeldImpedance held;
-  vms_ph::TaskSvd svd;
-  vms_ph::SplitMotion motion;
-  vms_ph::DecoupledEffort decoupled;
-  vms_ph::TaskEffort task;
-  vms_ph::Evaluation d;
-  MatrixV mass, damping, stiffness;
-  vms_ph::Matrix3V jacobian;
-};
-
-void set_state(Algebra& self, const Array& q, const Array& v) {
-  self.d.set(vector_of(q, self.d.model().nq(), "q"), vector_of(v, self.d.model().nv(), "v"));
-}
-
-py::tuple hold(Algebra& self, const Array& mass, const Array& damping, const Array& stiffness,
-               const Array& gradient, const Array& velocity, double h) {
-  const py::ssize_t nv = size_of(velocity);
+py::tuple hold(LawAlgebra& self, const Array& mass, const Array& damping, const Array& stiffness,
+               const Array& gradient, const Array& velocity, double h,
+               const std::optional<Array>& drift) {
+  const py::ssize_t nv = vms_ph::size_of(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = matrix_of(mass, nv, nv);
   self.damping = matrix_of(damping, nv, nv);
   self.stiffness = matrix_of(stiffness, nv, nv);
+  VectorV led;
+  if (drift) led = vector_of(*drift, nv, "drift");
   self.held.compute(self.mass, self.damping, self.stiffness,
                     VectorV(vector_of(gradient, nv, "gradient")),
-                    VectorV(vector_of(velocity, nv, "velocity")), h);
+                    VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
   return py::make_tuple(array_of(self.held.spring), array_of(self.held.velocity),
                         array_of(self.held.ahead), self.held.reason());
 }
 
-py::tuple split(Algebra& self, const Array& mass, const Array& velocity, const Array& momentum,
+Array brake(LawAlgebra& self, const Array& q, const Array& v, double h,
+            const std::optional<Array>& gyroscopic) {
+  set_state(self, q, v);
+  VectorV turning;
+  if (gyroscopic) turning = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
+  return array_of(self.held.brake(self.d, h, gyroscopic ? &turning : nullptr));
+}
+
+py::tuple split(LawAlgebra& self, const Array& mass, const Array& velocity, const Array& momentum,
                 const Array& jacobian, double singular_below) {
-  const py::ssize_t nv = size_of(velocity);
+  const py::ssize_t nv = vms_ph::size_of(velocity);
   self.mass = matrix_of(mass, nv, nv);
   self.jacobian = matrix_of(jacobian, 3, nv);
   self.svd.compute(self.jacobian);
@@ -120,79 +72,51 @@ py::tuple split(Algebra& self, const Array& mass, const Array& velocity, const A
                         motion.is_regular, rows_of(self.svd.pseudo_inverse(singular_below)));
 }
 
-py::tuple decoupled(Algebra& self, const Array& q, const Array& v, const Array& gradient,
-                    const Array& stiffness, const std::optional<Array>& velocity,
-                    const std::optional<Array>& acceleration, double base, double shape, double h) {
+py::tuple predict(LawAlgebra& self, const Array& q, const Array& v, const Array& unheld,
+                  double budget, double dt, const Array& force) {
   set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
-  vms_ph::DecoupledEffort& effort = self.decoupled;
-  vms_ph::DecoupledEffort::Demand& demand = effort.demand;
-  demand.gradient = vector_of(gradient, nv, "gradient");
-  demand.stiffness = vector_of(stiffness, nv, "stiffness");
-  demand.is_resting = !velocity || !acceleration;
-  demand.velocity.setZero(nv);
-  demand.acceleration.setZero(nv);
-  if (!demand.is_resting) {
-    demand.velocity = vector_of(*velocity, nv, "velocity");
-    demand.acceleration = vector_of(*acceleration, nv, "acceleration");
-  }
-  demand.base = base;
-  demand.shape = shape;
-  demand.h = h;
-  effort.compute(self.d);
-  return py::make_tuple(array_of(effort.error), array_of(effort.wanted), array_of(effort.sent),
-                        effort.kinetic_base, effort.kinetic_shape, effort.damping_base,
-                        effort.damping_shape, effort.reason());
+  vms_ph::SamplePrediction& prediction = self.prediction;
+  prediction.begin(self.d, vector_of(unheld, nv, "unheld"), budget, dt);
+  prediction.predict(vector_of(force, nv, "force"), self.predicted);
+  const bool is_known = std::isfinite(self.predicted.lack);
+  return py::make_tuple(self.predicted.lack, array_of(self.predicted.acceleration),
+                        array_of(self.predicted.way), prediction.energy(),
+                        is_known ? array_of(prediction.end_q()) : q,
+                        is_known ? array_of(prediction.end_v()) : v);
 }
 
-py::tuple task(Algebra& self, const Array& q, const Array& v, const Array& jacobian,
-               const Array& jacobian_rate, const Array& spring, const Array& stiffness,
-               const std::optional<Array>& routed, double damping_task, double damping_null,
-               double h, double singular_below) {
-  set_state(self, q, v);
-  vms_ph::Evaluation& d = self.d;
-  const py::ssize_t nv = d.model().nv();
-  self.jacobian = matrix_of(jacobian, 3, nv);
-  const VectorV gradient = vector_of(spring, nv, "spring");
-  // Symmetric: the order of the entries does not matter.
-  self.stiffness = matrix_of(stiffness, nv, nv);
-  vms_ph::TaskEffort& effort = self.task;
-  effort.split(d, self.jacobian, singular_below);
-  effort.damp(d, self.jacobian, gradient, self.stiffness, damping_task, damping_null, h);
-  VectorV turning;
-  if (routed) turning = vector_of(*routed, nv, "routed");
-  VectorV wanted = d.g() - gradient - effort.damping;
-  VectorV sent = d.g() + effort.held.brake(d, h, routed ? &turning : nullptr);
-  sent -= effort.held.spring + effort.damping;
-  if (routed) {
-    wanted += turning;
-    sent += turning;
-  }
-  const vms_ph::SplitMotion& motion = effort.motion;
-  const vms_ph::Matrix3V rate = matrix_of(jacobian_rate, 3, nv);
-  return py::make_tuple(array_of(wanted), array_of(sent), d.kinetic_energy(), motion.kinetic_null,
-                        motion.eta.dot(effort.damping_task),
-                        motion.nu.dot(effort.damping_null) + d.v().dot(effort.held.ahead),
-                        motion.exchange(d, effort.svd, rate), motion.smallest, motion.is_regular,
-                        effort.held.reason());
+py::tuple minimum_step(LawAlgebra& self, pinocchio::FrameIndex frame, const Array& q,
+                       const Array& x, const Array& step, const Array& posture, double damping,
+                       double dt, double reach, double margin) {
+  const vms_ph::Model& model = self.d.model();
+  self.minimum.q = vector_of(q, model.nq(), "q");
+  self.minimum.x = vector_of(x, 3, "x");
+  self.step.compute(vms_ph::task_of(model, frame), self.minimum, vector_of(step, 3, "step"),
+                    vector_of(posture, model.n(), "posture"), {damping, dt, reach, margin});
+  return py::make_tuple(array_of(self.step.next.q), array_of(self.step.next.x),
+                        self.step.is_settled, self.step.is_out_of_reach);
 }
 
 }  // namespace
 
 void bind_held_impedance(py::module_& module) {
-  py::class_<Algebra>(module, "LawAlgebra",
-                      "The algebra of sampled laws; a workspace of one thread.")
-      .def(py::init<const vms_ph::Model&>(), py::keep_alive<1, 2>(), "model"_a)
+  py::class_<LawAlgebra> algebra(module, "LawAlgebra",
+                                 "The algebra of sampled laws; a workspace of one thread.");
+  algebra.def(py::init<const vms_ph::Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest",
                                     [](const py::object&) { return vms_ph::kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "Return spring, velocity, ahead and reason of a HeldImpedance.")
+           "drift"_a = py::none(), "Return spring, velocity, ahead and reason of a HeldImpedance.")
+      .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
+           "Return the force that takes out what holding the others pumps.")
       .def("split", &split, "mass"_a, "velocity"_a, "momentum"_a, "jacobian"_a, "singular_below"_a,
            "Return the parts of a SplitMotion after J.")
-      .def("decoupled", &decoupled, "q"_a, "v"_a, "gradient"_a, "stiffness"_a, "velocity"_a,
-           "acceleration"_a, "base"_a, "shape"_a, "h"_a,
-           "Return the parts of an effort of DecoupledVMSController.")
-      .def("task", &task, "q"_a, "v"_a, "jacobian"_a, "jacobian_rate"_a, "spring"_a, "stiffness"_a,
-           "routed"_a, "damping_task"_a, "damping_null"_a, "h"_a, "singular_below"_a,
-           "Return the parts of an effort of TaskSpaceIDAPBC.");
+      .def("predict", &predict, "q"_a, "v"_a, "unheld"_a, "budget"_a, "dt"_a, "force"_a,
+           "Return the parts of a Prediction of efforts that are held over a sample.")
+      .def("minimum_step", &minimum_step, "frame"_a, "q"_a, "x"_a, "step"_a, "posture"_a,
+           "damping"_a, "dt"_a, "reach"_a, "margin"_a,
+           "Return a minimum and its position after a step, whether it was settled, and whether "
+           "the reference is out of reach.");
+  vms_ph::bind_law_efforts(algebra);
 }

@@ -24,8 +24,58 @@ DecoupledEffort::DecoupledEffort(const Model& model)
       sent(error),
       b_(model.b()),
       n_(model.n()),
+      joint_limits_(model),
+      positions_(VectorV::Zero(model.n())),
       held_(model) {
   demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = error;
+}
+
+double DecoupledEffort::spring(const Evaluation& d, const Springs& springs,
+                               const PosePotential& potential, const Pose& pose,
+                               const VectorV& offset) noexcept {
+  d.model().joint_positions(d.q(), positions_);
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
+  const double position = springs.position, rotation = springs.rotation;
+  demand.gradient.head(b_) = components(potential.gradient(pose, position, rotation));
+  demand.gradient.tail(n_) = springs.shape.cwiseProduct(offset) + limits.force;
+  Twist base;
+  base << position, position, position, rotation, rotation, rotation;
+  demand.stiffness.head(b_) = components(base);
+  demand.stiffness.tail(n_) = springs.shape + limits.stiffness;
+  return potential.value(pose, position, rotation) + 0.5 * springs.shape.dot(offset.cwiseAbs2()) +
+         limits.energy;
+}
+
+void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& twist,
+                           const Twist& acceleration, const ConstVector& rates,
+                           const ConstVector& accelerations) noexcept {
+  const se3::Adjoint to_body = se3::Ad(se3::inverse(pose));
+  const Twist velocity = to_body * twist;
+  demand.is_resting = false;
+  demand.velocity.head(b_) = components(velocity);
+  demand.velocity.tail(n_) = rates;
+  const VectorB slip = d.v().head(b_) - demand.velocity.head(b_);
+  Twist relative = Twist::Zero();
+  if (b_ == 6) {
+    relative = slip;
+  } else {
+    relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
+  }
+  const Twist turning = to_body * acceleration - se3::ad(relative) * velocity;
+  demand.acceleration.head(b_) = components(turning);
+  demand.acceleration.tail(n_) = accelerations;
+}
+
+void DecoupledEffort::rest() noexcept {
+  demand.is_resting = true;
+  demand.velocity.setZero();
+  demand.acceleration.setZero();
+}
+
+VectorB DecoupledEffort::components(const Twist& twist) const noexcept {
+  if (b_ == 6) return twist;
+  return Eigen::Vector3d(twist[0], twist[1], twist[5]);
 }
 
 VMS_PH_WIDE void DecoupledEffort::compute(Evaluation& d) noexcept {

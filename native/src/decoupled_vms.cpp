@@ -108,11 +108,19 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   const Pose error = se3::inverse(minimum) * pose;
   const bool turned = switched(error);
   DecoupledEffort::Demand& demand = effort_.demand;
-  const double potential = shape(error, h);
-  reference_motion(error);
   demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   demand.h = h;
+  take_springs();
+  const double potential = effort_.spring(d_, springs_, potential_, error, away_);
+  if (is_resting()) {
+    effort_.rest();
+  } else {
+    Pose from_reference = error;  // in the axes of the reference, not of the minimum
+    from_reference.topRows<3>() = integral_.turn() * error.topRows<3>();
+    effort_.lead(d_, from_reference, base_.twist(), base_.acceleration(), joints_.rates(),
+                 joints_.accelerations());
+  }
   effort_.compute(d_);
   if (!effort_.wanted.allFinite()) return refuse();
   const VectorV& force = pass(effort_.sent, dt);
@@ -166,28 +174,19 @@ double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) c
   twist.tail<3>() = error.topLeftCorner<3, 3>().transpose() * integral_.turn_rate();
   const double frequency = gains_now().frequency_shape;
   const VectorV spring = shape_inertia_.cwiseProduct(away_);
-  return effort_.demand.gradient.head(b_).dot(components(twist)) +
+  return effort_.demand.gradient.head(b_).dot(effort_.components(twist)) +
          frequency * frequency * spring.dot(integral_.joint_rates());
 }
 
-/// Write gradient and stiffness of the shaped potential to the demand; returns its energy, J.
-double DecoupledVMSController::shape(const Pose& error, double h) noexcept {
+/// The springs at the present gains.
+void DecoupledVMSController::take_springs() noexcept {
   const DecoupledVmsGains& gains = gains_now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
-  const double k_position = squared * mass_, k_rotation = squared * inertia_;
-  const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-  const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  const LimitSprings limits =
-      joint_limits_.springs(positions_, d_.v().tail(n_), k_limit, gains.limit_margin, h);
-  VectorV &gradient = effort_.demand.gradient, &stiffness = effort_.demand.stiffness;
-  gradient.head(b_) = components(potential_.gradient(error, k_position, k_rotation));
-  gradient.tail(n_) = k_shape.cwiseProduct(away_) + limits.force;
-  Twist k_base;
-  k_base << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
-  stiffness.head(b_) = components(k_base);
-  stiffness.tail(n_) = k_shape + limits.stiffness;
-  return potential_.value(error, k_position, k_rotation) + 0.5 * k_shape.dot(away_.cwiseAbs2()) +
-         limits.energy;
+  springs_.position = squared * mass_;
+  springs_.rotation = squared * inertia_;
+  springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
+  springs_.limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  springs_.margin = gains.limit_margin;
 }
 
 /// Advance the references; a target that is not finite is ignored.
@@ -201,39 +200,6 @@ void DecoupledVMSController::follow(const Reference& reference, double dt) noexc
   base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
                 gains.frequency_base, dt);
   joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
-}
-
-/// Write velocity and acceleration of the reference in the frame of the base to the demand.
-void DecoupledVMSController::reference_motion(const Pose& error) noexcept {
-  VectorV &velocity = effort_.demand.velocity, &acceleration = effort_.demand.acceleration;
-  effort_.demand.is_resting = is_resting();
-  if (is_resting()) {
-    velocity.setZero();
-    acceleration.setZero();
-    return;
-  }
-  Pose from_reference = error;  // in the axes of the reference, not of the minimum
-  from_reference.topRows<3>() = integral_.turn() * error.topRows<3>();
-  const se3::Adjoint to_body = se3::Ad(se3::inverse(from_reference));
-  const Twist twist = to_body * base_.twist();
-  velocity.head(b_) = components(twist);
-  velocity.tail(n_) = joints_.rates();
-  const VectorB slip = d_.v().head(b_) - velocity.head(b_);
-  Twist relative = Twist::Zero();
-  if (b_ == 6) {
-    relative = slip;
-  } else {
-    relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
-  }
-  const Twist turning = to_body * base_.acceleration() - se3::ad(relative) * twist;
-  acceleration.head(b_) = components(turning);
-  acceleration.tail(n_) = joints_.accelerations();
-}
-
-/// The components of a twist or wrench that the base has.
-VectorB DecoupledVMSController::components(const Twist& twist) const noexcept {
-  if (b_ == 6) return twist;
-  return Eigen::Vector3d(twist[0], twist[1], twist[5]);
 }
 
 }  // namespace vms_ph

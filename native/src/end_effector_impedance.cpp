@@ -163,17 +163,9 @@ void PoseImpedance::rest(double h, double dt) noexcept {
   const LimitSprings limits =
       joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
   hold_base(dt);
-  effort_.rest_energy = spring_.energy + limits.energy;
-  effort_.rest_force.head(b_) = spring_.force;
-  effort_.rest_force.tail(n_) = limits.force;
-  effort_.rest_stiffness.diagonal().head(b_) = spring_.stiffness;
-  effort_.rest_stiffness.diagonal().tail(n_) = limits.stiffness;
-  if (b_ == 0) return;
-  const int turn = b_ == 6 ? 3 : 2, size = b_ - turn;
   const double share = std::max(upright_.share() - holding_.share(), 0.0);
   const double turning = 2.0 * kRatio * share * gains.frequency_base;
-  effort_.rest_damping.block(turn, turn, size, size) +=
-      turning * d_.M_b().block(turn, turn, size, size);
+  effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, turning);
 }
 
 }  // namespace vms_ph

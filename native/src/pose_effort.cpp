@@ -39,6 +39,20 @@ PoseEffort::PoseEffort(const Model& model)
       stiffness_(Matrix6::Zero()),
       damping_(stiffness_) {}
 
+void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
+                      const ConstVector& stiffness, const LimitSprings& limits,
+                      double turning) noexcept {
+  const int b = d.model().b(), n = d.model().n();
+  rest_energy = energy + limits.energy;
+  rest_force.head(b) = force;
+  rest_force.tail(n) = limits.force;
+  rest_stiffness.diagonal().head(b) = stiffness;
+  rest_stiffness.diagonal().tail(n) = limits.stiffness;
+  if (b == 0) return;
+  const int turn = b == 6 ? 3 : 2, size = b - turn;
+  rest_damping.block(turn, turn, size, size) += turning * d.M_b().block(turn, turn, size, size);
+}
+
 void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gains,
                      double h) noexcept {
   potential_.follow(error);

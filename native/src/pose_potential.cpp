@@ -23,19 +23,19 @@ namespace {
 // turn cannot make the sign chatter.
 constexpr double kMargin = 0.1;
 
-Eigen::Vector4d quaternion(const Pose& error) noexcept {
+Eigen::Vector4d quaternion_of(const Pose& error) noexcept {
   return Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
 }
 
 }  // namespace
 
 void PosePotential::restart(const Pose& error) noexcept {
-  quaternion_ = quaternion(error);
+  quaternion_ = quaternion_of(error);
   sign_ = quaternion_[3] >= 0.0 ? 1.0 : -1.0;
 }
 
 bool PosePotential::follow(const Pose& error) noexcept {
-  const Eigen::Vector4d next = quaternion(error);
+  const Eigen::Vector4d next = quaternion_of(error);
   // Of the two quaternions of a rotation, the one that is continuous in time.
   const bool opposite = next.dot(quaternion_) < 0.0;
   quaternion_ = opposite ? Eigen::Vector4d(-next) : next;

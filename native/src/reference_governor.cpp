@@ -32,28 +32,86 @@ constexpr double kPostureRate = 1.0;
 
 }  // namespace
 
+MinimumStep::MinimumStep(const Model& model)
+    : model_(model), limits_(model), at_(model), rest_(Eigen::VectorXd::Zero(model.nv())) {
+  next.q = model.neutral_configuration();
+}
+
+Evaluation& MinimumStep::at(const ConstVector& q) noexcept {
+  at_.set(q, rest_);
+  return at_;
+}
+
+void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
+                          const VectorV& posture, const Bounds& bounds) noexcept {
+  at(now.q);
+  const Matrix3V jacobian = task.jacobian(at_);
+  const Eigen::Vector3d here = task.value(at_);
+  Eigen::Vector3d lead = now.x + step - here;
+  const double away = lead.norm();
+  is_settled = away < kNegligible;
+  // A reference that the minimum cannot follow is held at this distance ahead of it.
+  const double reach_limit = std::max(kLag, 2.0 * bounds.reach);
+  is_out_of_reach = away > reach_limit;
+  lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
+  VectorV before(model_.n());
+  model_.joint_positions(now.q, before);
+  const VectorV way = moved(jacobian, lead, before, posture, bounds) - before;
+  model_.integrate(now.q, way, next.q);
+  next.x = here + lead;
+}
+
+VectorV MinimumStep::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
+                           const VectorV& before, const VectorV& posture,
+                           const Bounds& bounds) const noexcept {
+  const double dt = bounds.dt, damping = bounds.damping;
+  const Eigen::Index n = before.size();
+  VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
+  if (is_out_of_reach) {
+    // A stretched arm could fold in the wrong direction when it returns; the initial posture
+    // decides.
+    recall = (dt * kPostureRate) * (posture - before);
+  }
+  for (Eigen::Index round = 0; round < n; ++round) {
+    const Matrix3V usable = jacobian * free.asDiagonal();
+    // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
+    // bound.
+    const Eigen::Matrix3d lift =
+        usable * usable.transpose() + damping * damping * Eigen::Matrix3d::Identity();
+    const Eigen::Vector3d missing = lead - usable * recall;
+    const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
+    VectorV move = usable.transpose() * weights;
+    move += recall.cwiseProduct(free);
+    // Joints at a limit are excluded; the others move.
+    move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
+    after = limits_.clipped(before + move, before, bounds.margin);
+    bool stopped = false;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
+      free[i] = 0.0;
+      stopped = true;
+    }
+    if (!stopped) break;
+  }
+  return after;
+}
+
 ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
-    : model_(model),
-      task_(task),
-      damping_(damping),
-      limits_(model),
-      at_(model),
-      rest_(Eigen::VectorXd::Zero(model.nv())),
-      posture_(model.n()) {
+    : model_(model), task_(task), damping_(damping), step_(model), posture_(model.n()) {
   restart(model.neutral_configuration());
-  next_.q = between_.q = now_.q;
+  between_.q = now_.q;
 }
 
 Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
-  at_.set(q, rest_);
+  Evaluation& d = step_.at(q);
   now_.q = q;
-  now_.x = task_.value(at_);
+  now_.x = task_.value(d);
   now_.place = ++places_;
   target_.reset();
   refused_ = is_out_of_reach_ = false;
   settled_ = true;
   model_.joint_positions(q, posture_);
-  return at_;
+  return d;
 }
 
 const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
@@ -63,23 +121,11 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
   if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
   const double reach = dt * speed;
   step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
-  at_.set(now_.q, rest_);
-  const Matrix3V jacobian = task_.jacobian(at_);
-  const Eigen::Vector3d here = task_.value(at_);
-  Eigen::Vector3d lead = now_.x + step - here;
-  const double away = lead.norm();
-  settled_ = away < kNegligible;
-  // A reference that the minimum cannot follow is held at this distance ahead of it.
-  const double reach_limit = std::max(kLag, 2.0 * reach);
-  is_out_of_reach_ = away > reach_limit;
-  lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
-  VectorV before(model_.n());
-  model_.joint_positions(now_.q, before);
-  const VectorV way = moved(jacobian, lead, before, dt, margin) - before;
-  model_.integrate(now_.q, way, next_.q);
-  next_.x = here + lead;
-  next_.place = ++places_;
-  return next_;
+  step_.compute(task_, now_, step, posture_, {damping_, dt, reach, margin});
+  settled_ = step_.is_settled;
+  is_out_of_reach_ = step_.is_out_of_reach;
+  step_.next.place = ++places_;
+  return step_.next;
 }
 
 const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
@@ -95,39 +141,6 @@ const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double sha
 void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
   if (&minimum == &now_) return;
   now_ = minimum;
-}
-
-VectorV ReferenceGovernor::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
-                                 const VectorV& before, double dt, double margin) const noexcept {
-  const Eigen::Index n = before.size();
-  VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
-  if (is_out_of_reach_) {
-    // A stretched arm could fold in the wrong direction when it returns; the initial posture
-    // decides.
-    recall = (dt * kPostureRate) * (posture_ - before);
-  }
-  for (Eigen::Index round = 0; round < n; ++round) {
-    const Matrix3V usable = jacobian * free.asDiagonal();
-    // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
-    // bound.
-    const Eigen::Matrix3d lift =
-        usable * usable.transpose() + damping_ * damping_ * Eigen::Matrix3d::Identity();
-    const Eigen::Vector3d missing = lead - usable * recall;
-    const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
-    VectorV move = usable.transpose() * weights;
-    move += recall.cwiseProduct(free);
-    // Joints at a limit are excluded; the others move.
-    move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
-    after = limits_.clipped(before + move, before, margin);
-    bool stopped = false;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
-      free[i] = 0.0;
-      stopped = true;
-    }
-    if (!stopped) break;
-  }
-  return after;
 }
 
 Eigen::Vector3d ReferenceGovernor::wanted(const Reference& reference, double dt) noexcept {

@@ -14,6 +14,7 @@
 
 """What laws in Python have computed in C++ is what they compute themselves."""
 
+from dataclasses import astuple, fields
 from types import ModuleType
 
 import numpy as np
@@ -22,14 +23,19 @@ import pytest
 from vms_ph_controllers import (
     DecoupledVMSController,
     EndEffectorImpedance,
+    MobileManipulation,
+    PoseIDAPBC,
+    PushingImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.held_impedance import HeldImpedance
+from vms_ph_controllers.laws.held_impedance import HeldImpedance, brake
 from vms_ph_controllers.laws.split_motion import split
+from vms_ph_controllers.references.reference_governor import ReferenceGovernor
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
+from vms_ph_controllers.safety.sample_prediction import Prediction, SamplePrediction
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.tasks import PositionTask
@@ -80,8 +86,10 @@ def test_what_is_held_is_the_same(
         # In the measure of the mass matrix, in which stiffness is reduced.
         half = np.linalg.cholesky(python.evaluate(q, v).M) @ rng.normal(size=(2, *2 * [python.nv]))
         damping, spring = (each @ each.T for each in half)
-        for h in (0.0, 1e-3, 0.05):
-            given = damping, stiffness * spring, rng.normal(size=python.nv), v, h
+        mass = python.evaluate(q, v).M + half[0] @ half[0].T
+        drift = rng.normal(size=python.nv)
+        for h, more in [(0.0, ()), (1e-3, ()), (0.05, ()), (0.05, (drift,)), (0.05, (drift, mass))]:
+            given = damping, stiffness * spring, rng.normal(size=python.nv), v, h, *more
             expected = HeldImpedance.at(python.evaluate(q, v), *given)
             found = HeldImpedance.at(core.evaluate(q, v), *given)
             assert found.reason == expected.reason
@@ -90,6 +98,70 @@ def test_what_is_held_is_the_same(
                 np.testing.assert_allclose(
                     other, one, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(one).max())
                 )
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_the_brake_takes_out_the_same(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    python, core = twins(name)
+    for _ in range(10):
+        q, v = moving(python, rng)
+        for h in (0.0, 1e-3, 0.5):
+            for turning in (None, rng.normal(size=python.nv)):
+                one, other = (brake(m.evaluate(q, v), h, turning) for m in (python, core))
+                np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9)
+                assert (h > 0.0 and turning is not None) <= bool(np.abs(one).max() > 0.0)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_the_work_of_a_sample_is_predicted_alike(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    models = twins(name)
+    known = set()
+    for k in range(30):
+        q, v = moving(models[0], rng)
+        force, unheld = 30.0 * rng.normal(size=(2, models[0].nv))
+        budget, dt = rng.uniform(-1.0, 1.0), rng.choice([1e-3, 0.05])
+        if k % 5 == 0:  # too fast to be predicted, or in several steps
+            v *= rng.choice([1e3, 30.0])
+        found = []
+        for model in models:
+            prediction = SamplePrediction(model)
+            prediction.begin(model.evaluate(q, v), unheld, budget, dt)
+            found.append(prediction.of(force))
+        one, other = found
+        known.add(bool(np.isfinite(one.lack)))
+        for item in fields(Prediction):
+            expected = np.asarray(getattr(one, item.name))
+            size = 1.0 + np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+            np.testing.assert_allclose(
+                getattr(other, item.name), expected, rtol=1e-9, atol=1e-9 * size
+            )
+    assert known == {True, False}
+
+
+def test_a_minimum_follows_its_reference_alike(native: ModuleType) -> None:
+    models = twins("panda")
+    home = models[0].configuration(robots.get("panda").home)
+    governors = [ReferenceGovernor(model, PositionTask(model), 0.03) for model in models]
+    for governor in governors:
+        governor.restart(home)
+    far = set()
+    targets = [[0.4, 0.2, 0.5], [2.0, 0.0, 0.5], [0.3, -0.3, 0.3]]  # one out of reach
+    for k in range(600):
+        asked = Reference(position=np.array(targets[k // 200])) if k % 200 == 0 else Reference()
+        for governor in governors:
+            governor.accept(governor.propose(asked, 0.01, 0.5, 0.05))
+        one, other = governors
+        assert other.is_out_of_reach == one.is_out_of_reach
+        far.add(one.is_out_of_reach)
+        # Rounding is passed on from step to step.
+        np.testing.assert_allclose(other.now.q, one.now.q, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(other.now.x, one.now.x, rtol=0, atol=1e-9)
+    assert far == {True, False}
+    assert np.abs(one.now.x - targets[-1]).max() < 1e-6
 
 
 def test_a_motion_is_split_in_the_same_way_through_singularities(
@@ -152,7 +224,15 @@ def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.G
 
 
 @pytest.mark.parametrize(
-    ("law", "name"), [(TaskSpaceIDAPBC, "panda"), (DecoupledVMSController, "hextilt")]
+    ("law", "name"),
+    [
+        (TaskSpaceIDAPBC, "panda"),
+        (DecoupledVMSController, "hextilt"),
+        *((EndEffectorImpedance, name) for name in BASES),
+        *((PoseIDAPBC, name) for name in BASES),
+        (PushingImpedance, "panda"),
+        (MobileManipulation, "omnidirectional_panda"),
+    ],
 )
 def test_a_guarded_law_in_python_is_the_same_on_the_core(
     native: ModuleType, law: type, name: str, rng: np.random.Generator
@@ -166,9 +246,14 @@ def test_a_guarded_law_in_python_is_the_same_on_the_core(
     for k in range(60):
         v = 0.9 * v + 0.05 * rng.normal(size=python.nv)
         q = python.integrate(q, 1e-3 * v)
-        asked = Reference(joints=python.joint_positions(q)) if k == 20 else Reference()
+        asked = Reference(velocity=np.array([0.1, 0.0, 0.05])) if 30 <= k < 40 else Reference()
+        if k == 20:
+            asked = Reference(joints=python.joint_positions(q), position=np.array([0.4, 0.1, 0.5]))
         one, other = (guard.update(RobotState(q, v), asked, 1e-3) for guard in guards)
         assert (other.status, other.reason) == (one.status, one.reason)
         size = 1.0 + np.abs(np.concatenate([one.wrench_base, one.torque])).max()
         np.testing.assert_allclose(other.torque, one.torque, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(other.wrench_base, one.wrench_base, rtol=0, atol=1e-9 * size)
+        energies = np.array([astuple(command.energy) for command in (one, other)])
+        size = 1.0 + np.abs(energies).max()
+        np.testing.assert_allclose(energies[1], energies[0], rtol=0, atol=1e-9 * size)

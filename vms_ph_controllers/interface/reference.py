@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, is_finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Reference:
 
 def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     """Return a field of a reference if it has this shape and is finite, None otherwise."""
-    if value is None or np.shape(value) != shape or not np.isfinite(value).all():
+    if value is None or np.shape(value) != shape:
         return None
-    return value
+    # Numbers whose sum is not finite may be.
+    finite = is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all()
+    return value if finite else None

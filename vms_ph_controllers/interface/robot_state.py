@@ -15,12 +15,11 @@
 """The measured state of a robot."""
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, is_finite
 
 LONGEST_SAMPLE = 1.0
 """Longest time between updates that laws accept, s."""
@@ -51,4 +50,4 @@ class RobotState:
         """Return whether the state has the dimensions of this robot and is finite."""
         if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
             return False
-        return isfinite(np.add.reduce(self.q) + np.add.reduce(self.v))
+        return is_finite(self.q) and is_finite(self.v)

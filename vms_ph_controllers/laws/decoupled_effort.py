@@ -21,6 +21,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
+from ..potentials.pose_potential import PosePotential
 from .held_impedance import HeldImpedance, brake
 
 
@@ -64,6 +65,87 @@ class DecoupledEffort:
     damping_base: float
     damping_shape: float
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Springs:
+    """Springs of base and joints, and the rates of the damping.
+
+    Attributes:
+        position: stiffness of the base, N/m.
+        rotation: of its attitude, N m/rad.
+        shape: (n,) of the joints.
+        limit: (n,) at the limits of the joints.
+        margin: distance from a joint limit at which its spring begins, rad or m.
+        rate_base: of the damping of the locked motion, 1/s.
+        rate_shape: of the damping of the shape, 1/s.
+    """
+
+    position: float
+    rotation: float
+    shape: Array
+    limit: Array
+    margin: float
+    rate_base: float
+    rate_shape: float
+
+
+@dataclass(frozen=True, slots=True)
+class SprungEffort:
+    """An effort with the springs behind it.
+
+    Attributes:
+        effort: what springs, damping and reference demand.
+        energy: of the springs, J.
+        gradient: (nv,) of that energy.
+        error: (4,4) pose of the base in the minimum.
+        pose: (4,4) of the base in the inertial frame.
+        is_switched: whether the sign of the attitude error was switched.
+    """
+
+    effort: DecoupledEffort
+    energy: float
+    gradient: Array
+    error: Array
+    pose: Array
+    is_switched: bool
+
+
+def sprung_effort(
+    d: Evaluation,
+    springs: Springs,
+    potential: PosePotential,
+    begins: bool,
+    minimum: Array,
+    offset: Array,
+    motion: tuple[Array, ...] | None,
+    h: float,
+) -> SprungEffort | None:
+    """Return effort and springs in one call of C++; None without it.
+
+    Args:
+        d: the state.
+        springs: of base and joints.
+        potential: of the base; it follows the pose error.
+        begins: whether the potential restarts there.
+        minimum: (4,4) pose of the base of the least energy.
+        offset: (n,) displacement of the joints from that minimum.
+        motion: of the reference: (3,3) its axes in those of the minimum, twist (6,) in its axes,
+            the rate of that, rates (n,) and accelerations (n,) of the joints; None at rest.
+        h: the horizon, s.
+    """
+    algebra = d.law_algebra
+    if algebra is None:
+        return None
+    quaternion, sign = potential.state
+    s = springs
+    found, energy, gradient, error, pose, quaternion, sign, switched, g = algebra.decoupled_springs(
+        *(d.q, d.v, minimum, offset, None if begins else quaternion, sign, motion),
+        *(s.position, s.rotation, s.shape, s.limit, s.margin, s.rate_base, s.rate_shape, h),
+    )
+    potential.state = quaternion, sign
+    d.adopt(g)
+    return SprungEffort(DecoupledEffort(*found), energy, gradient, error, pose, switched)
 
 
 def decoupled_effort(

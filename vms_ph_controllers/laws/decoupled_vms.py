@@ -15,11 +15,13 @@
 """Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape."""
 
 from dataclasses import dataclass
+from math import dist
+from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, is_finite
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 
@@ -36,10 +38,18 @@ from ..references.integral_action import IntegralAction
 from ..references.joint_reference import JointReference
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
-from .decoupled_effort import ReferenceMotion, ShapedEnergy, decoupled_effort
+from .decoupled_effort import (
+    ReferenceMotion,
+    ShapedEnergy,
+    Springs,
+    SprungEffort,
+    decoupled_effort,
+    sprung_effort,
+)
 from .gain_ramp import GainRamp
 from .held_impedance import horizon
 from .staged_controller import StagedController
+from .unchanged import is_unchanged
 
 _SE3 = SE3()
 
@@ -126,6 +136,8 @@ class DecoupledVMSController(StagedController):
             & ~np.array(joints.prismatic, dtype=bool)
         )
         self._has_endless = bool(self._endless.any())
+        own = ("_shaped", "_switched", "_reference_motion")
+        self._is_own = is_unchanged(self, DecoupledVMSController, *own)
         self.set_minimum(model.neutral_configuration())
 
     def set_minimum(self, q: Array) -> None:
@@ -148,6 +160,7 @@ class DecoupledVMSController(StagedController):
         self._integral.restart()
         self._ramp.restart(self.gains)
         self._begun = False
+        self._springs_known: tuple[Any, Springs] | None = None
         return d
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -155,13 +168,45 @@ class DecoupledVMSController(StagedController):
         refused = self._refused(state, dt)
         if refused is not None:
             return refused
-        b, gains = self.model.b, self._ramp.follow(self.gains, dt)
+        gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         self._follow(reference, dt)
+        offset = self._integrate(d, dt)
+        demand = self._demand(d, offset, h)
+        effort = demand.effort
+        if not is_finite(effort.wanted):
+            return self._output.refuse(d)
+        output = self._output.apply(d, effort.sent, gains, dt)
+
+        energy = ControlEnergy(
+            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + demand.energy,
+            shaped_potential=demand.energy,
+            kinetic_base=effort.kinetic_base,
+            kinetic_shape=effort.kinetic_shape,
+            damping_base=effort.damping_base,
+            damping_shape=effort.damping_shape,
+            reference_power=0.0 if self._integral.is_none else self._displacing(demand, offset),
+            clipped_power=float((output.force - effort.wanted) @ effort.error),
+            tank_level=self._output.tank_level,
+        )
+        turned = "attitude error past half a turn: its correction is reversed"
+        return self._command(
+            output,
+            energy,
+            effort.reason,
+            turned if demand.is_switched else "",
+            task_error=dist(demand.pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
+        )
+
+    def _demand(self, d: Evaluation, offset: Array, h: float) -> SprungEffort:
+        """Return what springs, damping and reference demand, in one call of C++ where possible."""
+        gains, b = self._ramp.now, self.model.b
+        if self._is_own:
+            found = self._demand_in_one_call(d, offset, h)
+            if found is not None:
+                return found
         pose, positions = self.model.base_pose(d.q), self.model.joint_positions(d.q)
-        away = pose[:3, 3] - self._base.pose[:3, 3]
-        offset = self._integrate(pose, away, positions, dt)
         error = _SE3.inverse(self._minimum()) @ pose
         switched = self._switched(error)
         motion = self._reference_motion(error, d.v)
@@ -169,29 +214,39 @@ class DecoupledVMSController(StagedController):
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
-        if not np.isfinite(effort.wanted.sum()):
-            return self._output.refuse(d)
-        output = self._output.apply(d, effort.sent, gains, dt)
+        return SprungEffort(effort, shaped.energy, shaped.gradient, error, pose, switched)
 
-        energy = ControlEnergy(
-            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + shaped.energy,
-            shaped_potential=shaped.energy,
-            kinetic_base=effort.kinetic_base,
-            kinetic_shape=effort.kinetic_shape,
-            damping_base=effort.damping_base,
-            damping_shape=effort.damping_shape,
-            reference_power=self._displacing(shaped, offset, pose, error),
-            clipped_power=float((output.force - effort.wanted) @ effort.error),
-            tank_level=self._output.tank_level,
+    def _demand_in_one_call(self, d: Evaluation, offset: Array, h: float) -> SprungEffort | None:
+        """Return the same as what the other methods compute; None without the C++ core."""
+        base, joints = self._base, self._joints
+        motion = None
+        if not self._is_resting:
+            turn = self._integral.turn
+            motion = (turn, base.twist, base.acceleration, joints.rates, joints.accelerations)
+        found = sprung_effort(
+            *(d, self._springs(), self._potential, not self._begun),
+            *(self._minimum(), offset, motion, h),
         )
-        turned = "attitude error past half a turn: its correction is reversed" if switched else ""
-        return self._command(
-            output,
-            energy,
-            effort.reason,
-            turned,
-            task_error=float(np.sqrt(away @ away)),
-        )
+        self._begun = self._begun or found is not None
+        return found
+
+    def _springs(self) -> Springs:
+        """Return springs and damping at the gains in force; they are computed when these change."""
+        gains = self._ramp.now
+        if self._springs_known is None or self._springs_known[0] is not gains:
+            base, shape = self._active * gains.frequency_base**2, gains.frequency_shape**2
+            rate = 2.0 * gains.damping_ratio
+            springs = Springs(
+                base * self._mass,
+                base * self._inertia,
+                shape * self._shape_inertia,
+                gains.limit_frequency**2 * self._shape_inertia,
+                gains.limit_margin,
+                self._active * rate * gains.frequency_base,
+                rate * gains.frequency_shape,
+            )
+            self._springs_known = gains, springs
+        return self._springs_known[1]
 
     @property
     def _is_resting(self) -> bool:
@@ -203,16 +258,21 @@ class DecoupledVMSController(StagedController):
             self._potential.restart(error)
         return self._potential.follow(error)
 
-    def _integrate(self, pose: Array, away: Array, positions: Array, dt: float) -> Array:
+    def _integrate(self, d: Evaluation, dt: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
-        gains, offset = self._ramp.now, positions - self._joints.positions
+        gains, integral = self._ramp.now, self._integral
+        offset = self.model.joint_positions(d.q) - self._joints.positions
         if self._has_endless:
             turns = np.round(offset / (2.0 * np.pi))
             offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
+        if gains.integral == 0.0 and integral.is_none:
+            return offset
         frequency = self._active * gains.frequency_base
+        pose = self.model.base_pose(d.q)
+        away = pose[:3, 3] - self._base.pose[:3, 3]
         turned = self._base.pose[:3, :3].T @ pose[:3, :3]
-        self._correct(self._integral, gains, frequency, away, turned, offset, dt)
-        return np.asarray(offset - self._integral.joints)
+        self._correct(integral, gains, frequency, away, turned, offset, dt)
+        return np.asarray(offset - integral.joints)
 
     def _minimum(self) -> Array:
         """Return the pose of the least energy."""
@@ -223,12 +283,12 @@ class DecoupledVMSController(StagedController):
         pose[:3, 3] += self._integral.place
         return pose
 
-    def _displacing(self, shaped: ShapedEnergy, offset: Array, pose: Array, error: Array) -> float:
+    def _displacing(self, demand: SprungEffort, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
-        by = self._integral
+        by, pose, error = self._integral, demand.pose, demand.error
         twist = np.concatenate([by.place_rate @ pose[:3, :3], by.turn_rate @ error[:3, :3]])
         spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
-        base = shaped.gradient[: self.model.b] @ twist[self._components]
+        base = demand.gradient[: self.model.b] @ twist[self._components]
         return -float(base + spring @ by.joint_rates)
 
     def _shaped(self, error: Array, offset: Array, positions: Array, ahead: Array) -> ShapedEnergy:

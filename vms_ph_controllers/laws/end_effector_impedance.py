@@ -15,11 +15,12 @@
 """Impedance of the end effector on any base, with damping or holding of the remaining motion."""
 
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
 from vms_ph_dynamics import Evaluation, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, is_finite
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 
@@ -36,7 +37,8 @@ from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains, OutputStage
 from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import HeldImpedance, brake, horizon
+from .held_impedance import horizon
+from .pose_effort import Aim, Rest, pose_effort
 from .push import Push
 from .staged_controller import StagedController
 
@@ -44,10 +46,6 @@ _SE3 = SE3()
 
 # Damping ratio of an attitude of the base that is held by itself.
 _RATIO = 0.9
-
-# Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
-# arm is stretched out.
-_REGULARISATION = 1e-6
 
 
 class EndEffectorImpedance(StagedController):
@@ -143,8 +141,8 @@ class EndEffectorImpedance(StagedController):
         refused = self._refused(state, dt)
         if refused is not None:
             return refused
-        model, gains, b = self.model, self._ramp.follow(self.gains, dt), self.model.b
-        d = Evaluation(model, state.q, state.v)
+        gains = self._ramp.follow(self.gains, dt)
+        d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         # Spring and damping fade out before the frame is changed, and in again.
         if gains.relative_to_base != self._relative and self._attached.share == 0.0:
@@ -155,80 +153,57 @@ class EndEffectorImpedance(StagedController):
         self._tool.follow(self._of_tool(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
-        self._tool_potential.follow(error)
-        j = d.J_end_effector
-        moving = j[:, b:] if self._relative and model.n else j
-        if self._relative:
-            j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
-        wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
-        error_rate = j @ d.v - wanted_twist
-        k = (attached * gains.stiffness, attached * gains.stiffness_rotation)
-        spring = self._tool_potential.gradient(error, *k)
-        stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
-        damping = attached * np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
-        if push is not None:
-            spring, stiffness = push.across @ spring, push.across @ stiffness @ push.across
-            damping = push.across @ damping @ push.across + push.damping
-
-        inverse = np.linalg.solve(d.M, j.T)
-        inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
-        task_momentum = inertia @ (j @ d.v)
-        drift = h * (stiffness @ wanted_twist)
-        null_inertia = d.M - j.T @ inertia @ j
-        positions, margin = model.joint_positions(d.q), gains.limit_margin
-        depth = self._joint_limits.depth(positions, margin)
-        reached = (depth != 0.0) | (
-            self._joint_limits.depth(positions + h * d.v[b:], margin) != 0.0
-        )
-        wall = gains.limit_frequency**2 * self._limit_stiffness
         base = self._base(d, dt)
-        pull = np.concatenate([base.force, wall * depth])
-        pull_stiffness = np.concatenate([base.stiffness, np.where(reached, wall, 0.0)])
-        rest = gains.damping_null * null_inertia
-        turn = slice(2 if model.base == "planar" else 3, b)
-        rest[turn, turn] += self._turning_rate() * d.M_b[turn, turn]
-        held = HeldImpedance.of(
-            d.M,
-            j.T @ damping @ j + rest,
-            j.T @ stiffness @ j + np.diag(pull_stiffness),
-            j.T @ (spring - drift) + pull,
-            d.v,
+        effort = pose_effort(
+            d,
+            Aim(
+                self._tool_potential,
+                self._tool,
+                error,
+                self._relative,
+                push,
+                attached * gains.stiffness,
+                attached * gains.stiffness_rotation,
+                attached * gains.damping,
+                attached * gains.damping_rotation,
+            ),
+            Rest(
+                base,
+                self._joint_limits,
+                gains.limit_frequency**2 * self._limit_stiffness,
+                gains.limit_margin,
+                gains.damping_null,
+                self._turning_rate(),
+            ),
             h,
-            j.T @ (damping @ wanted_twist),
         )
-        task_damping = damping @ (j @ held.velocity - wanted_twist)
-        force = spring + task_damping - drift
-        null_damping = rest @ held.velocity + held.ahead
-        wanted = d.g - j.T @ force - pull - null_damping
-        pushing = np.zeros(model.nv) if push is None else d.J_end_effector.T @ push.wrench
-        wanted = wanted + pushing
-        if not np.isfinite(wanted.sum()):
+        wanted, sent, pushing = effort.wanted, effort.sent, 0.0
+        if push is not None:
+            along = d.J_end_effector.T @ push.wrench
+            wanted, sent, pushing = wanted + along, sent + along, float(along @ d.v)
+        if not is_finite(wanted):
             return self._output.refuse(d)
-        sent = d.g + brake(d, h) - held.spring - j.T @ task_damping - null_damping + pushing
         output = self._output.apply(d, sent, gains, dt)
         self._sent = output.force
 
-        potential = self._tool_potential.value(error, *k) + base.energy
-        potential += 0.5 * float(wall @ (depth * depth))
-        kinetic_task = 0.5 * float(task_momentum @ (j @ d.v))
         energy = ControlEnergy(
-            closed_loop_energy=d.kinetic_energy + potential,
-            shaped_potential=potential,
-            kinetic_task=kinetic_task,
-            kinetic_null=d.kinetic_energy - kinetic_task,
-            damping_task=float(error_rate @ (task_damping - drift)),
-            damping_null=float(d.v @ null_damping),
-            reference_power=self._base_power + float(pushing @ d.v) - float(force @ wanted_twist),
+            closed_loop_energy=effort.kinetic + effort.potential,
+            shaped_potential=effort.potential,
+            kinetic_task=effort.kinetic_task,
+            kinetic_null=effort.kinetic - effort.kinetic_task,
+            damping_task=effort.damping_task,
+            damping_null=effort.damping_null,
+            reference_power=self._base_power + pushing + effort.reference_power,
             clipped_power=float((output.force - wanted) @ d.v),
             tank_level=self._output.tank_level,
         )
         return self._command(
             output,
             energy,
-            held.reason,
+            effort.reason,
             "" if push is None else push.reason,
-            task_error=float(np.linalg.norm(error[:3, 3])),
-            smallest_singular_value=float(np.linalg.svd(moving, compute_uv=False)[-1]),
+            task_error=hypot(*error[:3, 3].tolist()),
+            smallest_singular_value=effort.smallest,
             authority=1.0 if push is None else push.authority,
         )
 
@@ -242,7 +217,7 @@ class EndEffectorImpedance(StagedController):
 
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""
-        pose = d.placement(self.model.end_effector)
+        pose = d.frame_placement(self.model.end_effector_id)
         if not self._relative:
             return pose
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose

@@ -87,6 +87,8 @@ class HeldImpedance:
         gradient: Array,
         velocity: Array,
         h: float,
+        drift: Array | None = None,
+        mass: Array | None = None,
     ) -> "HeldImpedance":
         """Return what a law holds at a state, computed in C++ where the model's terms are.
 
@@ -97,11 +99,15 @@ class HeldImpedance:
             gradient: (nv,).
             velocity: (nv,).
             h: the horizon, s.
+            drift: (nv,); None for none.
+            mass: of the closed loop (nv,nv); None for that of the robot.
         """
         algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.law_algebra
+        mass = d.M if mass is None else mass
         if algebra is None:
-            return cls.of(d.M, damping, stiffness, gradient, velocity, h)
-        return cls(*algebra.hold(d.M, damping, stiffness, gradient, velocity, h))
+            led = 0.0 if drift is None else drift
+            return cls.of(mass, damping, stiffness, gradient, velocity, h, led)
+        return cls(*algebra.hold(mass, damping, stiffness, gradient, velocity, h, drift))
 
     @classmethod
     def of(
@@ -158,6 +164,8 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     """
     if h <= 0.0:
         return np.zeros(len(d.v))
+    if d.law_algebra is not None:
+        return np.asarray(d.law_algebra.brake(d.q, d.v, h, gyroscopic))
     farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     kinetic = 2.0 * d.kinetic_energy
     if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):

@@ -131,8 +131,11 @@ class MobileManipulation(EndEffectorImpedance):
         )
         self._spring.move(self._vehicle.pose)
         held = super()._base(d, dt)
+        if self._vehicle.is_resting:
+            self._base_power = 0.0
+            return held
         error = _SE3.inverse(self._vehicle.pose) @ self.model.base_pose(d.q)
-        moving = (_SE3.Ad(_SE3.inverse(error)) @ self._vehicle.twist)[self._spring.components]
+        moving = self._vehicle.twist_at(error)[self._spring.components]
         self._base_power = -float(held.force @ moving)
         return held
 

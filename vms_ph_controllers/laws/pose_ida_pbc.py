@@ -191,10 +191,10 @@ class PoseIDAPBC(StagedController):
         h = horizon(dt, gains.delay)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
+        error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)
         self._potential.follow(error)
         motion = TaskMotion.at(d, self._frame_id, m)
-        wanted_twist = (_SE3.Ad(_SE3.inverse(error)) @ self._tool.twist)[:m]
+        wanted_twist = self._tool.twist_at(error)[:m]
         k = (gains.stiffness, gains.stiffness_rotation if m == 6 else 0.0)
         stiffness = np.diag([k[0]] * 3 + [k[1]] * (m - 3))
         damping, null_damping = self._damping(motion)
@@ -202,14 +202,15 @@ class PoseIDAPBC(StagedController):
         drift = h * (stiffness @ wanted_twist)
         rest = self._rest(d, h, dt)
         j = motion.J
-        held = HeldImpedance.of(
-            self._mass(motion),
+        held = HeldImpedance.at(
+            d,
             j.T @ damping @ j + null_damping,
             j.T @ stiffness @ j + np.diag(rest.stiffness),
             j.T @ (spring - drift) + rest.force,
             d.v,
             h,
             j.T @ (damping @ wanted_twist),
+            self._mass(motion),
         )
         on_task = damping @ (j @ held.velocity - wanted_twist)
         on_null = null_damping @ held.velocity + held.ahead

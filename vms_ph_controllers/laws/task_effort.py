@@ -20,8 +20,9 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.tasks import Task
+from vms_ph_dynamics.tasks import PositionTask, Task
 
+from ..potentials.shaped_potential import ShapedPotential
 from .held_impedance import HeldImpedance, brake
 from .split_motion import damping_matrix, exchange, split
 
@@ -63,6 +64,61 @@ class TaskEffort:
     smallest: float
     is_regular: bool
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SprungEffort:
+    """An effort with the springs behind it.
+
+    Attributes:
+        effort: what springs and damping demand.
+        spring_energy: of the shaped potential, J; the share that is in force is not applied.
+        limit_energy: of the springs at the joint limits, J.
+        place: (3,) of the end of the arm in the inertial frame, m.
+    """
+
+    effort: TaskEffort
+    spring_energy: float
+    limit_energy: float
+    place: Array
+
+
+def sprung_effort(
+    d: Evaluation,
+    task: Task,
+    spring: tuple[ShapedPotential, float],
+    limits: tuple[float, float],
+    routed: Array | None,
+    damping: tuple[float, float],
+    h: float,
+    singular_below: float,
+) -> SprungEffort | None:
+    """Return effort and springs in one call of C++; None where these are not all known there.
+
+    Args:
+        d: the state.
+        task: what is split from the null space.
+        spring: the shaped potential, and the share of it that is in force.
+        limits: stiffness, N m/rad, and margin, rad or m, of the springs at the joint limits.
+        routed: as the other arguments, see :func:`task_effort`.
+        damping: of task and null space.
+        h: the horizon, s.
+        singular_below: smallest singular value at which the Jacobian counts as regular.
+    """
+    potential, share = spring
+    algebra = d.law_algebra
+    # Others derived from these may compute otherwise.
+    if algebra is None or type(task) is not PositionTask or type(potential) is not ShapedPotential:
+        return None
+    weight = potential.weight
+    number, matrix = (weight, None) if isinstance(weight, float) else (0.0, weight)
+    found, spring_energy, limit_energy, place, g = algebra.task_springs(
+        *(d.q, d.v, task.frame_id, potential.q_star, number, matrix, share, *limits),
+        *(routed, *damping, h, singular_below),
+    )
+    d.adopt(g)
+    routing_power = 0.0 if routed is None else float(routed @ d.v)
+    return SprungEffort(TaskEffort(routing_power, *found), spring_energy, limit_energy, place)
 
 
 def task_effort(

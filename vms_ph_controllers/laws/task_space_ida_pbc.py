@@ -15,7 +15,7 @@
 """Task-space IDA-PBC: energy shaping, energy routing and damping injection for redundant arms."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import dist
 from typing import Literal
 
 import numpy as np
@@ -47,7 +47,8 @@ from .energy_routing import EnergyRouting, TargetCoupling
 from .gain_ramp import GainRamp, SwitchRamp
 from .held_impedance import horizon
 from .matrix_gain import symmetric
-from .task_effort import Spring, TaskEffort, task_effort
+from .task_effort import Spring, SprungEffort, TaskEffort, sprung_effort, task_effort
+from .unchanged import is_unchanged
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
 # configuration. The law contains no inverse of J and stays finite and passive.
@@ -175,6 +176,7 @@ class TaskSpaceIDAPBC(Controller):
         self._weighted: ShapedPotential | None = None
         self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
+        self._is_own = is_unchanged(self, TaskSpaceIDAPBC, "_stiffness", "_depth")
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -228,22 +230,14 @@ class TaskSpaceIDAPBC(Controller):
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay)
-        depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
-        limit_energy = 0.5 * gains.limit_stiffness * float(depth @ depth)
         budget = self._tank_budget
+        limit_energy = 0.0
+        if gains.tank_capacity > 0.0:
+            limit_energy = self._joint_limits.energy(self._depth(d), gains.limit_stiffness)
         budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
-        stored, spring = budget.potential.energy_and_gradient(d.q)
-        spring = budget.authority * spring + gains.limit_stiffness * depth
-        effort = task_effort(
-            d,
-            self.task,
-            Spring(spring, self._stiffness(d, depth, h)),
-            self._routed(d, dt),
-            (gains.damping_task, gains.damping_null),
-            h,
-            SINGULAR,
-        )
+        demand = self._demand(d, h, dt)
+        effort, limit_energy = demand.effort, demand.limit_energy
         limited = self._torque_limits.apply(
             effort.sent, d.g, d.v, gains.torque_rate, gains.power, dt
         )
@@ -257,7 +251,7 @@ class TaskSpaceIDAPBC(Controller):
             self._torque_limits.replace(torque)
         budget.end_sample(d, torque, limit_energy)
 
-        potential = budget.authority * stored + limit_energy
+        potential = budget.authority * demand.spring_energy + limit_energy
         tank = budget.tank
         energy = ControlEnergy(
             closed_loop_energy=effort.kinetic + potential,
@@ -276,17 +270,39 @@ class TaskSpaceIDAPBC(Controller):
         limits = "; ".join(filter(None, (granted.reason, limited.reason)))
         status, reason = self._outcome(limits, effort)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
-        missed = self.task.value(d) - goal
         return Command(
             np.zeros(0),
             torque,
             energy,
             status,
             reason,
-            sqrt(missed @ missed),
+            dist(demand.place, goal),
             effort.smallest,
             budget.authority,
         )
+
+    def _demand(self, d: Evaluation, h: float, dt: float) -> SprungEffort:
+        """Return what springs, damping and routing demand, in one call of C++ where possible."""
+        gains, budget = self._ramp.now, self._tank_budget
+        routed, damping = self._routed(d, dt), (gains.damping_task, gains.damping_null)
+        if self._is_own:
+            spring = budget.potential, budget.authority
+            limits = gains.limit_stiffness, gains.limit_margin
+            found = sprung_effort(d, self.task, spring, limits, routed, damping, h, SINGULAR)
+            if found is not None:
+                return found
+        depth = self._depth(d)
+        stored, gradient = budget.potential.energy_and_gradient(d.q)
+        gradient = budget.authority * gradient + gains.limit_stiffness * depth
+        held = Spring(gradient, self._stiffness(d, depth, h))
+        effort = task_effort(d, self.task, held, routed, damping, h, SINGULAR)
+        at_limits = self._joint_limits.energy(depth, gains.limit_stiffness)
+        return SprungEffort(effort, stored, at_limits, self.task.value(d))
+
+    def _depth(self, d: Evaluation) -> Array:
+        """Return how far the joints (n,) are within the margins before their limits."""
+        positions = self.model.joint_positions(d.q)
+        return self._joint_limits.depth(positions, self._ramp.now.limit_margin)
 
     def missed_updates(self) -> None:
         """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
@@ -353,14 +369,9 @@ class TaskSpaceIDAPBC(Controller):
         limit, margin = self._ramp.now.limit_stiffness, self._ramp.now.limit_margin
         positions = self.model.joint_positions(d.q) + h * d.v
         ahead = self._joint_limits.depth(positions, margin)
-        whole = np.zeros((n, n))
-        diagonal = whole.reshape(-1)[:: n + 1]
-        if isinstance(weight, float):
-            diagonal += self._tank_budget.authority * weight
-        else:
-            whole += self._tank_budget.authority * weight
-        diagonal += limit * ((depth != 0.0) | (ahead != 0.0))
-        return whole
+        matrix = weight * np.eye(n) if isinstance(weight, float) else weight
+        reached = (depth != 0.0) | (ahead != 0.0)
+        return self._tank_budget.authority * matrix + np.diag(limit * reached)
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
         if self._target_coupling is not None:

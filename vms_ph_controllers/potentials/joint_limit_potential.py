@@ -32,6 +32,10 @@ class JointLimitPotential:
         below = np.maximum((self._lower + margin) - positions, 0.0)
         return above - below
 
+    def energy(self, depth: Array, stiffness: float) -> float:
+        """Return the energy, J, at depths (n,) for a stiffness in N m/rad."""
+        return 0.5 * stiffness * float(depth @ depth)
+
     def clipped(self, positions: Array, before: Array, margin: float) -> Array:
         """Return joint positions (n,) clipped to the margins.
 

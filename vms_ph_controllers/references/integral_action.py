@@ -46,6 +46,7 @@ class IntegralAction:
         turn_rate: (3,) its angular velocity in the axes of the minimum, rad/s.
         joints: (n,) displacement of the joint reference.
         joint_rates: (n,) its rate.
+        is_none: whether there is no displacement, and no rate of one.
     """
 
     def __init__(self, n: int) -> None:
@@ -55,6 +56,7 @@ class IntegralAction:
 
     def restart(self) -> None:
         """Remove the displacement."""
+        self.is_none = True
         self.place: Array = np.zeros(3)
         self.joints: Array = np.zeros(self._n)
         self.turn: Array = np.eye(3)
@@ -91,11 +93,13 @@ class IntegralAction:
             dt: time step, s.
         """
         if share == 0.0:
-            self.restart()
+            if not self.is_none:
+                self.restart()
             return
         if dt == 0.0:
             self.rest()
             return
+        self.is_none = False
         rate, place = dt * share * base, np.zeros(3)
         if base > 0.0:
             place[:] = _within(self.place - rate * away, _LARGEST_PULL / base**2)

@@ -14,6 +14,8 @@
 
 """A pose that moves smoothly to a target, with its velocity and acceleration."""
 
+from math import sqrt
+
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
@@ -74,6 +76,12 @@ class PoseReference:
             twist = np.concatenate([velocity @ self.pose[:3, :3], np.zeros(3)])
         self.advance(twist, speed, angular_speed, bandwidth, dt)
 
+    def twist_at(self, error: Array) -> Array:
+        """Return the twist (6,) of the reference in the axes of a body with a pose error (4,4)."""
+        if self.is_resting:
+            return np.zeros(6)
+        return _SE3.Ad(_SE3.inverse(error)) @ self.twist
+
     def advance(
         self, twist: Array | None, speed: float, angular_speed: float, bandwidth: float, dt: float
     ) -> None:
@@ -99,11 +107,12 @@ class PoseReference:
             wanted = 0.5 * bandwidth * error
         else:
             wanted = np.zeros(6)
-        linear, angular = (
-            float(np.sqrt(wanted[:3] @ wanted[:3])),
-            float(np.sqrt(wanted[3:] @ wanted[3:])),
-        )
+        linear, angular = _length(*wanted[:3].tolist()), _length(*wanted[3:].tolist())
         wanted = wanted * min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
         self.acceleration = bandwidth * (wanted - self.twist)
         if np.abs(self.twist).max() + np.abs(wanted).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
+
+
+def _length(x: float, y: float, z: float) -> float:
+    return sqrt(x * x + y * y + z * z)

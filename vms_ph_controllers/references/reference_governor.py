@@ -93,6 +93,9 @@ class ReferenceGovernor:
             speed: largest speed of the task position, m/s.
             margin: distance kept from the joint limits, rad or m.
         """
+        if self._settled and self.target is None and _is_empty(reference):
+            self.refused = False
+            return self.now
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
         if not dt > 0.0 or (length < _NEGLIGIBLE and self._settled):
@@ -101,6 +104,12 @@ class ReferenceGovernor:
         step *= min(1.0, reach / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.now.q, np.zeros(model.nv))
+        if at_minimum.law_algebra is not None and type(task) is PositionTask:
+            q, x, self._settled, self.is_out_of_reach = at_minimum.law_algebra.minimum_step(
+                *(task.frame_id, self.now.q, self.now.x, step, self._posture),
+                *(self._damping, dt, reach, margin),
+            )
+            return Minimum(q, x)
         jacobian = task.jacobian(at_minimum)
         here = task.value(at_minimum)
         lead = self.now.x + step - here
@@ -168,3 +177,7 @@ class ReferenceGovernor:
         checked = usable(value, (3,))
         self.refused |= value is not None and checked is None
         return checked
+
+
+def _is_empty(reference: Reference) -> bool:
+    return reference.position is None and reference.velocity is None

@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, exceeds, is_finite
 from vms_ph_dynamics.effects.allocation import Allocation
 
 from ..interface import Command, Controller, Reference, RobotState, Status
@@ -99,10 +99,10 @@ class Guard:
             if seen.restarts:
                 self.law.resume(state)
             command = self.law.update(state, asked, dt)
-            finite = np.isfinite(command.torque.sum() + command.wrench_base.sum())
+            is_usable = _is_usable(command, self._model)
         except Exception as error:  # a law of a user may raise anything
             return self._hold(seen, dt, f"the law raised {type(error).__name__}: {error}")
-        if not finite or not _fits(command, self._model):
+        if not is_usable:
             return self._hold(seen, dt, "the law returned no finite efforts of this robot")
         return _told(self._limited(command), refused)
 
@@ -115,8 +115,7 @@ class Guard:
         try:
             self.law.missed_updates()
             resting = self.law.safe_output(seen.q)
-            finite = np.isfinite(resting.torque.sum() + resting.wrench_base.sum())
-            usable = finite and _fits(resting, self._model)
+            usable = _is_usable(resting, self._model)
         except Exception:  # as above
             usable = False
         held = self._safe.at(seen.q, seen.v, step, resting if usable else None)
@@ -124,7 +123,7 @@ class Guard:
 
     def _limited(self, command: Command) -> Command:
         effort = self._model.joints.effort
-        if not (np.abs(command.torque) > effort).any():
+        if not exceeds(command.torque, effort):
             return command
         bounded: Array = np.clip(command.torque, -effort, effort)
         return _told(replace(command, torque=bounded), "torque at its limit")
@@ -143,8 +142,11 @@ def _later(before: Reference, now: Reference) -> Reference:
     )
 
 
-def _fits(command: Command, model: VMSModel) -> bool:
-    return command.torque.shape == (model.n,) and command.wrench_base.shape == (model.b,)
+def _is_usable(command: Command, model: VMSModel) -> bool:
+    torque, wrench = command.torque, command.wrench_base
+    if torque.shape != (model.n,) or wrench.shape != (model.b,):
+        return False
+    return is_finite(torque) and is_finite(wrench)
 
 
 def _told(command: Command, more: str) -> Command:

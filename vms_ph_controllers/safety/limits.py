@@ -20,7 +20,7 @@ from numbers import Real
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, exceeds
 
 from ..interface import gain
 
@@ -104,7 +104,7 @@ class TorqueLimits:
             dt: time since the last torques, s.
         """
         torque, reason = wanted, ""
-        given = float(wanted @ rates)
+        given = float(wanted @ rates) if power > 0.0 else 0.0
         if 0.0 < power < given:
             held = float(resting @ rates)
             share = max(0.0, power - held) / max(given - held, 1e-12)
@@ -115,7 +115,7 @@ class TorqueLimits:
             if np.abs(self._last + change - torque).max() > 1e-12:
                 torque, reason = self._last + change, "rate of torque at its limit"
         bound = self._model.joints.effort
-        if (np.abs(torque) > bound).any():
+        if exceeds(torque, bound):
             names = [
                 name
                 for name, t, most in zip(self._model.joint_names, torque, bound, strict=True)

@@ -153,11 +153,11 @@ class OutputStage:
         self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
         achieved = self._achieved(d, wanted)
-        b = self._model.b
-        limited = self._limits.apply(
-            achieved.force[b:], d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt
-        )
-        force = np.concatenate([achieved.force[:b], limited.torque])
+        b, force = self._model.b, achieved.force
+        torque = force[b:]
+        limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
+        if limited.torque is not torque:
+            force = np.concatenate([force[:b], limited.torque])
         if not self._tank.exists:
             return Output(force, "; ".join(filter(None, (achieved.reason, limited.reason))))
         resting = np.concatenate([self.safe.wrench_base, self.safe.torque])

@@ -82,8 +82,11 @@ class SamplePrediction:
         self._d, self._unheld, self._budget, self._dt = d, unheld, budget, dt
 
     def of(self, force: Array) -> Prediction:
-        """Return what efforts (nv,) held over the sample do."""
+        """Return what efforts (nv,) held over the sample do, in C++ where the terms are."""
         d, dt = self._d, self._dt
+        if d.law_algebra is not None:
+            budget = self._budget
+            return Prediction(*d.law_algebra.predict(d.q, d.v, self._unheld, budget, dt, force))
         counted = force - self._unheld
         first, power = self._rate(d.q, d.v, force, counted)
         way = np.zeros_like(d.v)

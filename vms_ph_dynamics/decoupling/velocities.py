@@ -14,12 +14,12 @@
 
 """External and internal velocity of a robot [B, 3.3.4]."""
 
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..errors import StateError
 from ..evaluation import Evaluation, check_moving_rigid
 from .frames import Frame

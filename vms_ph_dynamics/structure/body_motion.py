@@ -20,12 +20,11 @@ remains is due to the body that carries joint j, which stays: the terms with ``g
 of its twist V.
 """
 
-from functools import cached_property
-
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..cached import cached_property
 from ..robot.kinematic_tree import KinematicTree
 
 

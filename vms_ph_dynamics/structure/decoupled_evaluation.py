@@ -14,11 +14,10 @@
 
 """The matrices of the inertially decoupled form at one state, in the notation of the source."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..evaluation import Evaluation
 from .standard import lie_poisson
 

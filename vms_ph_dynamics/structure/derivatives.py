@@ -15,12 +15,12 @@
 """Derivatives of energies and rates by states, efforts and inertial parameters, in closed form."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from .body_motion import BodyMotion, BodyTree, momentum_rate_by_q

@@ -21,12 +21,11 @@ frame. Here, for the base link's centre of mass c in the base frame and its atti
 twist (v, w) in its child frame; (V_0, omega_0) is in the axes of its ``header.frame_id``.
 """
 
-from functools import cached_property
-
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import skew

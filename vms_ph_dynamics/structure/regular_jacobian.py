@@ -14,11 +14,10 @@
 
 """A task Jacobian that stays of full rank: near a singularity its singular values are lifted."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..arrays import Array
+from ..cached import cached_property
 from ..errors import StateError
 
 # A singular direction has no derivative if its singular value is below this fraction of the

@@ -14,11 +14,10 @@
 
 """The derivative terms of the task-space form: the coupling of task, null space and shape."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..evaluation import Evaluation
 from .null_space import Eigenbasis, null_space_rate, null_space_rate_transpose
 from .standard import lie_poisson

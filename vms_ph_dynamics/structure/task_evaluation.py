@@ -14,11 +14,10 @@
 
 """All terms of the task-space form at one state."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from .task_coupling import TaskCoupling
 from .task_terms import TaskTerms
 

@@ -15,11 +15,11 @@
 """The terms of the task-space form at one state that need no derivative of the null space."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ..arrays import Array, frozen
+from ..cached import cached_property
 from ..evaluation import Evaluation
 from ..tasks import Task
 from .null_space import AlignedBasis, aligned_basis

@@ -37,6 +37,7 @@ class FrameTask(Task):
 
     Attributes:
         frame: its name.
+        frame_id: its index among the frames of Pinocchio's model.
     """
 
     _rows: slice
@@ -53,18 +54,18 @@ class FrameTask(Task):
         """
         super().__init__(model)
         self.frame = model.end_effector if frame is None else frame
-        self._frame_id = model.frame_id(self.frame)
+        self.frame_id = model.frame_id(self.frame)
         index = np.arange(model.tree.pinocchio.nv)
         # by_k[j,k]: joint j is moved by joint k; the joints of a base move all others.
         self._by_k = (index[None, :] <= index[:, None]) | (index[None, :] < model.b)
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""
-        return d.frame_jacobian(self._frame_id, _AXES)[self._rows]
+        return d.frame_jacobian(self.frame_id, _AXES)[self._rows]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (m,nv)."""
-        return d.frame_jacobian_rate(self._frame_id, _AXES)[self._rows]
+        return d.frame_jacobian_rate(self.frame_id, _AXES)[self._rows]
 
     def jacobian_gradient(self, d: Evaluation) -> Array:
         """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv).
@@ -77,7 +78,7 @@ class FrameTask(Task):
         """
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
         full = pin.computeFrameJacobian(
-            d.tree.pinocchio, d.tree.data(), d.q_origin, self._frame_id, _AXES
+            d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, _AXES
         ).reshape(6, d.tree.pinocchio.nv)
         turning = (_CROSS @ full[3:]).transpose(2, 0, 1)
         blocks = []

@@ -46,6 +46,7 @@ class FreeFloatingTask(Task):
 
     Attributes:
         frame: its name.
+        frame_id: its index among the frames of Pinocchio's model.
     """
 
     def __init__(
@@ -70,19 +71,19 @@ class FreeFloatingTask(Task):
         if (model.base, what) not in _ROWS:
             raise OptionError(f"what must be position, orientation or pose; given: {what!r}")
         self.frame = model.end_effector if frame is None else frame
-        self._frame_id = model.frame_id(self.frame)
+        self.frame_id = model.frame_id(self.frame)
         self._rows = _ROWS[model.base, what]
         self.dimension = len(self._rows)
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``(0, J_g)``, (m,nv)."""
-        full, b = d.frame_jacobian(self._frame_id, _AXES)[self._rows], self.model.b
+        full, b = d.frame_jacobian(self.frame_id, _AXES)[self._rows], self.model.b
         return np.concatenate([0.0 * full[:, :b], full[:, b:] - full[:, :b] @ d.A], axis=1)
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative along ``d.v``, (m,nv)."""
         b = self.model.b
-        full = d.frame_jacobian(self._frame_id, _AXES)[self._rows]
-        rate = d.frame_jacobian_rate(self._frame_id, _AXES)[self._rows]
+        full = d.frame_jacobian(self.frame_id, _AXES)[self._rows]
+        rate = d.frame_jacobian_rate(self.frame_id, _AXES)[self._rows]
         joints = rate[:, b:] - rate[:, :b] @ d.A - full[:, :b] @ d.A_rate
         return np.concatenate([0.0 * full[:, :b], joints], axis=1)

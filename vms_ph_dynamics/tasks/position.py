@@ -30,4 +30,4 @@ class PositionTask(FrameTask):
 
     def value(self, d: Evaluation) -> Array:
         """Return the position in the inertial frame, (3,), m."""
-        return d.placement(self.frame)[:3, 3]
+        return d.frame_placement(self.frame_id)[:3, 3]

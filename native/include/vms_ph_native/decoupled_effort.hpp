@@ -17,6 +17,8 @@
 
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/pose_potential.hpp"
 
 namespace vms_ph {
 
@@ -29,7 +31,14 @@ class DecoupledEffort {
   /// The model must outlive it.
   explicit DecoupledEffort(const Model& model);
 
-  /// What is demanded; set before compute().
+  /// The springs of base and joints.
+  struct Springs {
+    double position = 0.0, rotation = 0.0;  ///< of the base, N/m and N m/rad
+    VectorV shape, limit;                   ///< of the joints and at their limits, (n,)
+    double margin = 0.0;                    ///< before a limit, rad or m
+  };
+
+  /// What is demanded; set before compute(), or by spring() and lead().
   struct Demand {
     VectorV gradient, stiffness;  ///< (nv,) of the potential, the stiffness is diagonal
     VectorV velocity;             ///< (nv,) of the reference
@@ -39,6 +48,29 @@ class DecoupledEffort {
     double shape = 0.0;           ///< damping of the shape, 1/s
     double h = 0.0;               ///< the horizon, s
   } demand;
+
+  /// Set gradient and stiffness of the demand, whose horizon is set, to those of springs; return
+  /// their energy, J.
+  ///
+  /// @param potential  of the base, which has followed its pose.
+  /// @param pose       of the base in the minimum.
+  /// @param offset     (n,) displacement of the joints from the minimum.
+  double spring(const Evaluation& d, const Springs& springs, const PosePotential& potential,
+                const Pose& pose, const VectorV& offset) noexcept;
+
+  /// Set velocity and acceleration of the demand to those of a reference.
+  ///
+  /// @param pose   of the base in the reference.
+  /// @param twist  of the reference of the base in its axes, and its rate.
+  /// @param rates  (n,) of the reference of the joints, and their rates.
+  void lead(const Evaluation& d, const Pose& pose, const Twist& twist, const Twist& acceleration,
+            const ConstVector& rates, const ConstVector& accelerations) noexcept;
+
+  /// The demand of a reference at rest.
+  void rest() noexcept;
+
+  /// The components (b,) of a twist or wrench that the base has.
+  VectorB components(const Twist& twist) const noexcept;
 
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;
@@ -54,6 +86,8 @@ class DecoupledEffort {
 
  private:
   const int b_, n_;
+  JointLimitPotential joint_limits_;
+  VectorV positions_;
   HeldImpedance held_;
   MatrixV damping_, stiffness_;
 };

@@ -59,9 +59,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   bool switched(const Pose& error) noexcept;
   void integrate(const Pose& pose, const Eigen::Vector3d& astray, double dt) noexcept;
   double displacing(const Pose& pose, const Pose& error) const noexcept;
-  double shape(const Pose& error, double h) noexcept;
-  void reference_motion(const Pose& error) noexcept;
-  VectorB components(const Twist& twist) const noexcept;
+  void take_springs() noexcept;
 
   PosePotential potential_;
   PoseReference base_;
@@ -71,6 +69,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_, away_;
+  DecoupledEffort::Springs springs_;
   bool begun_ = false;
   DecoupledEffort effort_;
 };

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -39,6 +40,19 @@ class PoseEffort {
 
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(Pose::Identity()); }
+
+  /// The potential of the pose, which follows the error in aim().
+  PosePotential& pose_potential() noexcept { return potential_; }
+
+  /// Set what else is held, beside the damping of the null space in `rest_damping`.
+  ///
+  /// @param energy     of what holds the base, J.
+  /// @param force      its gradient, (b,).
+  /// @param stiffness  of it, (b,).
+  /// @param limits     springs at the limits of the joints.
+  /// @param turning    rate of the damping of the attitude of the base, 1/s.
+  void hold(Evaluation& d, double energy, const ConstVector& force, const ConstVector& stiffness,
+            const LimitSprings& limits, double turning) noexcept;
 
   /// Set what spring and damper see.
   ///

@@ -32,6 +32,9 @@ class PositionTask {
   /// @throws ModelError  no such frame.
   PositionTask(const Model& model, const std::string& frame);
 
+  /// Of a frame by Pinocchio's index.
+  explicit PositionTask(pinocchio::FrameIndex frame) : frame_(frame) {}
+
   /// The position in the inertial frame, (3,), m.
   Eigen::Vector3d value(Evaluation& d) const noexcept { return d.placement(frame_).translation(); }
 

@@ -26,6 +26,46 @@
 
 namespace vms_ph {
 
+/// A damped Newton step of a minimum q* towards a reference x* = f(q*), within the joint limits.
+///
+/// A workspace: one thread at a time. The model must outlive it.
+class MinimumStep {
+ public:
+  explicit MinimumStep(const Model& model);
+
+  /// What a step goes by.
+  struct Bounds {
+    double damping;  ///< smallest singular value of the task Jacobian that counts
+    double dt;       ///< time step, s
+    double reach;    ///< largest length of the step, m
+    double margin;   ///< distance kept from the joint limits, rad or m
+  };
+
+  /// Compute the minimum after a step.
+  ///
+  /// @param now      the present minimum.
+  /// @param step     of the reference from there, no longer than the reach, m.
+  /// @param posture  (n,) joint positions to which a minimum out of reach returns.
+  void compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
+               const VectorV& posture, const Bounds& bounds) noexcept;
+
+  /// The evaluation at a configuration (nq,) at rest, valid until the next call.
+  Evaluation& at(const ConstVector& q) noexcept;
+
+  Minimum next;                  ///< the minimum after the step
+  bool is_settled = true;        ///< whether it was where it should be before
+  bool is_out_of_reach = false;  ///< whether it cannot follow the reference
+
+ private:
+  VectorV moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
+                const VectorV& posture, const Bounds& bounds) const noexcept;
+
+  const Model& model_;
+  JointLimitPotential limits_;
+  Evaluation at_;
+  Eigen::VectorXd rest_;
+};
+
 /// Moves the minimum q* towards a reference x* with limited speed, within the joint limits.
 /// q* follows x* by damped Newton steps on f(q*) = x*; where that has no solution, the minimum
 /// stays as close as possible.
@@ -67,17 +107,13 @@ class ReferenceGovernor {
  private:
   Eigen::Vector3d wanted(const Reference& reference, double dt) noexcept;
   bool usable(const std::optional<Eigen::Vector3d>& value) noexcept;
-  VectorV moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
-                double dt, double margin) const noexcept;
 
   const Model& model_;
   const PositionTask& task_;
   double damping_;
-  JointLimitPotential limits_;
-  Evaluation at_;
-  Eigen::VectorXd rest_;
+  MinimumStep step_;
   VectorV posture_;
-  Minimum now_, next_, between_;
+  Minimum now_, between_;
   std::uint64_t places_ = 0;
   std::optional<Eigen::Vector3d> target_;
   bool refused_ = false, is_out_of_reach_ = false, settled_ = true;
