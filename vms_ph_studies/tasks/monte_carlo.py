@@ -129,7 +129,8 @@ def uncertain_task(
     found = run(unknown, calm)
     missed = [name for name, goal in found["goals"].items() if not goal["met"]]
     causes: list[str] = []
-    if not found["met"] and explain:
+    failed = not found["met"]
+    if failed and explain:
         for cause in _CAUSES:
             without: dict[str, Any] = {cause: 0.0}
             if getattr(unknown, cause) and run(replace(unknown, **without), calm)["met"]:
@@ -142,10 +143,10 @@ def uncertain_task(
         if name in own and goal["obtained"] is not None
     ]
     return {
-        "success": found["met"],
+        "success": not failed,
         "share": max(shares, default=0.0),
         "missed": ", ".join(missed),
-        "met_without": ", ".join(causes) if causes or found["met"] else "none alone",
+        "met_without": ", ".join(causes) or ("none alone" if explain and failed else ""),
         "ended": found["failure"],
         **{
             name: goal["obtained"]
