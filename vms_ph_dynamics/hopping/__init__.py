@@ -18,6 +18,7 @@ from .floor import Floor, FloorForce, Phase
 from .hopper import ContactEvent, EventKind, Hopper
 from .leg import Leg, LegState
 from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
+from .prediction import LegMotion, LegPrediction
 from .runs import HoppingRun, hop
 
 __all__ = [
@@ -31,7 +32,9 @@ __all__ = [
     "Leg",
     "LegEfforts",
     "LegLaw",
+    "LegMotion",
     "LegOnFloor",
+    "LegPrediction",
     "LegState",
     "Phase",
     "Push",

@@ -93,6 +93,7 @@ class Hopper:
         largest_step: float = 2e-2,
         skin: float = SKIN,
         balance: bool = True,
+        stages: int = 5,
     ) -> None:
         """Start at a state, at time zero.
 
@@ -106,6 +107,8 @@ class Hopper:
             largest_step: s.
             skin: height at which the foot counts as lifted off, m; see :data:`SKIN`.
             balance: whether the energies are integrated; otherwise they stay zero.
+            stages: of the scheme, an odd number; fewer cost less where efforts are held for samples
+                that are shorter than the steps of the scheme.
 
         Raises:
             StateError: q or v is not a state of the robot.
@@ -126,6 +129,7 @@ class Hopper:
             tolerance=tolerance,
             first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
             largest_step=largest_step,
+            stages=stages,
         )
         self._skin, self._balance, self.energies = skin, balance, none
         self.events: list[ContactEvent] = []

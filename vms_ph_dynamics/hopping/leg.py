@@ -16,6 +16,7 @@
 
 from dataclasses import dataclass
 from math import atan2, cos, inf, pi, sin
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -95,6 +96,16 @@ class LegState:
         return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
 
 
+class LegDynamics(NamedTuple):
+    """What the equations of motion need of a leg, with the names of :class:`LegState`."""
+
+    M: Array
+    bias: Array
+    foot: Array
+    foot_rate: Array
+    J_foot: Array
+
+
 class Leg:
     """Describes a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
 
@@ -157,13 +168,21 @@ class Leg:
         along, rate, _ = velocity.tolist()
         return float(height), rate, along
 
-    def at(self, q: Array, v: Array) -> LegState:
-        """Return the leg at a state; unchecked, for integrators and controllers."""
+    def dynamics(self, q: Array, v: Array) -> LegDynamics:
+        """Return what the equations of motion need of a state; unchecked."""
         m, data = self._pin, self._data
         pin.computeAllTerms(m, data, q, v)
-        frame = pin.updateFramePlacement(m, data, self._id)
-        px, py, _ = frame.translation.tolist()
+        place = pin.updateFramePlacement(m, data, self._id).translation
         j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        # Whether the lower triangle is filled depends on the version of Pinocchio.
+        M = self._tree.symmetric(data.M)
+        return LegDynamics(M, data.nle.copy(), place[:2].copy(), j_foot[:2].dot(v), j_foot)
+
+    def at(self, q: Array, v: Array) -> LegState:
+        """Return the leg at a state; unchecked, for integrators and controllers."""
+        M, bias, foot, foot_rate, j_foot = self.dynamics(q, v)
+        data = self._data
+        px, py = foot.tolist()
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
@@ -172,17 +191,16 @@ class Leg:
         polar = np.array([[along, across], [-across * over, along * over]])
         j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
         length_rate, angle_rate = j_polar.dot(v).tolist()
-        # Whether the lower triangle is filled depends on the version of Pinocchio.
         return LegState(
             q=q,
             v=v,
-            M=self._tree.symmetric(data.M),
-            bias=data.nle.copy(),
+            M=M,
+            bias=bias,
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,
-            foot=np.array([px, py]),
-            foot_rate=j_foot[:2].dot(v),
-            foot_axes=frame.rotation[:2, :2].copy(),
+            foot=foot,
+            foot_rate=foot_rate,
+            foot_axes=data.oMf[self._id].rotation[:2, :2].copy(),
             J_foot=j_foot,
             centre=np.array([cx, cy]),
             centre_rate=data.vcom[0][:2].copy(),

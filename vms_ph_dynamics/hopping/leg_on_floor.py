@@ -21,7 +21,7 @@ import numpy as np
 
 from ..arrays import Array
 from .floor import Floor, FloorForce, Phase
-from .leg import Leg, LegState
+from .leg import Leg, LegDynamics, LegState
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,18 @@ class LegLaw:
     Attributes:
         efforts: as a function of the leg and of whether it is in stance.
         channels: names of the powers of the efforts.
+        held: returns the force (nv,) of efforts that do not depend on the leg, which then need not
+            be described at every rate; None otherwise.
     """
 
     efforts: Callable[[LegState, bool], LegEfforts]
     channels: tuple[str, ...] = ()
+    held: Callable[[], Array] | None = None
+
+    @classmethod
+    def of_held(cls, force: Callable[[], Array]) -> "LegLaw":
+        """Return the law of efforts that are held, from the function that gives them."""
+        return cls(lambda leg, stance: LegEfforts(force(), (), 0.0), (), force)
 
 
 CHANNELS = ("external", "joint", "floor", "floor_dissipated", "push")
@@ -114,7 +122,7 @@ class LegOnFloor:
         height, rate, _ = self._foot(y)
         return height, rate
 
-    def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
+    def floor_force(self, phase: Phase, leg: LegState | LegDynamics, y: Array) -> FloorForce:
         """Return the force of the floor at a state."""
         height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
         return self.floor.force(phase, height, rate, float(y[-1]), float(leg.foot_rate[0]))
@@ -157,17 +165,21 @@ class LegOnFloor:
 
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
-        nv = self.nv
-        leg = self.seen(y)
-        efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
-        force = efforts.force - leg.bias
+        nv, held = self.nv, self.law.held
+        leg: LegState | LegDynamics
+        if held is None or self.push is not None:
+            leg = seen = self.seen(y)
+            force = self.law.efforts(seen, phase is not Phase.FLIGHT).force - leg.bias
+            if self.push is not None:
+                force = force + self.push.at(seen) @ leg.J_foot
+        else:
+            leg = self.leg.dynamics(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
+            force = held() - leg.bias
         slide = 0.0
         if phase is not Phase.FLIGHT:
             floor = self.floor_force(phase, leg, y)
             force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
             slide = floor.slide
-        if self.push is not None:
-            force = force + self.push.at(leg) @ leg.J_foot
         moved = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
         return np.concatenate([moved, np.linalg.solve(leg.M, force), [slide]])
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_controllers import HoppingController
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.hopping import Floor, HoppingRun, LegOnFloor, Phase, hop
 from vms_ph_dynamics.hopping.task import HOP_ERRORS, HopGoal, HoppingTask
@@ -43,7 +44,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     found = hopping_tasks.load(task) if isinstance(task, str) else task
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    law, system, q, v = _prepared(found)
+    law, system, q, v = prepared(found)
     began, failure = clock.process_time(), ""
     try:
         run = hop(
@@ -61,7 +62,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
         failure = f"the leg has fallen at {reached:.3g} s"
     ended = flights(run)
     residual = run.leg(-1).energy - run.leg(0).energy - float(run.energies[-1, :3].sum())
-    goals = {name: _judged(goal, ended, law) for name, goal in found.goals.items()}
+    goals = {name: judged(goal, ended, law.model) for name, goal in found.goals.items()}
     goals["efforts"] = _efforts(run, law)
     goals["unaccounted"] = {
         "what": "residual of the energy balance (J)",
@@ -89,7 +90,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     }
 
 
-def _prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
+def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
     """Return law, leg on its floor, and state at the start."""
     known = robots.get(task.robot)
     if not known.on_floor:
@@ -108,11 +109,18 @@ def _prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, An
     return law, LegOnFloor(law.leg, law.law, floor), q, v
 
 
-def _judged(goal: HopGoal, ended: list[Flight], law: HoppingController) -> dict[str, Any]:
-    gravity = float(np.linalg.norm(law.model.gravity))
+def judged(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any]:
+    """Return what was wanted and obtained of a goal.
+
+    Args:
+        goal: of the hops.
+        ended: the flights, the fall at the beginning first.
+        model: of the robot that has hopped.
+    """
+    gravity = float(np.linalg.norm(model.gravity))
     values = {
         "apex": lambda flight: flight.apex_height(gravity),
-        "speed": lambda flight: flight.drift / law.model.total_mass,
+        "speed": lambda flight: flight.drift / model.total_mass,
     }
     # The fall at the beginning is no hop.
     worst = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]

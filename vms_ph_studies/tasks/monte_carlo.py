@@ -28,10 +28,11 @@ from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io import robot_tasks
+from vms_ph_io import hopping_tasks, robot_tasks
 
 from ..comparisons.decentralised import DecentralisedPD
 from ..comparisons.decentralised_drive import DecentralisedDrive
+from .late_hops import run_late_hops, with_bounds
 from .task_run import MakeLaw, run_task
 from .uncertainty import Uncertainty
 
@@ -67,8 +68,9 @@ def uncertain_task(
     Args:
         task: name of a bundled task, or path of its file.
         law: task for the law of the task; decentralised for PD control of base and joints with the
-            same stiffness, damping and speeds, see :class:`.DecentralisedPD`, and on wheels that do
-            not slip :class:`.DecentralisedDrive`.
+            same stiffness, damping and speeds, see :class:`.DecentralisedPD`, on wheels that do
+            not slip :class:`.DecentralisedDrive`, of a leg :class:`.RaibertHopper`. The law of a
+            leg is that of its task within :class:`.HoppingOverDelay`.
         mass: largest relative error of the mass of every body.
         inertia: largest relative error of its inertia.
         spread: largest change of joints (rad, m) and of the base (m) at the start.
@@ -80,9 +82,10 @@ def uncertain_task(
             error is judged, s.
         seconds: simulated time, s; the shortest of the task if zero.
         step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
-            half or a third of it, and the law is told the delay in steps.
+            half or a third of it, and the law is told the delay in steps. The laws of legs are
+            sampled every 2 ms, or a little faster, so that a delay is a whole number of samples.
         explain: whether a failure is computed again without each error in turn.
-        native: whether law and integrator run in C++; where they can, if None.
+        native: whether law and integrator run in C++; where they can, if None. Legs run in Python.
         seed: of all draws.
 
     Returns:
@@ -99,33 +102,51 @@ def uncertain_task(
             f"law={law!r}" + (f" (did you mean {close[0]!r}?)" if close else "") + ": accepted are "
             f"{', '.join(LAWS)}"
         )
-    given = _given(task, slack, settle, step, calm, delay)
+    if slack <= 0.0 or settle < 0.0 or step < 0.0:
+        raise OptionError(
+            f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "
+            "and times of at least zero"
+        )
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
+    if hopping_tasks.is_one(task):
+        hops = with_bounds(hopping_tasks.load(task), slack, settle)
+        own, blows = tuple(hops.goals), False
 
-    def run(task: RobotTask, unknown: Uncertainty) -> dict[str, Any]:
-        make = make_controller if law == "task" else _baseline(task, unknown.delay)
-        return run_task(task, seconds=seconds, unknown=unknown, make_law=make, native=native)
+        def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
+            return run_late_hops(
+                hops, unknown, decentralised=law != "task", seconds=seconds, step=step
+            )
 
-    found = run(given, unknown)
+    else:
+        given = _given(task, slack, settle, step, calm, delay)
+        own, blows = tuple(given.goals), _blows(given)
+
+        def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
+            now = _given(task, slack, settle, step, calm, delay)
+            make = make_controller if law == "task" else _baseline(now, unknown.delay)
+            return run_task(now, seconds=seconds, unknown=unknown, make_law=make, native=native)
+
+    found = run(unknown, calm)
     missed = [name for name, goal in found["goals"].items() if not goal["met"]]
     causes: list[str] = []
-    if not found["met"] and explain:
+    failed = not found["met"]
+    if failed and explain:
         for cause in _CAUSES:
             without: dict[str, Any] = {cause: 0.0}
-            if getattr(unknown, cause) and run(given, replace(unknown, **without))["met"]:
+            if getattr(unknown, cause) and run(replace(unknown, **without), calm)["met"]:
                 causes.append(cause)
-        if _blows(given) and run(_given(task, slack, settle, step, True, delay), unknown)["met"]:
+        if blows and run(unknown, True)["met"]:
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
         for name, goal in found["goals"].items()
-        if name in given.goals and goal["obtained"] is not None
+        if name in own and goal["obtained"] is not None
     ]
     return {
-        "success": found["met"],
+        "success": not failed,
         "share": max(shares, default=0.0),
         "missed": ", ".join(missed),
-        "met_without": ", ".join(causes) if causes or found["met"] else "none alone",
+        "met_without": ", ".join(causes) or ("none alone" if explain and failed else ""),
         "ended": found["failure"],
         **{
             name: goal["obtained"]
@@ -139,11 +160,6 @@ def uncertain_task(
 def _given(
     name: str, slack: float, settle: float, step: float, calm: bool, delay: float
 ) -> RobotTask:
-    if slack <= 0.0 or settle < 0.0 or step < 0.0:
-        raise OptionError(
-            f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "
-            "and times of at least zero"
-        )
     task = robot_tasks.load(name)
     goals = {
         k: replace(goal, within=slack * goal.within, after=max(goal.after, settle))
