@@ -112,6 +112,11 @@ class Simulation:
         self._solver_state = self._stepper.begin(form.state(self._q, v), self.time)
         self._q, self._v = self._stepper.motion(self._solver_state)
 
+    def begin_with(self, form: SimulatedForm) -> None:
+        """Return to the start as :meth:`reset`, with other inertias in the same coordinates."""
+        self._take_form(form)
+        self.reset()
+
     def reset(self) -> None:
         """Return to the start, without external efforts; port energies begin at zero."""
         model = self._form.model
@@ -263,12 +268,18 @@ class Simulation:
         return done.steps
 
     def sample(self) -> Sample:
-        """Return the present motion, efforts and port energies."""
+        """Return the present motion, efforts and port energies.
+
+        An effort that changes now is the mean of both sides; the force of a grip is its mean over
+        the last step.
+        """
         before, acting, model = self._before, self._acting, self._form.model
         wrenches = {
             name: 0.5 * (self._in_its_axes(before, name) + self._in_its_axes(acting, name))
             for name in (model.end_effector, *model.tools)
         }
+        if self._gripped is not None:
+            wrenches[model.end_effector] += self._gripped.wrench(self._q)
         return Sample(
             self.time,
             self._q,
@@ -280,6 +291,21 @@ class Simulation:
             self._dissipated,
             wrenches,
         )
+
+    def acceleration(self) -> Array:
+        """Return the acceleration (nv,) of the present motion under the efforts of its sample."""
+        now, model = self.sample(), self._form.model
+        ports = Ports(
+            now.torque,
+            now.wrench_base if model.b else None,
+            now.wrench_end_effector,
+            friction=self._friction,
+            wrench_tools=now.wrench_tools or None,
+        )
+        acting = self._with_held_friction(ports)[1]
+        held = acting(self.time, self._form.state(now.q, now.v)) if callable(acting) else acting
+        d = model.evaluate(now.q, now.v)
+        return np.linalg.solve(d.M, held.force(d) - d.C @ d.v)
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
