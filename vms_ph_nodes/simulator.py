@@ -31,6 +31,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Sample, Simulation
+from vms_ph_dynamics.space import Body
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
@@ -43,6 +44,7 @@ from .robot.brake import Brake
 from .robot.engine import Engine
 from .robot.exergy_publisher import ExergyPublisher
 from .robot.external_efforts import ExternalEfforts
+from .robot.held_publishers import HeldPublishers
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
 from .robot.scene_publishers import ScenePublishers
@@ -62,6 +64,9 @@ class Loop(Protocol):
 
     def law(self) -> LegLaw | None:
         """Return the continuous-time law, or None."""
+
+    def carries(self, body: Body | None, now: Sample | None) -> None:
+        """Called when the end effector has taken a body in a motion, or carries none any more."""
 
 
 # Largest number of late ticks that are caught up; the simulator drops the others.
@@ -105,6 +110,9 @@ class Simulator(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
+        self._held = HeldPublishers(
+            self, self.model, self._home, self._engine, self._topics.frame_prefix, self._say_carried
+        )
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
         self._exergy = ExergyPublisher.of(self, self._engine)
         self._actuators = ActuatorPublisher(self, self.simulation)
@@ -112,6 +120,8 @@ class Simulator(ManagedNode):
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
+        if self._engine.payload is not None:
+            self.create_service(SetBool, "~/hold_payload", self._on_hold)
         self.add_on_set_parameters_callback(self._on_parameters)
         # A group of its own: a request that waits for its steps must not keep others waiting.
         group = ReentrantCallbackGroup()
@@ -153,6 +163,10 @@ class Simulator(ManagedNode):
         """Announce the shutdown to the other nodes, then end."""
         self._health.announce_shutdown()
         super().destroy_node()
+
+    def _say_carried(self, body: Body | None, now: Sample | None) -> None:
+        if self._loop is not None:
+            self._loop.carries(body, now)
 
     def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
         if self._floor:
@@ -197,6 +211,15 @@ class Simulator(ManagedNode):
                 return
 
     def _advance(self, steps: int) -> None:
+        """Take steps, and let the end effector take and set down its payload between them."""
+        while steps and not self._failure:
+            part = self._held.steps_before_change(self.simulation, steps)
+            if part:
+                self._push_on(part)
+            steps -= part
+            self._held.change_when_due(self.simulation)
+
+    def _push_on(self, steps: int) -> None:
         simulation = self.simulation
         external = self._external.acting(simulation.time + steps * self.step)
         if self._external.is_abandoned and self._loop is None and not self._floor:
@@ -218,7 +241,7 @@ class Simulator(ManagedNode):
         self._health.report(ERROR, self._failure, self._values())
 
     def _sample(self) -> Sample:
-        return self._engine.medium.sample(self.simulation)
+        return self._held.sample(self.simulation, self._engine.medium.sample(self.simulation))
 
     def _going(self) -> str:
         return PAUSED if self._paused else "running"
@@ -238,7 +261,7 @@ class Simulator(ManagedNode):
         self._external.forget()
         if self._loop is not None:
             self._loop.restarted()
-        self.simulation.reset()
+        self._held.restart(self.simulation)
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
@@ -249,8 +272,9 @@ class Simulator(ManagedNode):
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
-            self._exergy.publish(self.simulation, stamp)
+            self._exergy.publish(self.simulation, stamp, self._engine.held, self._held.payload_use)
         self._actuators.publish(self.simulation, stamp)
+        self._held.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
@@ -289,6 +313,15 @@ class Simulator(ManagedNode):
         self._report_time()
         response.success = True
         response.message = self._going()
+        return response
+
+    def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if self._failure or not self.is_active:
+            response.message = self._failure or "the simulator is not active; activate it first"
+            return response
+        response = self._held.on_hold(self.simulation, request, response)
+        if response.success and self._paused:
+            self._publish()
         return response
 
     def _report_time(self) -> None:

@@ -31,13 +31,17 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
+from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_studies.tasks.payload_use import PayloadUse
 from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file
+from .robot.held_parameters import mechanism_parameters, payload_parameters
 
 ARGUMENTS = (
     "robot",
@@ -62,7 +66,7 @@ ARGUMENTS = (
 _KNOWN = {
     *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
     *("end_effector", "gravity", "inertia", "locked_joints", "wheels", "step", "joint_friction"),
-    *("current", "wind", "targets", "goals", "unaccounted", "shortest"),
+    *("current", "wind", "mechanism", "payload", "targets", "goals", "unaccounted", "shortest"),
 }
 
 
@@ -129,6 +133,10 @@ def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
         simulator["wind.velocity"] = [float(value) for value in task.wind.velocity]
         for name in ("gust", "period", "drag_area", "density"):
             simulator[f"wind.{name}"] = float(getattr(task.wind, name))
+    if task.mechanism is not None:
+        simulator |= mechanism_parameters(task.mechanism)
+    if task.payload is not None:
+        simulator |= payload_parameters(task.payload)
     monitor = {
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
@@ -160,8 +168,13 @@ def arguments(name: str) -> dict[str, str]:
     settings.water_current(model)
     form = settings.wheel_form(model)
     law = make_controller(task.controller, model, settings.allocation(), form=form)
-    # Says what is wrong with a target.
-    TaskReference(task, model, settings.initial_configuration(model, settings.description()))
+    home = settings.initial_configuration(model, settings.description())
+    # These say what is wrong with a target, and with what the end effector holds or takes.
+    TaskReference(task, model, home, law.LEADS_BOTH)
+    if task.mechanism is not None:
+        HeldMechanism(task.mechanism, form or StandardForm(model))
+    if task.payload is not None:
+        PayloadUse(task.payload, model, home)
     content = parameters(task, law)
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"

@@ -29,14 +29,16 @@ import yaml
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from vms_ph.msg import TaskProgress
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io import robot_tasks, share_directory
+from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.task_runner import TaskRunner
 from vms_ph_studies.tasks import TaskRun
+from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .conftest import Start
 
@@ -65,24 +67,78 @@ def own_task(folder: Path, name: str, **changes: Any) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("name", ["underwater_station", "flight_one_axis", "wheels_drive"])
-def test_current_wind_and_wheels_are_those_of_the_task_alone(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+# The arm has the handle in its hand at the start, takes the body, and sets it down.
+TAKEN = {
+    "mass": 1.0,
+    "moments": [0.002, 0.002, 0.002],
+    "centre": [0.02, 0.0, -0.05],
+    "at": 0.012,
+    "release": 0.03,
+}
+
+
+CAUGHT = {
+    "mass": 40.0,
+    "moments": [1.0, 1.0, 1.0],
+    "at": 0.05,
+    "velocity": [0.01, 0.02, 0.0],
+    "spin": [0.05, 0.0, 0.0],
+}
+
+
+def robot_model(task: str) -> VMSModel:
+    return task_settings.node_settings(robot_tasks.load(task))[1]
+
+
+def lead_home(nodes: list[Any], task: str) -> None:
+    """Give the law the references with which the task begins."""
+    (simulator, controller), wanted = nodes, robot_tasks.load(task)
+    both = controller.controller.LEADS_BOTH
+    found = TaskReference(wanted, simulator.model, simulator._home, both)
+    given, topics = found.since(-1.0, 0.0), controller._references
+    topics._pose, topics._position, topics._joints = given.pose, given.position, given.joints
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "steps"),
+    [
+        ("underwater_station", {}, 5),
+        ("flight_one_axis", {}, 5),
+        ("wheels_drive", {}, 5),
+        ("mobile_door", {}, 5),
+        ("underwater_valve", {"current": [0.1, 0.2, 0.0]}, 5),
+        ("arm_pick", {"payload": TAKEN}, 10),
+        ("arm_pick", {"payload": TAKEN}, 20),
+        ("arm_pick", {"payload": {**TAKEN, "told": False}}, 10),
+        ("satellite_catch", {"payload": CAUGHT}, 6),
+    ],
+)
+def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
+    name: str,
+    changes: dict[str, Any],
+    steps: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    own = own_task(tmp_path, name, targets=[{"at": 50.0, "base": [0.0, 0.0, 0.0]}])
-    steps, push = 5, External(torque=np.full(7, 0.5))
+    holds = name in ("mobile_door", "underwater_valve")
+    far = {"at": 50.0, **({"mechanism": 0.1} if holds else {"joints": {}})}
+    own = own_task(tmp_path, name, targets=[far], **changes)
+    pushed = name in ("wheels_drive", "mobile_door")  # nothing else moves these
+    push = External(torque=np.full(robot_model(own).n, 0.5))
     with running(own, monkeypatch, tmp_path):
         nodes = closed_loop.make()
         simulator = nodes[0]
         simulator._restart()  # the law was not active before
-        if name == "wheels_drive":
+        lead_home(nodes, own)
+        if pushed:
             simulator.simulation.hold(push)
         simulator._advance(steps)
-        found = simulator._sample()
+        found, held = simulator._sample(), simulator._engine.held
+        law = nodes[1].controller.model.total_mass
         for node in nodes:
             node.destroy_node()
     alone = TaskRun(robot_tasks.load(own))
-    if name == "wheels_drive":  # nothing else moves it
+    if pushed:
         alone.simulation.hold(push)
     alone.to(steps * alone.simulation.dt)
     q, v = alone.state()
@@ -90,6 +146,10 @@ def test_current_wind_and_wheels_are_those_of_the_task_alone(
     assert np.abs(v).max() > 1e-6
     np.testing.assert_allclose(found.q, q, atol=1e-12)
     np.testing.assert_allclose(found.v, v, atol=1e-11)
+    assert law == alone.law.model.total_mass
+    if held is not None:
+        assert held.angle == pytest.approx(alone._held.angle, abs=1e-12)
+        assert np.linalg.norm(found.wrench_end_effector) > 1e-6
 
 
 # The vehicle moves aside in a current, and its arm moves: in little more than a second.
@@ -134,6 +194,63 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         for node in (*nodes, runner, monitor):
             node.destroy_node()
     return Run(progress, unaccounted, failed)
+
+
+QUICK_PICK = {
+    "payload": {**TAKEN, "at": 0.3, "release": 0.8, "to": [0.0, 0.0, 0.005], "within": 0.01},
+    "targets": [{"at": 0.4, "end_effector": [0.0, 0.0, 0.005]}],
+    "goals": {"place": {"of": "end_effector", "within": 0.01, "after": 0.1}},
+    "shortest": 1.0,
+}
+QUICK_CATCH = {
+    "payload": {**CAUGHT, "at": 0.5, "told": True},
+    "targets": [{"at": 0.5, "turn": [0.0, 0.0, 0.0]}],
+    "goals": {"attitude": {"of": "attitude", "within": 0.05}},
+    "shortest": 1.0,
+}
+QUICK_DOOR = {
+    "targets": [{"at": 0.1, "mechanism": 0.05, "over": 0.5}],
+    "goals": {
+        "door": {"of": "mechanism", "within": 0.06, "after": 0.2},
+        "grip": {"of": "grip", "within": 0.01},
+    },
+    "shortest": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "judged"),
+    [
+        ("arm_pick", QUICK_PICK, {"place", "taken", "payload", "support"}),
+        (
+            "satellite_catch",
+            QUICK_CATCH,
+            {"attitude", "actuators", "rates", "taken", "linear_momentum", "angular_momentum"},
+        ),
+        ("mobile_door", QUICK_DOOR, {"door", "grip", "actuators", "rates"}),
+    ],
+)
+def test_a_task_with_what_the_end_effector_takes_or_holds_is_run_and_judged(
+    name: str,
+    changes: dict[str, Any],
+    judged: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    run = run_once(own_task(tmp_path, name, **changes), monkeypatch, tmp_path)
+    last = run.progress[-1]
+    found = dict(zip(last.goals, last.obtained, strict=True))
+    assert set(found) == judged | {"torques", "unaccounted"}
+    assert not run.failed, found
+    assert all(last.judged)
+    # Of robot and payload, with the actuators where the base has some; of the robot alone.
+    assert abs(found["unaccounted"]) < 1e-7
+    assert abs(run.unaccounted) < 1e-7
+    if name == "mobile_door":
+        assert 1e-4 < found["door"] < 0.06
+        assert found["grip"] > 1e-6
+    else:
+        assert found["taken"] < 5e-3
 
 
 def test_a_task_is_run_once_under_nodes_and_judged(
@@ -259,9 +376,9 @@ def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
 
 def test_the_page_about_tasks_names_those_that_nodes_refuse() -> None:
     page = (Path(__file__).parents[2] / "docs/tasks.md").read_text()
-    (said,) = re.findall(r"`vms-ph demo` alone runs: (.*?), which have", page)
+    (said,) = re.findall(r"except those of legs, (.*?), which `vms-ph demo` alone runs", page)
     refused = set()
-    for name in robot_tasks.names():
+    for name in (*robot_tasks.names(), *hopping_tasks.names()):
         try:
             task_settings.load_for_nodes(name)
         except VmsPhError:
