@@ -45,6 +45,7 @@ from .robot.engine import Engine
 from .robot.exergy_publisher import ExergyPublisher
 from .robot.external_efforts import ExternalEfforts
 from .robot.held_publishers import HeldPublishers
+from .robot.hop_parameters import HopParameters
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
 from .robot.scene_publishers import ScenePublishers
@@ -98,6 +99,10 @@ class Simulator(ManagedNode):
         self._home = self._engine.initial_configuration(self.model, description)
         self._floor: bool = declare(self, "floor", robot.on_floor())
         self._engine.check_floor(self._floor)
+        self._hop = HopParameters(self)
+        self._hop.check(self._floor)
+        if self._floor:
+            self._home = self._hop.home(self.model, self._home)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self._loop: Loop | None = None
@@ -171,9 +176,8 @@ class Simulator(ManagedNode):
     def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
         if self._floor:
             loop = self._loop
-            return HoppingSimulation(
-                self.model, self._home, self.step, control, None if loop is None else loop.law
-            )
+            law = None if loop is None else loop.law
+            return self._hop.simulation(self.model, self._home, self.step, control, law)
         return self._engine.simulation(self._home, self.step, control)
 
     def _anchor(self) -> None:

@@ -36,11 +36,12 @@ from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
+from .robot.hop_score import HopScore
 from .robot.reference_publishers import ReferencePublishers
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 from .robot.task_score import TaskScore
-from .task_settings import load_for_nodes, node_settings
+from .task_settings import hops_of, load_for_nodes, node_settings
 
 # Time without states after which a task that runs once is given up, s.
 _PATIENCE = 60.0
@@ -86,7 +87,12 @@ class TaskRunner(Node):
         self._both = make_controller(kind, model, settings.allocation(), form=form).LEADS_BOTH
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model, settings.description())
-        self._score = TaskScore(self, task, settings, model, self._simulated)
+        hops = hops_of(self.get_parameter("task").value)
+        self._score: TaskScore | HopScore = (
+            TaskScore(self, task, settings, model, self._simulated)
+            if hops is None
+            else HopScore(self, hops, model, self._simulated)
+        )
         frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
         self._references = ReferencePublishers(

@@ -86,8 +86,8 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     there = set(parameters_of(node))
     if node == "robot":  # declared in a loop over the settings
         declared = {*RobotSettings.names(), "launch_arguments"}
-    # The scales, the bounds of plausibility, and what a robot holds are declared in loops.
-    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.")
+    # The scales, bounds of plausibility, what a robot holds and how it hops are declared in loops.
+    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.")
     assert declared == {name for name in there if not name.startswith(in_loops)}
 
 

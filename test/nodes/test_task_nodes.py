@@ -14,7 +14,6 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -31,13 +30,15 @@ from vms_ph.msg import TaskProgress
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.hopping import hop
 from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.energy_monitor import EnergyMonitor
+from vms_ph_nodes.node.parameters import parameters_of
 from vms_ph_nodes.task_runner import TaskRunner
-from vms_ph_studies.tasks import TaskRun
+from vms_ph_studies.tasks import TaskRun, hopping_run
 from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .conftest import Start
@@ -287,7 +288,7 @@ def test_a_task_whose_goals_are_not_met_fails(
 
 @pytest.mark.slow
 @pytest.mark.wire
-@pytest.mark.parametrize("name", robot_tasks.names())
+@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
 def test_a_task_holds_its_goals_for_a_minute_under_nodes(name: str, start: Start) -> None:
     program = start(
         "launch", "task", f"task:={name}", "once:=true", "real_time_factor:=10", "rate:=20.0"
@@ -339,7 +340,6 @@ class WithDoor(RobotTask):
 @pytest.mark.parametrize(
     ("name", "changes", "said"),
     [
-        ("hop_in_place", {}, "'hop_in_place' is a task of a leg, .* 'vms-ph demo hop_in_place'"),
         ("moon", {}, "there is no task 'moon'; there are .*arm_reach"),
         ("underwater_station", {"current": [0.1, 0.0, 0.1]}, "current must be horizontal"),
         ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
@@ -361,6 +361,11 @@ def test_what_nodes_cannot_run_is_refused_before_they_start(
     assert "\n" not in str(caught.value)
 
 
+def test_a_law_of_a_leg_that_nodes_do_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VmsPhError, match="has the law I; that of nodes is II"):
+        task_settings.arguments(hopping_task(tmp_path, law="I"))
+
+
 def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -374,16 +379,63 @@ def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
         task_settings.load_for_nodes("mobile_drive")
 
 
-def test_the_page_about_tasks_names_those_that_nodes_refuse() -> None:
-    page = (Path(__file__).parents[2] / "docs/tasks.md").read_text()
-    (said,) = re.findall(r"except those of legs, (.*?), which `vms-ph demo` alone runs", page)
-    refused = set()
-    for name in (*robot_tasks.names(), *hopping_tasks.names()):
-        try:
-            task_settings.load_for_nodes(name)
-        except VmsPhError:
-            refused.add(name)
-    assert refused == set(re.findall(r"`(\w+)`", said))
+@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
+def test_nodes_take_every_bundled_task(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROS_HOME", str(tmp_path))
+    found = task_settings.arguments(name)
+    nodes = yaml.safe_load(Path(found["config"]).read_text())
+    unknown = nodes["/**/simulator"]["ros__parameters"].keys() - parameters_of("simulator").keys()
+    assert not unknown
+
+
+def test_a_leg_under_nodes_hops_as_in_its_task_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seconds = 0.25
+    alone = hopping_run._prepared(hopping_tasks.load("hop_forward"))
+    run = hop(alone[1], *alone[2:], seconds)
+    with running("hop_forward", monkeypatch, tmp_path):
+        nodes = closed_loop.make()
+        nodes[0]._restart()  # the law was not active before
+        nodes[0]._advance(round(seconds / nodes[0].step))
+        found = nodes[0]._sample()
+        for node in nodes:
+            node.destroy_node()
+    last = run.leg(-1)
+    assert run.events  # it has touched the floor
+    # Steps end at the samples of the node, and keep the tolerance of the task.
+    np.testing.assert_allclose(found.q, last.q, atol=1e-6)
+    np.testing.assert_allclose(found.v, last.v, atol=1e-5)
+
+
+def hopping_task(folder: Path, **changes: Any) -> str:
+    content = yaml.safe_load((share_directory() / "config/hops/hop_forward.yaml").read_text())
+    file = folder / "own_hop.yaml"
+    file.write_text(yaml.safe_dump({**content, **changes}))
+    return str(file)
+
+
+def test_the_hops_of_a_leg_are_judged_by_its_states_in_flight(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    goals = {
+        "height": {"of": "apex", "at": 0.2478, "within": 0.001},
+        "higher": {"of": "apex", "at": 0.2578, "within": 0.005},
+        "forward": {"of": "speed", "at": 0.2325, "within": 0.002},
+    }
+    own = hopping_task(tmp_path, goals=goals, shortest=0.8)
+    run = run_once(own, monkeypatch, tmp_path)
+    last = run.progress[-1]
+    found = dict(zip(last.goals, last.obtained, strict=True))
+    assert set(found) == {*goals, "efforts", "unaccounted"}
+    assert all(last.judged)
+    assert run.failed  # it does not hop higher
+    assert found["height"] < 0.001
+    assert found["forward"] < 0.002
+    assert found["higher"] == pytest.approx(0.01, abs=0.001)
+    assert abs(found["unaccounted"]) < 1e-6
 
 
 def test_a_wind_needs_the_port_through_which_it_pushes(
