@@ -28,12 +28,13 @@ from std_msgs.msg import Header
 from std_srvs.srv import SetBool
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.simulation import Payload, Sample
+from vms_ph_dynamics.simulation import Mechanism, Payload, Sample
 from vms_ph_dynamics.space import Body
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.input_diagnostics import refused_messages
 from vms_ph_nodes.robot.held_parameters import payload_parameters
+from vms_ph_nodes.robot.held_shapes import mechanism_pose, mechanism_shapes, payload_shapes
 
 # Its handle is in the hand at the start.
 BODY = Payload(2.0, np.array([0.004, 0.003, 0.002]), np.inf, centre=np.array([0.02, 0.0, -0.05]))
@@ -196,3 +197,21 @@ def test_a_payload_that_cannot_be_simulated_is_refused(changed: str, said: str) 
     hinge = ("mechanism.hinge:=[0.0, 0.8, 0.0]",)
     with pytest.raises(VmsPhError, match=said), loop(changed, *hinge):
         pass
+
+
+def test_what_is_drawn_of_a_mechanism_is_where_its_handle_is() -> None:
+    door = Mechanism(np.array([0.0, 0.8, 0.1]), np.array([0.0, 0.0, -2.0]), 4.0)
+    handle, angle = np.array([0.5, 0.2, 1.0]), 0.7
+    pose = mechanism_pose(door, handle, angle)
+    np.testing.assert_allclose(pose[:3, :3] @ pose[:3, :3].T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(pose) == pytest.approx(1.0)
+    ball = mechanism_shapes(door)[-1]
+    place = (pose @ ball.pose)[:3, 3]
+    np.testing.assert_allclose(place, handle + door.displacement(angle), atol=1e-15)
+
+
+def test_the_box_that_is_drawn_of_a_payload_has_its_moments() -> None:
+    (box,) = payload_shapes(BODY)
+    a, b, c = np.square(box.size) * BODY.mass / 12.0
+    np.testing.assert_allclose([b + c, c + a, a + b], BODY.moments, rtol=1e-12)
+    np.testing.assert_array_equal(box.pose[:3, 3], BODY.centre)

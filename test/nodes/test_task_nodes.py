@@ -26,6 +26,7 @@ import pytest
 import rclpy
 import yaml
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import TaskProgress
 
 from vms_ph_dynamics import VMSModel
@@ -38,6 +39,7 @@ from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.node.parameters import parameters_of
 from vms_ph_nodes.task_runner import TaskRunner
+from vms_ph_nodes.views.marker_scene import is_sound
 from vms_ph_studies.tasks import TaskRun, hopping_run
 from vms_ph_studies.tasks.task_reference import TaskReference
 
@@ -172,6 +174,7 @@ class Run:
     progress: list[TaskProgress]
     unaccounted: float
     failed: bool
+    markers: list[Marker]  # last of what surrounds the robot
 
 
 def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
@@ -183,6 +186,8 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         nodes = closed_loop.make()
         runner, monitor = TaskRunner(), EnergyMonitor()
         runner.create_subscription(TaskProgress, "vms_ph/task", progress.append, 10)
+        scenes: list[MarkerArray] = []
+        runner.create_subscription(MarkerArray, "vms_ph/scene", scenes.append, 10)
         executor = SingleThreadedExecutor()
         for node in (*nodes, runner, monitor):
             executor.add_node(node)
@@ -194,7 +199,7 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         failed, unaccounted = runner.failed, monitor._audit.unaccounted_energy
         for node in (*nodes, runner, monitor):
             node.destroy_node()
-    return Run(progress, unaccounted, failed)
+    return Run(progress, unaccounted, failed, list(scenes[-1].markers) if scenes else [])
 
 
 QUICK_PICK = {
@@ -247,6 +252,9 @@ def test_a_task_with_what_the_end_effector_takes_or_holds_is_run_and_judged(
     # Of robot and payload, with the actuators where the base has some; of the robot alone.
     assert abs(found["unaccounted"]) < 1e-7
     assert abs(run.unaccounted) < 1e-7
+    assert run.markers
+    assert all(map(is_sound, run.markers))
+    assert {m.ns for m in run.markers} == {"mechanism" if name == "mobile_door" else "payload"}
     if name == "mobile_door":
         assert 1e-4 < found["door"] < 0.06
         assert found["grip"] > 1e-6
