@@ -24,17 +24,23 @@ import pytest
 import rclpy
 from geometry_msgs.msg import Inertia, InertiaStamped, Vector3
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool
+from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import Mechanism, Payload, Sample
 from vms_ph_dynamics.space import Body
+from vms_ph_io import robots
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.input_diagnostics import refused_messages
 from vms_ph_nodes.robot.held_parameters import payload_parameters
 from vms_ph_nodes.robot.held_shapes import mechanism_pose, mechanism_shapes, payload_shapes
+from vms_ph_nodes.robot.mechanism_publisher import mechanism_angle
+from vms_ph_nodes.robot.task_score import PayloadScore
+from vms_ph_studies.tasks.payload_judge import PayloadJudge
 
 # Its handle is in the hand at the start.
 BODY = Payload(2.0, np.array([0.004, 0.003, 0.002]), np.inf, centre=np.array([0.02, 0.0, -0.05]))
@@ -215,3 +221,21 @@ def test_the_box_that_is_drawn_of_a_payload_has_its_moments() -> None:
     a, b, c = np.square(box.size) * BODY.mass / 12.0
     np.testing.assert_allclose([b + c, c + a, a + b], BODY.moments, rtol=1e-12)
     np.testing.assert_array_equal(box.pose[:3, 3], BODY.centre)
+
+
+def test_what_is_published_of_payload_and_mechanism_counts_only_with_finite_numbers() -> None:
+    assert mechanism_angle(JointState(name=["mechanism"], position=[0.3])) == 0.3
+    for garbage in (
+        JointState(),
+        JointState(name=["mechanism"], position=[np.nan]),
+        JointState(name=["mechanism"], position=[0.1, 0.2]),
+        JointState(name=["elbow"], position=[0.1]),
+    ):
+        assert mechanism_angle(garbage) is None
+    model = robots.load("panda")
+    score = PayloadScore(PayloadJudge(BODY, model, model.neutral_configuration()))
+    score.see(PayloadState(tried=True, distance=np.nan))
+    score.see(None)
+    assert score.goals()["taken"]["obtained"] is None
+    score.see(PayloadState(tried=True, distance=0.004))
+    assert score.goals()["taken"]["obtained"] == 0.004

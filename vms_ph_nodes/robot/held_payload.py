@@ -159,8 +159,8 @@ class HeldPayload:
         away = 1e3 * (use.taken or 0.0)
         if use.carried is None:
             said = (
-                f"the payload is not taken: its handle is {away:.3g} mm from the end effector, "
-                f"within reach are {1e3 * use.payload.reach:.3g} mm"
+                f"the payload is not taken: its handle is {away:.4g} mm from the end effector, "
+                f"within reach are {1e3 * use.payload.reach:.4g} mm"
             )
             self._log.warning(said)
             return False, said
