@@ -24,7 +24,7 @@ from ..errors import ModelError
 from ..integrators import IntegrationError, RetriedStep
 from ..nonholonomic import NonholonomicForm
 from ..structure import PHState, Ports
-from .efforts import Acting
+from .efforts import Acting, ToolWrench
 from .mechanism import Mechanism
 from .reduced import SimulatedForm
 
@@ -209,15 +209,14 @@ class HeldMechanism:
         self.from_ground += from_ground
 
     def _place(self, q: Array) -> Array:
-        return self._pose(q)[:3, 3].copy()
-
-    def _pose(self, q: Array) -> Array:
         model = self._form.model
-        return model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
+        d = model.evaluate(q, np.zeros(model.nv))
+        return d.placement(model.end_effector)[:3, 3].copy()
 
     def _in_its_axes(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
-        return np.concatenate([force @ self._pose(q)[:3, :3], np.zeros(3)])
+        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]), in_tool_axes=False)
+        return wrench.at(self._form.model, q, self._form.model.end_effector)
 
     def _handle(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,nv), and M."""

@@ -349,9 +349,8 @@ class Simulation:
             return acting({name: wrench.value for name, wrench in efforts.wrenches.items()})
 
         def turned(t: float, x: PHState) -> Ports:
-            return acting(
-                {name: self._turned(x.q, name, each) for name, each in efforts.wrenches.items()}
-            )
+            model = self._form.model
+            return acting({tool: w.at(model, x.q, tool) for tool, w in efforts.wrenches.items()})
 
         return turned
 
@@ -392,12 +391,4 @@ class Simulation:
 
     def _in_its_axes(self, efforts: Efforts, name: str) -> Array:
         wrench = efforts.wrenches.get(name)
-        return np.zeros(6) if wrench is None else self._turned(self._q, name, wrench)
-
-    def _turned(self, q: Array, name: str, wrench: ToolWrench) -> Array:
-        """Return a wrench in the axes of the frame that it acts at."""
-        if wrench.in_tool_axes:
-            return wrench.value
-        model, value = self._form.model, wrench.value
-        to_world = model.evaluate(q, np.zeros(model.nv)).placement(name)[:3, :3]
-        return np.concatenate([value[:3] @ to_world, value[3:] @ to_world])
+        return np.zeros(6) if wrench is None else wrench.at(self._form.model, self._q, name)
