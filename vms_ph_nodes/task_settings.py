@@ -206,6 +206,10 @@ def arguments(name: str) -> dict[str, str]:
         HeldMechanism(task.mechanism, form or StandardForm(model))
     if task.payload is not None:
         PayloadUse(task.payload, model, home)
+        if task.mechanism is not None or form is not None:
+            raise OptionError(
+                "with nodes a payload is for robots without 'mechanism' and without 'wheels'"
+            )
     content = parameters(task, law, hops)
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"

@@ -353,6 +353,13 @@ class WithDoor(RobotTask):
         ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
         ("mobile_drive", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "is planar"),
         ("underwater_station", {"gains": {"stiffness": 1.0}}, "has no gains stiffness"),
+        ("mobile_door", {"payload": TAKEN}, "robots without 'mechanism' and without 'wheels'"),
+        ("underwater_valve", {"payload": TAKEN}, "is in water"),
+        (
+            "arm_pick",
+            {"payload": {**TAKEN, "velocity": [0.1, 0.0, 0.0]}},
+            "for tasks without gravity",
+        ),
         ("mobile_drive", {"wheels": {"panda_joint1": 0.1}}, "actuators:=own drive a base that"),
         (
             "underwater_station",

@@ -79,8 +79,7 @@ class Engine:
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
-        self.payload, mechanism = declare_payload(node), declare_mechanism(node)
-        self._mechanism = mechanism
+        self.payload, self._mechanism = declare_payload(node), declare_mechanism(node)
         self._check_held(bool(robot.settings.wheels))
         self.held: HeldMechanism | None = None
         self.medium = Medium(node, robot)
